@@ -1,0 +1,1 @@
+//! Windows performance counter data blocks, counter types, names and paths.
