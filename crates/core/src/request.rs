@@ -1,0 +1,5 @@
+//! Query strings.
+
+/// A parsed query string.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request;

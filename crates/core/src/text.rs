@@ -1,0 +1,1 @@
+//! Text as it stands in a data block.
