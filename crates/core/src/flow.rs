@@ -109,6 +109,10 @@ pub enum NoValue {
     NotNumeric,
     /// The type needs a base counter behind it and there is none.
     NoBase,
+    /// The start time is 0: nobody noted when it started.
+    NoStartTime,
+    /// The value of a log is infinite or not a number.
+    NotFinite,
     /// The host can not be reached.
     NoMachine,
     /// The object does not exist.
@@ -233,7 +237,11 @@ impl NoValue {
             NoValue::FirstSample | NoValue::ZeroTimebase | NoValue::ZeroDenominator => {
                 status(0xC000_0BC6, "PDH_INVALID_DATA")
             }
-            NoValue::TypeMismatch | NoValue::NoBase | NoValue::NoData(_) => {
+            NoValue::TypeMismatch
+            | NoValue::NoBase
+            | NoValue::NoStartTime
+            | NoValue::NotFinite
+            | NoValue::NoData(_) => {
                 status(0xC000_0BBA, "PDH_CSTATUS_INVALID_DATA")
             }
             NoValue::UnknownType | NoValue::NotNumeric => status(0xC000_0BBD, "PDH_INVALID_ARGUMENT"),
@@ -261,6 +269,8 @@ impl fmt::Display for NoValue {
             NoValue::UnknownType => "unknown counter type",
             NoValue::NotNumeric => "the counter is not a number",
             NoValue::NoBase => "the base counter is missing",
+            NoValue::NoStartTime => "the start time is not known",
+            NoValue::NotFinite => "the value is infinite or not a number",
             NoValue::NoMachine => "the host can not be reached",
             NoValue::NoObject => "no such object",
             NoValue::NoCounter => "no such counter",

@@ -1,5 +1,44 @@
 //! Counter types, their formulas and how their values are shown.
+//!
+//! A counter type is a number of 32 bits whose bit fields say how large the raw value is, which clock or base it is
+//! divided by and what stands behind the result. You give one or two [`Sample`](crate::flow::Sample)s, as a data block
+//! or a log holds them; you get a [`Value`](crate::flow::Value), or the [`NoValue`](crate::flow::NoValue) reason why
+//! there is none. Nothing here reads a block or knows a clock.
+//!
+//! ```
+//! use tallymon_core::counter::{CounterType, compute, g17};
+//! use tallymon_core::flow::{NoValue, Sample, Value};
+//! use tallymon_core::time::{FileTime, Frequency};
+//!
+//! let older = Sample {
+//!     counter_type: CounterType::PERF_COUNTER_COUNTER,
+//!     first: 574_088_259,
+//!     second: 2_006_530_743_703,
+//!     frequency: Frequency(2_630_633),
+//!     multi_count: 1,
+//!     time: FileTime(0),
+//! };
+//! let newer = Sample { first: 574_088_260, second: 2_006_538_643_468, ..older };
+//! assert_eq!(compute(None, &newer), Err(NoValue::FirstSample));
+//! let rate = compute(Some(&older), &newer).unwrap();
+//! assert_eq!(g17(rate.as_f64().unwrap()).to_string(), "0.33300142472592542");
+//! ```
+//!
+//! | file | holds |
+//! |---|---|
+//! | `types` | [`CounterType`], its bit fields, and [`TYPES`]: the one table that everything else reads |
+//! | `formula` | [`compute`] and one function for each equation |
+//! | `display` | [`apply`]: limits and scales; [`human`] and [`write_g17`]: numbers as text |
 
-/// A `CounterType` of winperf.h: bit fields that say how the raw value becomes a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CounterType(pub u32);
+mod display;
+mod formula;
+mod types;
+
+pub use display::{
+    CHART_SCALE_RANGE, F6, Format, G17, Human, MANIFEST_SCALE_RANGE, SCALE_RANGE, Scale, apply, f6, g17,
+    human, write_f6, write_g17,
+};
+pub use formula::{Formula, average, compute};
+pub use types::{
+    CounterType, Denominator, Kind, Size, Subtype, Suffix, TYPES, TimeBase, TypeInfo, VALUE_STATUS,
+};

@@ -1,0 +1,527 @@
+//! How a value is shown: the limits and scales that NT applies, and numbers as text.
+
+use core::fmt::{self, Write};
+use core::ops::RangeInclusive;
+
+use crate::flow::Value;
+
+use super::types::{CounterType, Size, Subtype, Suffix};
+
+/// Powers of ten that a counter definition and the Performance Data Helper take as a scale.
+pub const SCALE_RANGE: RangeInclusive<i32> = -7..=7;
+
+/// Powers of ten that a chart of Performance Monitor takes as a scale.
+pub const CHART_SCALE_RANGE: RangeInclusive<i32> = -9..=9;
+
+/// Powers of ten that a manifest of Windows Vista and later takes as a default scale.
+pub const MANIFEST_SCALE_RANGE: RangeInclusive<i32> = -10..=10;
+
+/// What to do with a value before it is shown.
+///
+/// The default is what Windows writes into logs: shares are capped, nothing is scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Format {
+    /// The power of ten to multiply by.
+    pub scale: Scale,
+    /// Multiply by 1000 (`PDH_FMT_1000`).
+    pub thousand: bool,
+    /// Show shares above 100 % as 100 (the opposite of `PDH_FMT_NOCAP100`).
+    ///
+    /// It concerns only the types of [`CounterType::caps_at_100`].
+    pub cap100: bool,
+}
+
+impl Default for Format {
+    fn default() -> Format {
+        Format {
+            scale: Scale::None,
+            thousand: false,
+            cap100: true,
+        }
+    }
+}
+
+/// The power of ten that a value is multiplied by.
+///
+/// A power outside of [`MANIFEST_SCALE_RANGE`], the widest that NT knows, is taken as the nearest end of that. A caller
+/// that has to refuse it compares with the range that is valid there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scale {
+    /// None (`PDH_FMT_NOSCALE`).
+    #[default]
+    None,
+    /// The one that the counter definition gives, meant for charts.
+    Default,
+    /// This one.
+    Power(i32),
+}
+
+/// The value as it is to be shown: within the limits of its type, and scaled.
+///
+/// First the limits: an inverse share below 0 is 0 (the clock and the counter are not read at the very same time), and
+/// a share above 100 is 100 if `format` says so. Then the scale, then the factor 1000. An integer stays one where the
+/// result is exact. A result too large for a floating-point number is the largest one. Text stays as it is.
+pub fn apply(value: Value, counter_type: CounterType, default_scale: i32, format: &Format) -> Value {
+    let power = match format.scale {
+        Scale::None => 0,
+        Scale::Default => default_scale,
+        Scale::Power(power) => power,
+    };
+    let power = power.clamp(*MANIFEST_SCALE_RANGE.start(), *MANIFEST_SCALE_RANGE.end());
+    let power = if format.thousand {
+        power.saturating_add(3)
+    } else {
+        power
+    };
+    match value {
+        Value::Text(text) => Value::Text(text),
+        Value::Integer(integer) => match scale_exactly(integer, power) {
+            Some(integer) => Value::Integer(integer),
+            None => Value::Number(scale(integer as f64, power)),
+        },
+        Value::Number(number) => Value::Number(scale(limit(number, counter_type, format.cap100), power)),
+    }
+}
+
+fn limit(number: f64, counter_type: CounterType, cap100: bool) -> f64 {
+    if counter_type.inverse() && number < 0.0 {
+        0.0
+    } else if cap100 && counter_type.caps_at_100() && number > 100.0 {
+        100.0
+    } else {
+        number
+    }
+}
+
+fn scale_exactly(integer: u64, power: i32) -> Option<u64> {
+    let factor = 10u64.checked_pow(power.unsigned_abs())?;
+    if power >= 0 {
+        integer.checked_mul(factor)
+    } else {
+        integer
+            .checked_rem(factor)
+            .filter(|rest| *rest == 0)
+            .and_then(|_| integer.checked_div(factor))
+    }
+}
+
+fn scale(number: f64, power: i32) -> f64 {
+    // Ten to the 22nd is the last power that is exact. Dividing by an exact power rounds once, multiplying by a
+    // negative power would round twice.
+    let factor = (0..power.unsigned_abs().min(22)).fold(1.0, |factor: f64, _| factor * 10.0);
+    let scaled = if power >= 0 {
+        number * factor
+    } else {
+        number / factor
+    };
+    scaled.clamp(f64::MIN, f64::MAX)
+}
+
+/// A value as people read it: 3 decimals, 6 for seconds, integers plain, hexadecimal where the type says so.
+///
+/// The suffix of the type is not included, see [`CounterType::suffix`]. Types with the subtype
+/// [`Subtype::Dec1000`] show a thousandth.
+///
+/// ```
+/// use tallymon_core::counter::{CounterType, human};
+/// use tallymon_core::flow::Value;
+///
+/// let share = human(&Value::Number(20.913042441624498), CounterType::PERF_100NSEC_TIMER_INV);
+/// assert_eq!(share.to_string(), "20.913");
+/// let address = human(&Value::Integer(0xbeef), CounterType::PERF_COUNTER_RAWCOUNT_HEX);
+/// assert_eq!(address.to_string(), "0x0000BEEF");
+/// ```
+pub fn human(value: &Value, counter_type: CounterType) -> Human<'_> {
+    Human { value, counter_type }
+}
+
+/// See [`human`].
+#[derive(Debug, Clone, Copy)]
+pub struct Human<'a> {
+    value: &'a Value,
+    counter_type: CounterType,
+}
+
+impl fmt::Display for Human<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let subtype = self.counter_type.subtype();
+        match self.value {
+            Value::Text(text) => f.write_str(text),
+            Value::Integer(integer) if subtype == Subtype::Hex => match self.counter_type.size_bits() {
+                Size::Large => write!(f, "0x{integer:016X}"),
+                _ => write!(f, "0x{integer:08X}"),
+            },
+            Value::Integer(integer) if subtype == Subtype::Dec1000 => {
+                write!(f, "{}.{:03}", integer / 1000, integer % 1000)
+            }
+            Value::Integer(integer) => write!(f, "{integer}"),
+            Value::Number(number) => {
+                let number = if subtype == Subtype::Dec1000 {
+                    number / 1000.0
+                } else {
+                    *number
+                };
+                // 17 digits are all that a number has; more of them before the point would be invented.
+                if !number.is_finite() || number.abs() >= 1e17 {
+                    return write_g17(f, number);
+                }
+                let (decimals, half) = if self.counter_type.suffix() == Suffix::Seconds {
+                    (6, 0.000_000_5)
+                } else {
+                    (3, 0.000_5)
+                };
+                // What rounds to zero is written without a sign.
+                let number = if number.abs() < half { 0.0 } else { number };
+                write!(f, "{number:.decimals$}")
+            }
+        }
+    }
+}
+
+/// Writes a number exactly as C's `%.17g` does: what Windows writes into CSV and TSV logs.
+///
+/// Reading the text back gives the same number, bit for bit. It is written for every number; those that are none are
+/// `inf`, `-inf` and `nan`, as in C.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_g17<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
+    if !value.is_finite() {
+        return write_not_finite(out, value);
+    }
+    // The exact digits come from the standard library, as d.dddddddddddddddde[-]x; only their shape differs.
+    let mut text = Text::default();
+    write!(text, "{:.16e}", value.abs())?;
+    let (mantissa, exponent) = text.as_str().split_once('e').ok_or(fmt::Error)?;
+    let exponent: i32 = exponent.parse().map_err(|_| fmt::Error)?;
+    let mut digits = Text::default();
+    for part in mantissa.split('.') {
+        digits.write_str(part)?;
+    }
+    let digits = digits.as_str();
+    if value.is_sign_negative() {
+        out.write_char('-')?;
+    }
+    if !(-4..17).contains(&exponent) {
+        let (first, rest) = digits.split_at_checked(1).ok_or(fmt::Error)?;
+        out.write_str(first)?;
+        write_decimals(out, "", rest)?;
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return write!(out, "e{sign}{:02}", exponent.unsigned_abs());
+    }
+    match usize::try_from(exponent) {
+        Ok(exponent) => {
+            let (whole, decimals) = digits
+                .split_at_checked(exponent.saturating_add(1))
+                .ok_or(fmt::Error)?;
+            out.write_str(whole)?;
+            write_decimals(out, "", decimals)
+        }
+        Err(_) => {
+            // The exponent is -4 to -1, and one less zero stands behind the point.
+            let zeros = match exponent {
+                -1 => "",
+                -2 => "0",
+                -3 => "00",
+                _ => "000",
+            };
+            out.write_char('0')?;
+            write_decimals(out, zeros, digits)
+        }
+    }
+}
+
+/// The point and what stands behind it, without the zeros at the end; nothing if only zeros do.
+fn write_decimals<W: Write + ?Sized>(out: &mut W, zeros: &str, digits: &str) -> fmt::Result {
+    let digits = digits.trim_end_matches('0');
+    if digits.is_empty() {
+        Ok(())
+    } else {
+        write!(out, ".{zeros}{digits}")
+    }
+}
+
+/// Writes a number exactly as C's `%.6f` does: what typeperf prints on the console.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_f6<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
+    if value.is_finite() {
+        write!(out, "{value:.6}")
+    } else {
+        write_not_finite(out, value)
+    }
+}
+
+fn write_not_finite<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
+    out.write_str(match value {
+        f64::INFINITY => "inf",
+        f64::NEG_INFINITY => "-inf",
+        _ => "nan",
+    })
+}
+
+/// A number as C's `%.17g`, to be formatted; see [`write_g17`].
+pub fn g17(value: f64) -> G17 {
+    G17(value)
+}
+
+/// See [`g17`].
+#[derive(Debug, Clone, Copy)]
+pub struct G17(pub f64);
+
+impl fmt::Display for G17 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_g17(f, self.0)
+    }
+}
+
+/// A number as C's `%.6f`, to be formatted; see [`write_f6`].
+pub fn f6(value: f64) -> F6 {
+    F6(value)
+}
+
+/// See [`f6`].
+#[derive(Debug, Clone, Copy)]
+pub struct F6(pub f64);
+
+impl fmt::Display for F6 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_f6(f, self.0)
+    }
+}
+
+/// A text of at most 32 bytes; a number with 17 digits and an exponent has 23.
+#[derive(Default)]
+struct Text {
+    bytes: [u8; 32],
+    length: usize,
+}
+
+impl Text {
+    fn as_str(&self) -> &str {
+        self.bytes
+            .get(..self.length)
+            .and_then(|bytes| core::str::from_utf8(bytes).ok())
+            .unwrap_or_default()
+    }
+}
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length.saturating_add(text.len());
+        self.bytes
+            .get_mut(self.length..end)
+            .ok_or(fmt::Error)?
+            .copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::{String, ToString};
+
+    fn shown(value: Value, counter_type: CounterType) -> String {
+        human(&value, counter_type).to_string()
+    }
+
+    #[test]
+    fn shares_have_limits() {
+        let uncapped = Format {
+            cap100: false,
+            ..Format::default()
+        };
+        for (number, counter_type, capped, free) in [
+            (104.5, CounterType::PERF_100NSEC_TIMER, 100.0, 104.5),
+            (104.5, CounterType::PERF_RAW_FRACTION, 100.0, 104.5),
+            (-0.25, CounterType::PERF_100NSEC_TIMER_INV, 0.0, 0.0),
+            (-0.25, CounterType::PERF_100NSEC_MULTI_TIMER_INV, 0.0, 0.0),
+            // Four resources are 400 %.
+            (350.0, CounterType::PERF_100NSEC_MULTI_TIMER_INV, 350.0, 350.0),
+            (350.0, CounterType::PERF_100NSEC_MULTI_TIMER, 100.0, 350.0),
+            // A rate and a length have no limit.
+            (350.0, CounterType::PERF_COUNTER_COUNTER, 350.0, 350.0),
+            (350.0, CounterType::PERF_COUNTER_LARGE_QUEUELEN_TYPE, 350.0, 350.0),
+            (-3.0, CounterType::PERF_DOUBLE_RAW, -3.0, -3.0),
+        ] {
+            let value = Value::Number(number);
+            assert_eq!(
+                apply(value.clone(), counter_type, 3, &Format::default()),
+                Value::Number(capped)
+            );
+            assert_eq!(apply(value, counter_type, 3, &uncapped), Value::Number(free));
+        }
+    }
+
+    #[test]
+    fn scales() {
+        let format = |scale, thousand| Format {
+            scale,
+            thousand,
+            cap100: true,
+        };
+        for (value, default_scale, format, expected) in [
+            (
+                Value::Number(2.5),
+                3,
+                format(Scale::None, false),
+                Value::Number(2.5),
+            ),
+            (
+                Value::Number(2.5),
+                3,
+                format(Scale::Default, false),
+                Value::Number(2500.0),
+            ),
+            (
+                Value::Number(2.5),
+                3,
+                format(Scale::Power(-1), false),
+                Value::Number(0.25),
+            ),
+            (
+                Value::Number(2.5),
+                3,
+                format(Scale::Power(-1), true),
+                Value::Number(250.0),
+            ),
+            (
+                Value::Number(2.5),
+                3,
+                format(Scale::None, true),
+                Value::Number(2500.0),
+            ),
+            (
+                Value::Number(1.0),
+                i32::MAX,
+                format(Scale::Default, true),
+                Value::Number(1e13),
+            ),
+            (
+                Value::Number(1.0),
+                i32::MIN,
+                format(Scale::Default, false),
+                Value::Number(1e-10),
+            ),
+            (
+                Value::Number(f64::MAX),
+                7,
+                format(Scale::Default, false),
+                Value::Number(f64::MAX),
+            ),
+            (
+                Value::Number(f64::MIN),
+                7,
+                format(Scale::Default, false),
+                Value::Number(f64::MIN),
+            ),
+            (
+                Value::Integer(7),
+                2,
+                format(Scale::Default, false),
+                Value::Integer(700),
+            ),
+            (
+                Value::Integer(7000),
+                -3,
+                format(Scale::Default, false),
+                Value::Integer(7),
+            ),
+            (
+                Value::Integer(7001),
+                -3,
+                format(Scale::Default, false),
+                Value::Number(7.001),
+            ),
+            (
+                Value::Integer(u64::MAX),
+                1,
+                format(Scale::Default, false),
+                Value::Number(u64::MAX as f64 * 10.0),
+            ),
+            (
+                Value::Text("x".to_string()),
+                1,
+                format(Scale::Default, true),
+                Value::Text("x".to_string()),
+            ),
+        ] {
+            assert_eq!(
+                apply(value, CounterType::PERF_COUNTER_COUNTER, default_scale, &format),
+                expected
+            );
+        }
+        // A share is capped before it is scaled.
+        let share = apply(
+            Value::Number(120.0),
+            CounterType::PERF_COUNTER_TIMER,
+            1,
+            &format(Scale::Default, false),
+        );
+        assert_eq!(share, Value::Number(1000.0));
+    }
+
+    #[test]
+    fn values_for_people() {
+        for (value, counter_type, expected) in [
+            (
+                Value::Number(1228.3777780908947),
+                CounterType::PERF_COUNTER_COUNTER,
+                "1228.378",
+            ),
+            (
+                Value::Number(0.008179255989141047),
+                CounterType::PERF_AVERAGE_TIMER,
+                "0.008179",
+            ),
+            (
+                Value::Number(-0.0001),
+                CounterType::PERF_COUNTER_TIMER_INV,
+                "0.000",
+            ),
+            (Value::Number(-0.5), CounterType::PERF_DOUBLE_RAW, "-0.500"),
+            (
+                Value::Number(1e300),
+                CounterType::PERF_DOUBLE_RAW,
+                "1.0000000000000001e+300",
+            ),
+            (Value::Integer(12), CounterType::PERF_COUNTER_RAWCOUNT, "12"),
+            (
+                Value::Integer(u64::MAX),
+                CounterType::PERF_COUNTER_LARGE_RAWCOUNT,
+                "18446744073709551615",
+            ),
+            (
+                Value::Integer(0x1f),
+                CounterType::PERF_COUNTER_RAWCOUNT_HEX,
+                "0x0000001F",
+            ),
+            (
+                Value::Integer(0x1f),
+                CounterType::PERF_COUNTER_LARGE_RAWCOUNT_HEX,
+                "0x000000000000001F",
+            ),
+            (Value::Integer(1_234_056), CounterType(0x0002_0000), "1234.056"),
+            (Value::Number(1_500.0), CounterType(0x0002_0000), "1.500"),
+            (
+                Value::Text("ready".to_string()),
+                CounterType::PERF_COUNTER_TEXT,
+                "ready",
+            ),
+        ] {
+            assert_eq!(shown(value, counter_type), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_none() {
+        assert_eq!(g17(f64::INFINITY).to_string(), "inf");
+        assert_eq!(g17(f64::NEG_INFINITY).to_string(), "-inf");
+        assert_eq!(f6(f64::NAN).to_string(), "nan");
+    }
+}

@@ -1,0 +1,410 @@
+//! The arithmetic of counter types: from one or two samples to a value, or to the reason why there is none.
+//!
+//! The order of the operations is the one that gives, to the last digit, what Windows printed for the same raw values.
+
+use crate::flow::{NoValue, Sample, Value};
+use crate::time::Frequency;
+
+use super::types::Size;
+
+/// Computes the value of a counter from its newest sample, and from an older one if its type needs two.
+///
+/// The result is as measured: a share may be slightly above 100 or below 0, see [`apply`](super::apply) for the
+/// limits that NT sets before it shows one. It is never infinite and never "not a number", and what can not be
+/// computed is never a zero. Raw counts and differences are exact ([`Value::Integer`]).
+///
+/// The parts are looked at in this order, and the first that is wrong is the reason: the type, the older sample, the
+/// clock, the frequency, the base, the multi count, the value. A machine that was restarted is thus reported as a
+/// clock that went backwards, not as thousands of counters that did.
+///
+/// # Differences
+///
+/// A value of a 4-byte type is subtracted modulo 2^32: such counters count through their end to 0 (a disk moves that
+/// many bytes in a second), so one wrap is the normal case and gives the right difference. A reset can not be told
+/// from a wrap. The same holds for the bases of 4 bytes. A value of 8 bytes does not wrap in the life of a machine; if
+/// it is smaller than before it was reset, or an instance of the same name took its place. `PERF_AVERAGE_TIMER` says
+/// 4 bytes but has 8, and is taken so. Clocks are signed as in NT.
+///
+/// # Errors
+///
+/// * [`NoValue::UnknownType`], [`NoValue::NotNumeric`]: there is no formula.
+/// * [`NoValue::TypeMismatch`], [`NoValue::FirstSample`]: the older sample is of another type, or is needed.
+/// * [`NoValue::NegativeTimebase`], [`NoValue::ZeroTimebase`]: the clock went backwards or stood still; also a start
+///   time after the newest sample, and a frequency below 1 where the formula needs one.
+/// * [`NoValue::NegativeDenominator`], [`NoValue::ZeroDenominator`]: the base of 8 bytes went backwards; the base, its
+///   difference or the multi count is 0.
+/// * [`NoValue::NegativeValue`]: the value of 8 bytes went backwards.
+/// * [`NoValue::NoStartTime`]: the start time of a `PERF_ELAPSED_TIME` is 0.
+/// * [`NoValue::NotFinite`]: a `PERF_DOUBLE_RAW` is infinite or not a number.
+pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue> {
+    let formula = newer.counter_type.info().ok_or(NoValue::UnknownType)?.compute;
+    if older.is_some_and(|older| older.counter_type != newer.counter_type) {
+        return Err(NoValue::TypeMismatch);
+    }
+    let older = match older {
+        Some(older) => older,
+        None if formula.needs_two_samples() => return Err(NoValue::FirstSample),
+        // A formula for one sample does not look at it.
+        None => newer,
+    };
+    let number = match formula {
+        Formula::NotNumeric => return Err(NoValue::NotNumeric),
+        Formula::Raw => return Ok(Value::Integer(newer.first)),
+        Formula::Delta => return value_difference(older, newer).map(Value::Integer),
+        Formula::Double => f64::from_bits(newer.first),
+        Formula::Rate => {
+            let clock = clock_difference(older, newer)?;
+            let frequency = ticks_per_second(newer.frequency)?;
+            rate(float(value_difference(older, newer)?), clock, frequency)
+        }
+        Formula::QueueLength => {
+            let clock = clock_difference(older, newer)?;
+            queue_length(float(value_difference(older, newer)?), clock)
+        }
+        Formula::Share => {
+            let clock = clock_difference(older, newer)?;
+            share(float(value_difference(older, newer)?), clock)
+        }
+        Formula::InverseShare => {
+            let clock = clock_difference(older, newer)?;
+            inverse_share(float(value_difference(older, newer)?), clock)
+        }
+        Formula::MultiShare => {
+            let clock = clock_difference(older, newer)?;
+            let count = multi_count(newer)?;
+            multi_share(float(value_difference(older, newer)?), clock, count)
+        }
+        Formula::InverseMultiShare => {
+            let clock = clock_difference(older, newer)?;
+            let count = multi_count(newer)?;
+            inverse_multi_share(float(value_difference(older, newer)?), clock, count)
+        }
+        Formula::Fraction => fraction(float(newer.first), not_zero(newer.second)?),
+        Formula::BaseShare => {
+            let base = base_difference(older, newer)?;
+            base_share(float(value_difference(older, newer)?), base)
+        }
+        Formula::AverageTime => {
+            let frequency = ticks_per_second(newer.frequency)?;
+            let base = base_difference(older, newer)?;
+            average_time(float(value_difference(older, newer)?), frequency, base)
+        }
+        Formula::AverageBulk => {
+            let base = base_difference(older, newer)?;
+            average_bulk(float(value_difference(older, newer)?), base)
+        }
+        Formula::Elapsed => {
+            let frequency = ticks_per_second(newer.frequency)?;
+            elapsed(time_since_start(newer)?, frequency)
+        }
+    };
+    if number.is_finite() {
+        Ok(Value::Number(number))
+    } else {
+        Err(NoValue::NotFinite)
+    }
+}
+
+/// The average of a counter over a series of samples, from its first and its last one.
+///
+/// It is the same formula as [`compute`]: the rate from the first to the last sample is the average rate of that time,
+/// however long the intervals between were. This is what NT's documentation calls the average, and it is not the mean
+/// of the values of the intervals, which counts a short interval, or one in which nearly nothing happened, as much as
+/// any other. A type that needs one sample has no such average: the result is its last value.
+///
+/// # Errors
+///
+/// As [`compute`].
+pub fn average(first: &Sample, last: &Sample) -> Result<Value, NoValue> {
+    compute(Some(first), last)
+}
+
+/// An equation. [`Formula::equation`] writes it down; the letters are explained at
+/// [`TypeInfo::formula`](super::TypeInfo::formula).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Formula {
+    /// There is no number: texts, labels, bases.
+    NotNumeric,
+    /// The value as it is.
+    Raw,
+    /// The value as the bits of a floating-point number.
+    Double,
+    /// How much the value changed.
+    Delta,
+    /// Change of the value in a second.
+    Rate,
+    /// Change of the value in a tick of the clock.
+    QueueLength,
+    /// Change of the value as a share of the time.
+    Share,
+    /// The share of the time that the value did not change in.
+    InverseShare,
+    /// A share of the time, for one of several resources.
+    MultiShare,
+    /// Shares of the time that the value did not change in, of several resources together.
+    InverseMultiShare,
+    /// The value as a share of its base.
+    Fraction,
+    /// Change of the value as a share of the change of its base.
+    BaseShare,
+    /// Change of the value in seconds, for one step of its base.
+    AverageTime,
+    /// Change of the value for one step of its base.
+    AverageBulk,
+    /// Time from the value to now.
+    Elapsed,
+}
+
+impl Formula {
+    /// The equation, for people.
+    pub const fn equation(self) -> &'static str {
+        match self {
+            Formula::NotNumeric => "none",
+            Formula::Raw | Formula::Double => "N1",
+            Formula::Delta => "N1 - N0",
+            Formula::Rate => "(N1 - N0) / ((D1 - D0) / F)",
+            Formula::QueueLength => "(N1 - N0) / (D1 - D0)",
+            Formula::Share => "(N1 - N0) / (D1 - D0) * 100",
+            Formula::InverseShare => "100 * (1 - (N1 - N0) / (D1 - D0))",
+            Formula::MultiShare => "(N1 - N0) / (D1 - D0) * 100 / B1",
+            Formula::InverseMultiShare => "100 * (B1 - (N1 - N0) / (D1 - D0))",
+            Formula::Fraction => "N1 / B1 * 100",
+            Formula::BaseShare => "(N1 - N0) / (B1 - B0) * 100",
+            Formula::AverageTime => "((N1 - N0) / F) / (B1 - B0)",
+            Formula::AverageBulk => "(N1 - N0) / (B1 - B0)",
+            Formula::Elapsed => "(D1 - N1) / F",
+        }
+    }
+
+    /// It needs two samples.
+    pub const fn needs_two_samples(self) -> bool {
+        match self {
+            Formula::NotNumeric | Formula::Raw | Formula::Double | Formula::Fraction | Formula::Elapsed => {
+                false
+            }
+            Formula::Delta
+            | Formula::Rate
+            | Formula::QueueLength
+            | Formula::Share
+            | Formula::InverseShare
+            | Formula::MultiShare
+            | Formula::InverseMultiShare
+            | Formula::BaseShare
+            | Formula::AverageTime
+            | Formula::AverageBulk => true,
+        }
+    }
+}
+
+/// `dN / (dD / F)`
+fn rate(value: f64, clock: f64, frequency: f64) -> f64 {
+    value / (clock / frequency)
+}
+
+/// `dN / dD`
+fn queue_length(value: f64, clock: f64) -> f64 {
+    value / clock
+}
+
+/// `(dN / dD) * 100`
+fn share(value: f64, clock: f64) -> f64 {
+    (value / clock) * 100.0
+}
+
+/// `100 * (1 - dN / dD)`
+fn inverse_share(value: f64, clock: f64) -> f64 {
+    100.0 * (1.0 - value / clock)
+}
+
+/// `(dN / dD) * 100 / B1`
+///
+/// Sources disagree about `PERF_COUNTER_MULTI_TIMER`: some also multiply or divide by the frequency. Value and clock
+/// are in ticks of the same clock here, as for every other share. No provider of Windows is known to use the type.
+fn multi_share(value: f64, clock: f64, count: f64) -> f64 {
+    (value / clock) * 100.0 / count
+}
+
+/// `100 * (B1 - dN / dD)`
+///
+/// It is not divided by `B1`, so that all of several resources add up to several hundred: the header of the SDK and
+/// Microsoft's example say so.
+fn inverse_multi_share(value: f64, clock: f64, count: f64) -> f64 {
+    100.0 * (count - value / clock)
+}
+
+/// `(N1 / B1) * 100`
+fn fraction(value: f64, base: f64) -> f64 {
+    (value / base) * 100.0
+}
+
+/// `(dN / dB) * 100`
+fn base_share(value: f64, base: f64) -> f64 {
+    (value / base) * 100.0
+}
+
+/// `(dN / F) / dB`
+fn average_time(value: f64, frequency: f64, base: f64) -> f64 {
+    (value / frequency) / base
+}
+
+/// `dN / dB`
+fn average_bulk(value: f64, base: f64) -> f64 {
+    value / base
+}
+
+/// `(D1 - N1) / F`
+fn elapsed(clock: f64, frequency: f64) -> f64 {
+    clock / frequency
+}
+
+/// `N1 - N0`: modulo 2^32 for types of 4 bytes; never negative for others.
+fn value_difference(older: &Sample, newer: &Sample) -> Result<u64, NoValue> {
+    let eight_bytes = newer.counter_type.default_size() != Some(4);
+    difference(older.first, newer.first, eight_bytes).ok_or(NoValue::NegativeValue)
+}
+
+/// `B1 - B0`, not zero: modulo 2^32 for bases of 4 bytes; never negative for others.
+fn base_difference(older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
+    let base = newer
+        .counter_type
+        .info()
+        .and_then(|info| info.base)
+        .ok_or(NoValue::NoBase)?;
+    let eight_bytes = base.size_bits() == Size::Large;
+    not_zero(difference(older.second, newer.second, eight_bytes).ok_or(NoValue::NegativeDenominator)?)
+}
+
+fn difference(older: u64, newer: u64, eight_bytes: bool) -> Option<u64> {
+    if eight_bytes {
+        newer.checked_sub(older)
+    } else {
+        // The counter has 32 bits and starts again at 0 after its end. The low half of the difference is right
+        // whether it did so in between or not.
+        Some(newer.wrapping_sub(older) & 0xffff_ffff)
+    }
+}
+
+/// `D1 - D0`, above zero.
+fn clock_difference(older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
+    // A clock is a signed number in NT and may start below 0. The bits are the same, so that the difference is right
+    // after a wrap of the unsigned numbers.
+    match newer.second.wrapping_sub(older.second).cast_signed() {
+        ..0 => Err(NoValue::NegativeTimebase),
+        0 => Err(NoValue::ZeroTimebase),
+        ticks => Ok(ticks as f64),
+    }
+}
+
+/// `D1 - N1`, zero or above.
+fn time_since_start(newer: &Sample) -> Result<f64, NoValue> {
+    if newer.first == 0 {
+        return Err(NoValue::NoStartTime);
+    }
+    // Signed for the same reason as in a difference of clocks.
+    match newer.second.wrapping_sub(newer.first).cast_signed() {
+        ..0 => Err(NoValue::NegativeTimebase),
+        ticks => Ok(ticks as f64),
+    }
+}
+
+fn ticks_per_second(frequency: Frequency) -> Result<f64, NoValue> {
+    if frequency.0 > 0 {
+        Ok(frequency.0 as f64)
+    } else {
+        Err(NoValue::ZeroTimebase)
+    }
+}
+
+fn multi_count(newer: &Sample) -> Result<f64, NoValue> {
+    not_zero(u64::from(newer.multi_count))
+}
+
+fn not_zero(base: u64) -> Result<f64, NoValue> {
+    if base == 0 {
+        Err(NoValue::ZeroDenominator)
+    } else {
+        Ok(float(base))
+    }
+}
+
+/// The nearest floating-point number; exact to 2^53.
+fn float(number: u64) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counter::{CounterType, TYPES};
+    use crate::time::FileTime;
+
+    fn sample(counter_type: CounterType, first: u64, second: u64) -> Sample {
+        Sample {
+            counter_type,
+            first,
+            second,
+            frequency: Frequency(10),
+            multi_count: 1,
+            time: FileTime(0),
+        }
+    }
+
+    #[test]
+    fn types_differ() {
+        for info in TYPES {
+            let newer = sample(info.value, 3, 4);
+            let older = sample(CounterType(info.value.0 ^ 1), 1, 2);
+            assert_eq!(
+                compute(Some(&older), &newer),
+                Err(NoValue::TypeMismatch),
+                "{}",
+                info.name
+            );
+        }
+    }
+
+    #[test]
+    fn unknown_types_have_no_value() {
+        for number in [0x0002_0000, 0x1234_5678, u32::MAX] {
+            let newer = sample(CounterType(number), 3, 4);
+            assert_eq!(compute(Some(&newer), &newer), Err(NoValue::UnknownType));
+            assert_eq!(compute(None, &newer), Err(NoValue::UnknownType));
+        }
+        // A large base with a serial number is a base all the same.
+        assert_eq!(
+            compute(None, &sample(CounterType(0x4003_0503), 3, 4)),
+            Err(NoValue::NotNumeric)
+        );
+    }
+
+    #[test]
+    fn average_is_not_the_mean_of_the_intervals() {
+        // One hit of one look-up, then none of 99: the mean of the intervals is 50 %, but 1 % of all were hits.
+        let series = [(0, 0), (1, 1), (1, 100)];
+        let [first, middle, last] =
+            series.map(|(hits, all)| sample(CounterType::PERF_SAMPLE_FRACTION, hits, all));
+        assert_eq!(compute(Some(&first), &middle), Ok(Value::Number(100.0)));
+        assert_eq!(compute(Some(&middle), &last), Ok(Value::Number(0.0)));
+        assert_eq!(average(&first, &last), Ok(Value::Number(1.0)));
+    }
+
+    #[test]
+    fn the_newer_sample_says_the_frequency_and_the_count() {
+        let older = Sample {
+            frequency: Frequency(0),
+            ..sample(CounterType::PERF_COUNTER_BULK_COUNT, 0, 0)
+        };
+        let newer = sample(CounterType::PERF_COUNTER_BULK_COUNT, 30, 10);
+        assert_eq!(compute(Some(&older), &newer), Ok(Value::Number(30.0)));
+        let older = Sample {
+            multi_count: 0,
+            ..sample(CounterType::PERF_COUNTER_MULTI_TIMER, 0, 0)
+        };
+        let newer = Sample {
+            multi_count: 2,
+            ..sample(CounterType::PERF_COUNTER_MULTI_TIMER, 10, 10)
+        };
+        assert_eq!(compute(Some(&older), &newer), Ok(Value::Number(50.0)));
+    }
+}
