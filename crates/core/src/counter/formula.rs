@@ -5,7 +5,7 @@
 use crate::flow::{NoValue, Sample, Value};
 use crate::time::Frequency;
 
-use super::types::Size;
+use super::types::{CounterType, Size};
 
 /// Computes the value of a counter from its newest sample, and from an older one if its type needs two.
 ///
@@ -37,7 +37,8 @@ use super::types::Size;
 /// * [`NoValue::NoStartTime`]: the start time of a `PERF_ELAPSED_TIME` is 0.
 /// * [`NoValue::NotFinite`]: a `PERF_DOUBLE_RAW` is infinite or not a number.
 pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue> {
-    let formula = newer.counter_type.info().ok_or(NoValue::UnknownType)?.compute;
+    let info = newer.counter_type.info().ok_or(NoValue::UnknownType)?;
+    let formula = info.compute;
     if older.is_some_and(|older| older.counter_type != newer.counter_type) {
         return Err(NoValue::TypeMismatch);
     }
@@ -81,16 +82,16 @@ pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue>
         }
         Formula::Fraction => fraction(float(newer.first), not_zero(newer.second)?),
         Formula::BaseShare => {
-            let base = base_difference(older, newer)?;
+            let base = base_difference(info.base, older, newer)?;
             base_share(float(value_difference(older, newer)?), base)
         }
         Formula::AverageTime => {
             let frequency = ticks_per_second(newer.frequency)?;
-            let base = base_difference(older, newer)?;
+            let base = base_difference(info.base, older, newer)?;
             average_time(float(value_difference(older, newer)?), frequency, base)
         }
         Formula::AverageBulk => {
-            let base = base_difference(older, newer)?;
+            let base = base_difference(info.base, older, newer)?;
             average_bulk(float(value_difference(older, newer)?), base)
         }
         Formula::Elapsed => {
@@ -265,13 +266,8 @@ fn value_difference(older: &Sample, newer: &Sample) -> Result<u64, NoValue> {
 }
 
 /// `B1 - B0`, not zero: modulo 2^32 for bases of 4 bytes; never negative for others.
-fn base_difference(older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
-    let base = newer
-        .counter_type
-        .info()
-        .and_then(|info| info.base)
-        .ok_or(NoValue::NoBase)?;
-    let eight_bytes = base.size_bits() == Size::Large;
+fn base_difference(base: Option<CounterType>, older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
+    let eight_bytes = base.ok_or(NoValue::NoBase)?.size_bits() == Size::Large;
     not_zero(difference(older.second, newer.second, eight_bytes).ok_or(NoValue::NegativeDenominator)?)
 }
 
@@ -336,7 +332,7 @@ fn float(number: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counter::{CounterType, TYPES};
+    use crate::counter::TYPES;
     use crate::time::FileTime;
 
     fn sample(counter_type: CounterType, first: u64, second: u64) -> Sample {

@@ -54,7 +54,13 @@ pub static TYPES: &[TypeInfo] = {
     use Denominator::{Base, BaseAndPerfFrequency, None as Alone, ObjectTime, PerfTime, Time100ns};
     use Formula as F;
     &[
-        row("PERF_COUNTER_RAWCOUNT_HEX", T::PERF_COUNTER_RAWCOUNT_HEX, Alone, F::Raw, "the last value, in hexadecimal"),
+        row(
+            "PERF_COUNTER_RAWCOUNT_HEX",
+            T::PERF_COUNTER_RAWCOUNT_HEX,
+            Alone,
+            F::Raw,
+            "the last value, in hexadecimal",
+        ),
         row(
             "PERF_COUNTER_LARGE_RAWCOUNT_HEX",
             T::PERF_COUNTER_LARGE_RAWCOUNT_HEX,
@@ -62,11 +68,41 @@ pub static TYPES: &[TypeInfo] = {
             F::Raw,
             "the last value, in hexadecimal, 64 bits",
         ),
-        row("PERF_COUNTER_TEXT", T::PERF_COUNTER_TEXT, Alone, F::NotNumeric, "a text"),
-        row("PERF_COUNTER_RAWCOUNT", T::PERF_COUNTER_RAWCOUNT, Alone, F::Raw, "the last value"),
-        row("PERF_COUNTER_LARGE_RAWCOUNT", T::PERF_COUNTER_LARGE_RAWCOUNT, Alone, F::Raw, "the last value, 64 bits"),
-        row("PERF_DOUBLE_RAW", T::PERF_DOUBLE_RAW, Alone, F::Double, "a value that was computed before it was logged"),
-        row("PERF_COUNTER_DELTA", T::PERF_COUNTER_DELTA, Alone, F::Delta, "the change between two samples"),
+        row(
+            "PERF_COUNTER_TEXT",
+            T::PERF_COUNTER_TEXT,
+            Alone,
+            F::NotNumeric,
+            "a text",
+        ),
+        row(
+            "PERF_COUNTER_RAWCOUNT",
+            T::PERF_COUNTER_RAWCOUNT,
+            Alone,
+            F::Raw,
+            "the last value",
+        ),
+        row(
+            "PERF_COUNTER_LARGE_RAWCOUNT",
+            T::PERF_COUNTER_LARGE_RAWCOUNT,
+            Alone,
+            F::Raw,
+            "the last value, 64 bits",
+        ),
+        row(
+            "PERF_DOUBLE_RAW",
+            T::PERF_DOUBLE_RAW,
+            Alone,
+            F::Double,
+            "a value that was computed before it was logged",
+        ),
+        row(
+            "PERF_COUNTER_DELTA",
+            T::PERF_COUNTER_DELTA,
+            Alone,
+            F::Delta,
+            "the change between two samples",
+        ),
         row(
             "PERF_COUNTER_LARGE_DELTA",
             T::PERF_COUNTER_LARGE_DELTA,
@@ -74,7 +110,13 @@ pub static TYPES: &[TypeInfo] = {
             F::Delta,
             "the change between two samples, 64 bits",
         ),
-        row("PERF_SAMPLE_COUNTER", T::PERF_SAMPLE_COUNTER, PerfTime, F::Rate, "operations per second"),
+        row(
+            "PERF_SAMPLE_COUNTER",
+            T::PERF_SAMPLE_COUNTER,
+            PerfTime,
+            F::Rate,
+            "operations per second",
+        ),
         row(
             "PERF_COUNTER_QUEUELEN_TYPE",
             T::PERF_COUNTER_QUEUELEN_TYPE,
@@ -103,10 +145,28 @@ pub static TYPES: &[TypeInfo] = {
             F::QueueLength,
             "the average length of a queue, by the object's clock",
         ),
-        row("PERF_COUNTER_COUNTER", T::PERF_COUNTER_COUNTER, PerfTime, F::Rate, "events per second"),
-        row("PERF_COUNTER_BULK_COUNT", T::PERF_COUNTER_BULK_COUNT, PerfTime, F::Rate, "events per second, 64 bits"),
-        row("PERF_RAW_FRACTION", T::PERF_RAW_FRACTION, Base, F::Fraction, "the last value as a share of its base")
-            .base(T::PERF_RAW_BASE),
+        row(
+            "PERF_COUNTER_COUNTER",
+            T::PERF_COUNTER_COUNTER,
+            PerfTime,
+            F::Rate,
+            "events per second",
+        ),
+        row(
+            "PERF_COUNTER_BULK_COUNT",
+            T::PERF_COUNTER_BULK_COUNT,
+            PerfTime,
+            F::Rate,
+            "events per second, 64 bits",
+        ),
+        row(
+            "PERF_RAW_FRACTION",
+            T::PERF_RAW_FRACTION,
+            Base,
+            F::Fraction,
+            "the last value as a share of its base",
+        )
+        .base(T::PERF_RAW_BASE),
         row(
             "PERF_LARGE_RAW_FRACTION",
             T::PERF_LARGE_RAW_FRACTION,
@@ -115,7 +175,13 @@ pub static TYPES: &[TypeInfo] = {
             "the last value as a share of its base, 64 bits",
         )
         .base(T::PERF_LARGE_RAW_BASE),
-        row("PERF_COUNTER_TIMER", T::PERF_COUNTER_TIMER, PerfTime, F::Share, "the share of time that it was active"),
+        row(
+            "PERF_COUNTER_TIMER",
+            T::PERF_COUNTER_TIMER,
+            PerfTime,
+            F::Share,
+            "the share of time that it was active",
+        ),
         row(
             "PERF_PRECISION_SYSTEM_TIMER",
             T::PERF_PRECISION_SYSTEM_TIMER,
@@ -197,7 +263,7 @@ pub static TYPES: &[TypeInfo] = {
             T::PERF_COUNTER_MULTI_TIMER_INV,
             PerfTime,
             F::InverseMultiShare,
-            "the shares of time that several items were active, added up, from the time that they were not",
+            "the summed shares of activity of several items, from their idle time",
         )
         .base(T::PERF_COUNTER_MULTI_BASE),
         row(
@@ -205,8 +271,7 @@ pub static TYPES: &[TypeInfo] = {
             T::PERF_100NSEC_MULTI_TIMER_INV,
             Time100ns,
             F::InverseMultiShare,
-            "the shares of time that several items were active, added up, from the time that they were not, by the \
-             100 ns clock",
+            "the summed shares of activity of several items, from their idle time, by the 100 ns clock",
         )
         .base(T::PERF_COUNTER_MULTI_BASE),
         row(
@@ -217,8 +282,20 @@ pub static TYPES: &[TypeInfo] = {
             "the average time of one operation",
         )
         .base(T::PERF_AVERAGE_BASE),
-        row("PERF_ELAPSED_TIME", T::PERF_ELAPSED_TIME, ObjectTime, F::Elapsed, "the time since it started"),
-        row("PERF_COUNTER_NODATA", T::PERF_COUNTER_NODATA, Alone, F::NotNumeric, "a label without a value"),
+        row(
+            "PERF_ELAPSED_TIME",
+            T::PERF_ELAPSED_TIME,
+            ObjectTime,
+            F::Elapsed,
+            "the time since it started",
+        ),
+        row(
+            "PERF_COUNTER_NODATA",
+            T::PERF_COUNTER_NODATA,
+            Alone,
+            F::NotNumeric,
+            "a label without a value",
+        ),
         row(
             "TALLYMON_VALUE_STATUS",
             T::VALUE_STATUS,
@@ -235,7 +312,13 @@ pub static TYPES: &[TypeInfo] = {
             "the average amount of one operation, such as bytes",
         )
         .base(T::PERF_AVERAGE_BASE),
-        row("PERF_SAMPLE_BASE", T::PERF_SAMPLE_BASE, Alone, F::NotNumeric, "base of PERF_SAMPLE_FRACTION"),
+        row(
+            "PERF_SAMPLE_BASE",
+            T::PERF_SAMPLE_BASE,
+            Alone,
+            F::NotNumeric,
+            "base of PERF_SAMPLE_FRACTION",
+        ),
         row(
             "PERF_AVERAGE_BASE",
             T::PERF_AVERAGE_BASE,
@@ -243,7 +326,13 @@ pub static TYPES: &[TypeInfo] = {
             F::NotNumeric,
             "base of PERF_AVERAGE_TIMER and PERF_AVERAGE_BULK",
         ),
-        row("PERF_RAW_BASE", T::PERF_RAW_BASE, Alone, F::NotNumeric, "base of PERF_RAW_FRACTION"),
+        row(
+            "PERF_RAW_BASE",
+            T::PERF_RAW_BASE,
+            Alone,
+            F::NotNumeric,
+            "base of PERF_RAW_FRACTION",
+        ),
         row(
             "PERF_LARGE_RAW_BASE",
             T::PERF_LARGE_RAW_BASE,
@@ -252,7 +341,13 @@ pub static TYPES: &[TypeInfo] = {
             "base of PERF_LARGE_RAW_FRACTION; also the time stamp of the precision timers",
         )
         .aliases(&["PERF_PRECISION_TIMESTAMP"]),
-        row("PERF_COUNTER_MULTI_BASE", T::PERF_COUNTER_MULTI_BASE, Alone, F::NotNumeric, "base of the multi timers"),
+        row(
+            "PERF_COUNTER_MULTI_BASE",
+            T::PERF_COUNTER_MULTI_BASE,
+            Alone,
+            F::NotNumeric,
+            "base of the multi timers",
+        ),
         row(
             "PERF_COUNTER_HISTOGRAM_TYPE",
             T::PERF_COUNTER_HISTOGRAM_TYPE,
