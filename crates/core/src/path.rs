@@ -1,1 +1,823 @@
-//! Counter paths.
+//! Counter paths such as `\\server\Processor(_Total)\% Processor Time`.
+//!
+//! ```text
+//! \\machine\object(parent/instance#index)\counter
+//! ```
+//!
+//! The machine is optional, the parentheses are for objects with instances only. The grammar has no escape
+//! character and real names contain every one of its special characters, so these rules decide:
+//!
+//! * The instance begins at the first `(` of the object, unless that belongs to the object's own name: it has
+//!   a matching `)` that no `\` follows directly, as in `WF (System.Workflow) 4.0.0.0(w3wp)`. No object name
+//!   contains a backslash.
+//! * The instance ends at the last `)\` of the path. What follows is the counter, whatever is in it.
+//! * Without an instance, the object ends at the next `\`.
+//! * `#` and digits are the index only at the end of the instance, and only as a number that is written
+//!   without leading zeros; `#*` stands for all of them.
+//! * An object or counter that is a decimal number without leading zeros is a title index: `\238(_Total)\6`.
+//!
+//! An instance with `/` in it is ambiguous: `firefox/3` is thread 3 of firefox, and `/var/log` is a mount
+//! point. The path keeps the text, and [`InstancePath::candidates`] gives all readings to whoever knows the
+//! object.
+//!
+//! Three more ways to write a path are read and never printed:
+//!
+//! * with slashes, which no shell takes away: `//server/Processor(_Total)/% Processor Time`,
+//!   `/Memory/Pages/sec`. Here the instance ends at the `)` that matches its `(`, and the counter may contain
+//!   slashes;
+//! * without the first separator: `Processor(_Total)\% Processor Time`;
+//! * with a backslash lost on the way: `\server\Memory\Available Bytes`, see [`Repair`].
+
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use crate::text::fold;
+
+/// A counter path in its parts.
+///
+/// Printing a path and parsing the text gives the same path, unless one of its names contains what the
+/// grammar reads as something else; [`CounterPath::round_trips`] tells. A path that was parsed from a text
+/// with backslashes always does, and its text, if nothing had to be added to it, is printed again byte by
+/// byte.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CounterPath {
+    /// Name of the machine without backslashes; `None` for the one that is asked anyway.
+    pub machine: Option<String>,
+    /// The object.
+    pub object: Part,
+    /// The instance; `None` for an object without instances.
+    pub instance: Option<InstancePath>,
+    /// The counter.
+    pub counter: Part,
+}
+
+/// A counter path and how its text had to be understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsedPath {
+    /// The path.
+    pub path: CounterPath,
+    /// What was wrong with the text and could be put right. It is worth a note to the user.
+    pub repaired: Option<Repair>,
+}
+
+/// What was put right in the text of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Repair {
+    /// Of the two backslashes before the machine, one or both are missing, but there are three parts. Shells
+    /// take one away between double quotes, and fish does so even between single ones.
+    LostBackslash,
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Repair::LostBackslash => f.write_str(
+                "read as \\\\machine\\object\\counter; the shell took a backslash away: put the path in single quotes or \
+                 write //machine/object/counter",
+            ),
+        }
+    }
+}
+
+impl CounterPath {
+    /// Reads a path in any of its forms, see the [module](self). White space before the path and line ends
+    /// behind it do not count.
+    ///
+    /// ```
+    /// use tallymon_core::path::{CounterPath, Part, Repair};
+    ///
+    /// let parsed = CounterPath::parse(r"\srv1\Processor(_Total)\% Processor Time")?;
+    /// assert_eq!(parsed.repaired, Some(Repair::LostBackslash));
+    /// assert_eq!(parsed.path.machine.as_deref(), Some("srv1"));
+    /// assert_eq!(parsed.path.counter, Part::Name("% Processor Time".into()));
+    /// assert_eq!(parsed.path.to_string(), r"\\srv1\Processor(_Total)\% Processor Time");
+    /// # Ok::<(), tallymon_core::path::PathError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first part that is missing, empty or not closed, and the byte of `text` where.
+    pub fn parse(text: &str) -> Result<ParsedPath, PathError> {
+        let trimmed = text.trim_start();
+        let at = text.len().saturating_sub(trimmed.len());
+        let trimmed = trimmed.trim_end_matches(['\r', '\n']);
+        if trimmed.is_empty() {
+            return Err(PathError {
+                kind: PathErrorKind::NoPath,
+                part: PathPart::Object,
+                at,
+            });
+        }
+        let rest = Span { text: trimmed, at };
+        for separator in [Separator::Backslash, Separator::Slash] {
+            let Some(behind) = rest.strip(separator) else {
+                continue;
+            };
+            let Some(behind) = behind.strip(separator) else {
+                return parse_local(behind, separator);
+            };
+            return parse_remote(behind, separator);
+        }
+        parse_local(rest, Separator::of_shorthand(rest.text))
+    }
+
+    /// Whether any part of the path is a pattern: it may stand for several counters.
+    pub fn is_wild(&self) -> bool {
+        self.object.is_wild()
+            || self.counter.is_wild()
+            || self.instance.as_ref().is_some_and(InstancePath::is_wild)
+    }
+
+    /// Whether the printed path would be read as this path.
+    ///
+    /// It would not when a part is empty, or, among other cases, when the name of an object is a number or
+    /// the text of an instance looks like the end of an object's name: `a)b(c`.
+    pub fn round_trips(&self) -> bool {
+        CounterPath::parse(&self.to_string())
+            .is_ok_and(|parsed| parsed.repaired.is_none() && parsed.path == *self)
+    }
+}
+
+impl fmt::Display for CounterPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CounterPath {
+            machine,
+            object,
+            instance,
+            counter,
+        } = self;
+        if let Some(machine) = machine {
+            write!(f, "\\\\{machine}")?;
+        }
+        write!(f, "\\{object}")?;
+        if let Some(instance) = instance {
+            write!(f, "({instance})")?;
+        }
+        write!(f, "\\{counter}")
+    }
+}
+
+impl FromStr for CounterPath {
+    type Err = PathError;
+
+    /// Reads a path as [`CounterPath::parse`] does and does not tell whether it was repaired.
+    fn from_str(text: &str) -> Result<CounterPath, PathError> {
+        CounterPath::parse(text).map(|parsed| parsed.path)
+    }
+}
+
+/// The object or the counter of a path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// A name in any language, or a pattern with `*`.
+    Name(String),
+    /// A title index. It is the same in every language.
+    Index(u32),
+}
+
+impl Part {
+    /// Reads a part: a decimal number up to 4294967295 without leading zeros is an index, everything else a
+    /// name.
+    pub fn parse(text: &str) -> Part {
+        parse_number(text).map_or_else(|| Part::Name(text.to_owned()), Part::Index)
+    }
+
+    /// The name or pattern.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Part::Name(name) => Some(name),
+            Part::Index(_) => None,
+        }
+    }
+
+    /// The title index.
+    pub const fn index(&self) -> Option<u32> {
+        match self {
+            Part::Name(_) => None,
+            Part::Index(index) => Some(*index),
+        }
+    }
+
+    /// The matcher for names; `None` for an index.
+    pub fn pattern(&self) -> Option<Pattern> {
+        self.name().map(Pattern::new)
+    }
+
+    /// Whether it is a pattern.
+    pub fn is_wild(&self) -> bool {
+        self.name().is_some_and(|name| name.contains(WILDCARD))
+    }
+}
+
+impl From<&str> for Part {
+    fn from(text: &str) -> Part {
+        Part::parse(text)
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Name(name) => f.write_str(name),
+            Part::Index(index) => index.fmt(f),
+        }
+    }
+}
+
+/// The instance of a path: what stands between the parentheses.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct InstancePath {
+    text: String,
+    index: InstanceIndex,
+}
+
+/// Which of several instances of the same name (and the same name of the parent) is meant, counted in the
+/// order of the data block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum InstanceIndex {
+    /// Nothing is written: the first one, or all of them when the name is a pattern.
+    #[default]
+    Implied,
+    /// `#n`, from 0.
+    At(u32),
+    /// `#*`.
+    Any,
+}
+
+impl InstancePath {
+    /// Reads what stands between the parentheses.
+    ///
+    /// ```
+    /// use tallymon_core::path::{InstanceIndex, InstancePath};
+    ///
+    /// let instance = InstancePath::parse("firefox/0#1");
+    /// assert_eq!((instance.text(), instance.index()), ("firefox/0", InstanceIndex::At(1)));
+    /// let instance = InstancePath::parse("C# compiler");
+    /// assert_eq!((instance.text(), instance.index()), ("C# compiler", InstanceIndex::Implied));
+    /// ```
+    pub fn parse(text: &str) -> InstancePath {
+        let (text, index) = match text.rsplit_once('#') {
+            Some((name, "*")) if !name.is_empty() => (name, InstanceIndex::Any),
+            Some((name, digits)) if !name.is_empty() => match parse_number(digits) {
+                Some(index) => (name, InstanceIndex::At(index)),
+                None => (text, InstanceIndex::Implied),
+            },
+            _ => (text, InstanceIndex::Implied),
+        };
+        InstancePath {
+            text: text.to_owned(),
+            index,
+        }
+    }
+
+    /// An instance of a data block: its parent's name if it has a parent, its name, and how many of the same
+    /// names come before it.
+    ///
+    /// `#0` is not written, unless the name itself ends like an index.
+    pub fn new(parent: Option<&str>, name: &str, index: u32) -> InstancePath {
+        let text = match parent {
+            Some(parent) => [parent, "/", name].concat(),
+            None => name.to_owned(),
+        };
+        let ends_like_index = InstancePath::parse(&text).index != InstanceIndex::Implied;
+        let index = if index == 0 && !ends_like_index {
+            InstanceIndex::Implied
+        } else {
+            InstanceIndex::At(index)
+        };
+        InstancePath { text, index }
+    }
+
+    /// The text without the index, as it was written: a name, or a parent's name and a name, or patterns.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The index.
+    pub const fn index(&self) -> InstanceIndex {
+        self.index
+    }
+
+    /// Whether it may stand for several instances.
+    pub fn is_wild(&self) -> bool {
+        self.index == InstanceIndex::Any || self.text.contains(WILDCARD)
+    }
+
+    /// All readings as the name of a parent and a name: first the whole text as a name, then a parent before
+    /// each `/` from left to right, both sides not empty.
+    ///
+    /// Take the first for an object whose instances have no parents, and the others for one whose instances
+    /// have.
+    ///
+    /// ```
+    /// use tallymon_core::path::InstancePath;
+    ///
+    /// let instance = InstancePath::parse("kworker/0:1/17"); let readings: Vec<_> =
+    /// instance.candidates().collect(); assert_eq!(readings, [(None, "kworker/0:1/17"), (Some("kworker"),
+    /// "0:1/17"), (Some("kworker/0:1"), "17")]);
+    /// ```
+    pub fn candidates(&self) -> impl Iterator<Item = (Option<&str>, &str)> + Clone {
+        let splits = self.text.match_indices(PARENT_END).filter_map(|(at, _)| {
+            let (parent, name) = (self.text.get(..at)?, self.text.get(at.saturating_add(1)..)?);
+            (!parent.is_empty() && !name.is_empty()).then_some((Some(parent), name))
+        });
+        core::iter::once((None, self.text.as_str())).chain(splits)
+    }
+
+    /// The matcher for the instances of a data block.
+    pub fn pattern(&self) -> InstancePattern {
+        InstancePattern {
+            text: Pattern::new(&self.text),
+            index: self.index,
+        }
+    }
+}
+
+impl fmt::Display for InstancePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        match self.index {
+            InstanceIndex::Implied => Ok(()),
+            InstanceIndex::At(index) => write!(f, "#{index}"),
+            InstanceIndex::Any => f.write_str("#*"),
+        }
+    }
+}
+
+/// Matches the instances of an object with the instance of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstancePattern {
+    text: Pattern,
+    index: InstanceIndex,
+}
+
+impl InstancePattern {
+    /// Whether an instance is meant, whatever its index is.
+    ///
+    /// An instance without a parent is meant when the whole text matches its name. One with a parent is meant
+    /// when, split at one of its `/`, the text matches the parent's name and the name; a pattern without `/`
+    /// is compared with `parent/name`, so `*` stands for all instances and `fire*` for all those of parents
+    /// that begin so.
+    pub fn matches(&self, parent: Option<&str>, name: &str) -> bool {
+        let pattern = self.text.folded.as_slice();
+        let Some(parent) = parent else {
+            return glob(pattern, fold(name.chars()));
+        };
+        let mut any_split = false;
+        let splits = pattern
+            .iter()
+            .enumerate()
+            .filter(|(_, char)| **char == PARENT_END);
+        for (at, _) in splits {
+            let (Some(left), Some(right)) = (pattern.get(..at), pattern.get(at.saturating_add(1)..)) else {
+                continue;
+            };
+            if left.is_empty() || right.is_empty() {
+                continue;
+            }
+            any_split = true;
+            if glob(left, fold(parent.chars())) && glob(right, fold(name.chars())) {
+                return true;
+            }
+        }
+        !any_split
+            && glob(
+                pattern,
+                fold(parent.chars().chain([PARENT_END]).chain(name.chars())),
+            )
+    }
+
+    /// Whether the index of an instance is meant: how many with the same names come before it.
+    pub fn matches_index(&self, index: u32) -> bool {
+        match self.index {
+            InstanceIndex::Implied => index == 0 || !self.text.is_literal(),
+            InstanceIndex::At(wanted) => index == wanted,
+            InstanceIndex::Any => true,
+        }
+    }
+}
+
+/// A name or a pattern in which each `*` stands for any text, also none. Case is not regarded. There is no
+/// other special character.
+///
+/// ```
+/// use tallymon_core::path::Pattern;
+///
+/// let pattern = Pattern::new("svc*");
+/// assert!(pattern.matches("SvcHost") && !pattern.matches("lsass"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    /// The pattern in the form in which text is compared.
+    folded: Vec<char>,
+}
+
+impl Pattern {
+    /// Makes a matcher of a text; every text is a pattern.
+    pub fn new(text: &str) -> Pattern {
+        Pattern {
+            folded: fold(text.chars()).collect(),
+        }
+    }
+
+    /// Whether there is no `*` in it: it matches one name only.
+    pub fn is_literal(&self) -> bool {
+        !self.folded.contains(&WILDCARD)
+    }
+
+    /// Whether the whole of `text` is meant.
+    ///
+    /// It takes at most the product of both lengths, and about the sum of them for real names.
+    pub fn matches(&self, text: &str) -> bool {
+        glob(&self.folded, fold(text.chars()))
+    }
+}
+
+const WILDCARD: char = '*';
+const PARENT_END: char = '/';
+
+/// Whether `text` is what `pattern` stands for, both folded.
+///
+/// Of several `*` only the last one seen ever needs to take more: what an earlier one could give it, it can
+/// take itself. So nothing is tried twice from the same star, and there is no exponential case.
+fn glob(pattern: &[char], mut text: impl Iterator<Item = char> + Clone) -> bool {
+    let mut at = 0usize;
+    // The place behind the last star, and the text from which on what follows the star was tried.
+    let mut star = None;
+    loop {
+        if pattern.get(at) == Some(&WILDCARD) {
+            at = at.saturating_add(1);
+            if at == pattern.len() {
+                return true;
+            }
+            star = Some((at, text.clone()));
+            continue;
+        }
+        let char = text.next();
+        if char.is_none() && at == pattern.len() {
+            return true;
+        }
+        if char.is_some() && pattern.get(at) == char.as_ref() {
+            at = at.saturating_add(1);
+            continue;
+        }
+        // The star takes one more character; when there is none left, nothing can match any more.
+        let (Some((behind, from)), Some(_)) = (&mut star, char) else {
+            return false;
+        };
+        from.next();
+        (at, text) = (*behind, from.clone());
+    }
+}
+
+/// A text that is not a counter path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PathError {
+    /// What is wrong.
+    pub kind: PathErrorKind,
+    /// The part that it is about.
+    pub part: PathPart,
+    /// Byte of the text where the part should be, or begins. It is always on the border of a character, at
+    /// most at the end of the text.
+    pub at: usize,
+}
+
+/// What is wrong at the place that a [`PathError`] names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PathErrorKind {
+    /// There is no text at all.
+    NoPath,
+    /// The text ends, or a closing parenthesis is followed by something else, where a separator and the part
+    /// are needed.
+    Missing,
+    /// There is nothing where the name of the part should be.
+    Empty,
+    /// The parenthesis at this place has no closing one with a separator behind it.
+    NotClosed,
+}
+
+/// The parts of a counter path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PathPart {
+    /// The machine.
+    Machine,
+    /// The object.
+    Object,
+    /// The instance.
+    Instance,
+    /// The counter.
+    Counter,
+}
+
+impl fmt::Display for PathPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PathPart::Machine => "machine",
+            PathPart::Object => "object",
+            PathPart::Instance => "instance",
+            PathPart::Counter => "counter",
+        })
+    }
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PathError { kind, part, at } = self;
+        write!(f, "counter path at byte {at}: ")?;
+        match kind {
+            PathErrorKind::NoPath => f.write_str("\\object\\counter needed, found nothing"),
+            PathErrorKind::Missing => write!(f, "a separator and the {part} needed"),
+            PathErrorKind::Empty => write!(f, "the name of the {part} needed, found nothing"),
+            PathErrorKind::NotClosed => {
+                write!(
+                    f,
+                    "the parenthesis of the {part} is not closed by one with a separator behind it"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for PathError {}
+
+/// Reads `machine\object(instance)\counter`.
+fn parse_remote(text: Span<'_>, separator: Separator) -> Result<ParsedPath, PathError> {
+    let Some(end) = text.text.find(separator.char()) else {
+        return Err(match text.text {
+            "" => text.error(PathErrorKind::Empty, PathPart::Machine, 0),
+            machine => text.error(PathErrorKind::Missing, PathPart::Object, machine.len()),
+        });
+    };
+    let machine = text.part(0, end).named(PathPart::Machine)?;
+    let path = text
+        .from(end.saturating_add(1))
+        .body(separator)?
+        .into_path(Some(machine))?;
+    Ok(ParsedPath { path, repaired: None })
+}
+
+/// Reads `object(instance)\counter`, or `machine\object(instance)\counter` that should have had backslashes
+/// before it.
+fn parse_local(text: Span<'_>, separator: Separator) -> Result<ParsedPath, PathError> {
+    let body = text.body(separator)?;
+    // No counter has a backslash in its name, so a second one means that the first part is a machine. A
+    // counter of an object with an instance is left alone: what comes before it is certainly an object.
+    let lost =
+        separator == Separator::Backslash && body.instance.is_none() && body.counter.text.contains('\\');
+    if lost && !body.object.text.is_empty() {
+        let path = body.counter.body(separator)?.into_path(Some(body.object))?;
+        return Ok(ParsedPath {
+            path,
+            repaired: Some(Repair::LostBackslash),
+        });
+    }
+    Ok(ParsedPath {
+        path: body.into_path(None)?,
+        repaired: None,
+    })
+}
+
+/// What stands between the parts of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Separator {
+    Backslash,
+    Slash,
+}
+
+impl Separator {
+    const fn char(self) -> char {
+        match self {
+            Separator::Backslash => '\\',
+            Separator::Slash => '/',
+        }
+    }
+
+    const fn byte(self) -> u8 {
+        match self {
+            Separator::Backslash => b'\\',
+            Separator::Slash => b'/',
+        }
+    }
+
+    /// The end of an instance.
+    const fn closing(self) -> &'static str {
+        match self {
+            Separator::Backslash => ")\\",
+            Separator::Slash => ")/",
+        }
+    }
+
+    /// The separator of a path that does not start with one: the first that stands outside of parentheses.
+    /// Instances contain both kinds.
+    fn of_shorthand(text: &str) -> Separator {
+        match text.find(['\\', '/', '(']).map(|at| text.as_bytes().get(at)) {
+            Some(Some(b'(')) if text.contains(")\\") => Separator::Backslash,
+            Some(Some(b'(')) if text.contains(")/") => Separator::Slash,
+            Some(Some(b'/')) => Separator::Slash,
+            _ => Separator::Backslash,
+        }
+    }
+}
+
+/// A piece of the text of a path, and the byte at which it begins.
+#[derive(Debug, Clone, Copy)]
+struct Span<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// The parts of a path behind the machine.
+#[derive(Debug, Clone, Copy)]
+struct Body<'a> {
+    object: Span<'a>,
+    instance: Option<Span<'a>>,
+    counter: Span<'a>,
+}
+
+impl<'a> Span<'a> {
+    fn strip(self, separator: Separator) -> Option<Span<'a>> {
+        let text = self.text.strip_prefix(separator.char())?;
+        Some(Span {
+            text,
+            at: self.at.saturating_add(1),
+        })
+    }
+
+    /// The piece from `start` up to `end`, which both come from a search for ASCII characters in this piece.
+    fn part(self, start: usize, end: usize) -> Span<'a> {
+        Span {
+            text: self.text.get(start..end).unwrap_or_default(),
+            at: self.at.saturating_add(start),
+        }
+    }
+
+    fn from(self, start: usize) -> Span<'a> {
+        self.part(start, self.text.len())
+    }
+
+    fn error(self, kind: PathErrorKind, part: PathPart, at: usize) -> PathError {
+        PathError {
+            kind,
+            part,
+            at: self.at.saturating_add(at),
+        }
+    }
+
+    fn named(self, part: PathPart) -> Result<Span<'a>, PathError> {
+        if self.text.is_empty() {
+            Err(self.error(PathErrorKind::Empty, part, 0))
+        } else {
+            Ok(self)
+        }
+    }
+
+    /// Splits `object(instance)\counter`.
+    fn body(self, separator: Separator) -> Result<Body<'a>, PathError> {
+        match object_end(self.text.as_bytes(), separator.byte()) {
+            ObjectEnd::Separator(at) => Ok(Body {
+                object: self.part(0, at),
+                instance: None,
+                counter: self.from(at.saturating_add(1)),
+            }),
+            ObjectEnd::Parenthesis { open, matching } => {
+                let start = open.saturating_add(1);
+                let inside = self.from(start);
+                let end = match (separator, matching) {
+                    // A counter may contain the end of an instance when it is written with slashes: `...
+                    // (Total)/sec`.
+                    (Separator::Slash, Some(end)) => Some(end),
+                    (Separator::Slash, None) => inside
+                        .text
+                        .find(separator.closing())
+                        .map(|end| start.saturating_add(end)),
+                    (Separator::Backslash, _) => inside
+                        .text
+                        .rfind(separator.closing())
+                        .map(|end| start.saturating_add(end)),
+                };
+                let Some(end) = end else {
+                    return Err(self.not_closed(open));
+                };
+                Ok(Body {
+                    object: self.part(0, open),
+                    instance: Some(self.part(start, end)),
+                    counter: self.from(end.saturating_add(2)),
+                })
+            }
+            ObjectEnd::Missing(at) if self.text.is_empty() => {
+                Err(self.error(PathErrorKind::Empty, PathPart::Object, at))
+            }
+            ObjectEnd::Missing(at) => Err(self.error(PathErrorKind::Missing, PathPart::Counter, at)),
+        }
+    }
+
+    /// The error of an instance that does not end: a last parenthesis that closes it shows that only the
+    /// counter is not there.
+    fn not_closed(self, open: usize) -> PathError {
+        match self.text.strip_suffix(')') {
+            Some(before) if before.len() > open => {
+                self.error(PathErrorKind::Missing, PathPart::Counter, self.text.len())
+            }
+            _ => self.error(PathErrorKind::NotClosed, PathPart::Instance, open),
+        }
+    }
+}
+
+impl Body<'_> {
+    fn into_path(self, machine: Option<Span<'_>>) -> Result<CounterPath, PathError> {
+        let object = self.object.named(PathPart::Object)?;
+        let instance = self
+            .instance
+            .map(|instance| instance.named(PathPart::Instance))
+            .transpose()?;
+        let counter = self.counter.named(PathPart::Counter)?;
+        Ok(CounterPath {
+            machine: machine.map(|machine| machine.text.to_owned()),
+            object: Part::parse(object.text),
+            instance: instance.map(|instance| InstancePath::parse(instance.text)),
+            counter: Part::parse(counter.text),
+        })
+    }
+}
+
+/// What ends the name of an object.
+enum ObjectEnd {
+    /// A separator.
+    Separator(usize),
+    /// The parenthesis that opens the instance, and the one that matches it if a separator is behind that.
+    Parenthesis { open: usize, matching: Option<usize> },
+    /// Nothing; the counter should be at this place.
+    Missing(usize),
+}
+
+fn object_end(body: &[u8], separator: u8) -> ObjectEnd {
+    let mut at = 0usize;
+    // The first parenthesis that was taken for a part of the name, and what follows its matching one.
+    let mut first: Option<(usize, usize)> = None;
+    while let Some(byte) = body.get(at) {
+        if *byte == separator {
+            // A parenthesis that nothing opened and a separator: what was taken for the name was the
+            // instance.
+            return match first {
+                Some((open, _)) if at.checked_sub(1).and_then(|before| body.get(before)) == Some(&b')') => {
+                    ObjectEnd::Parenthesis { open, matching: None }
+                }
+                _ => ObjectEnd::Separator(at),
+            };
+        }
+        if *byte != b'(' {
+            at = at.saturating_add(1);
+            continue;
+        }
+        let matching = matching_parenthesis(body, at, separator);
+        let behind = matching.map(|matching| matching.saturating_add(1));
+        match (matching, behind, behind.and_then(|behind| body.get(behind))) {
+            (Some(_), _, Some(byte)) if *byte == separator => {
+                return ObjectEnd::Parenthesis { open: at, matching };
+            }
+            (Some(_), Some(behind), _) => {
+                first.get_or_insert((at, behind));
+                at = behind;
+            }
+            _ => {
+                return ObjectEnd::Parenthesis {
+                    open: at,
+                    matching: None,
+                };
+            }
+        }
+    }
+    ObjectEnd::Missing(first.map_or(body.len(), |(_, behind)| behind))
+}
+
+/// The parenthesis that matches the one at `open`; `None` when there is none before a separator that is not
+/// behind a closing one: names of objects have no separators in them.
+fn matching_parenthesis(body: &[u8], open: usize, separator: u8) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut crossed = false;
+    for (at, byte) in body.iter().enumerate().skip(open) {
+        match byte {
+            b'(' => depth = depth.saturating_add(1),
+            b')' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    let ends = body.get(at.saturating_add(1)) == Some(&separator);
+                    return (ends || !crossed).then_some(at);
+                }
+            }
+            _ => crossed |= *byte == separator,
+        }
+    }
+    None
+}
+
+/// A decimal number as it is printed: without sign and leading zeros.
+fn parse_number(text: &str) -> Option<u32> {
+    let canonical = text == "0" || (!text.starts_with(['0', '+']) && text.len() <= 10);
+    text.parse().ok().filter(|_| canonical)
+}

@@ -1,5 +1,320 @@
-//! Query strings.
+//! Query strings: what a performance query asks for.
+//!
+//! On Windows these are the value names of `HKEY_PERFORMANCE_DATA`. Every text is a query; one that means
+//! nothing is answered with a data block that has no objects.
 
-/// A parsed query string.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request;
+use alloc::borrow::ToOwned;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use crate::title::{Language, TitleIndex};
+
+/// A parsed query string, with what the asker will look at in the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Request {
+    /// What the query string says.
+    pub kind: RequestKind,
+    /// What of the answer will be looked at. It is not part of the query string.
+    pub interest: Interest,
+}
+
+/// What a query string asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum RequestKind {
+    /// `Global`, or an empty text: all objects that are not costly.
+    #[default]
+    Global,
+    /// `Costly`: the objects that are dear to collect.
+    Costly,
+    /// `230 232`: the objects with these names, in the order in which they were asked for. Others may come
+    /// with them.
+    Objects(Vec<TitleIndex>),
+    /// `Counter`, `Counter 012`: the name table of a language, English when none is given.
+    Names(Option<Language>),
+    /// `Help`, `Help 012`, or the old word `Explain`: the help table of a language, English when none is
+    /// given.
+    Help(Option<Language>),
+    /// `Foreign host`, `Foreign host 230`: objects of a machine that this one can reach.
+    Foreign {
+        /// Name of the machine, without blanks in it.
+        host: String,
+        /// The objects; all when there are none.
+        objects: Vec<TitleIndex>,
+    },
+    /// `OLD_Global`: all objects of providers of the first version that are not costly.
+    OldGlobal,
+    /// `MetadataGlobal`, `OLD_MetadataGlobal`, `MetadataCostly`, `OLD_MetadataCostly`: definitions without
+    /// instances and values.
+    Metadata {
+        /// Of the costly objects instead of the others.
+        costly: bool,
+        /// Of providers of the first version only.
+        old: bool,
+    },
+    /// Anything else, without blanks around it. It has no objects as its answer.
+    Unknown(String),
+}
+
+impl Request {
+    /// Reads a query string.
+    ///
+    /// Words are separated by blanks and case is not regarded; a terminating NUL does not count. A query that
+    /// starts with a number is a list of objects. In such a list, words that are no number from 1 to
+    /// 4294967295 are left out, as no object can have them; when none is left, the list is empty and so is
+    /// the answer, never everything.
+    ///
+    /// ```
+    /// use tallymon_core::request::{Request, RequestKind};
+    /// use tallymon_core::title::TitleIndex;
+    ///
+    /// let request = Request::parse(" 230  232");
+    /// assert_eq!(request.kind, RequestKind::Objects(vec![TitleIndex(230), TitleIndex(232)]));
+    /// assert_eq!(request.to_string(), "230 232");
+    /// assert_eq!(Request::parse("ABCD").kind, RequestKind::Unknown("ABCD".into()));
+    /// ```
+    pub fn parse(text: &str) -> Request {
+        let text = text.trim_matches(|char: char| char == '\0' || char.is_whitespace());
+        RequestKind::parse(text)
+            .unwrap_or_else(|| RequestKind::Unknown(text.to_owned()))
+            .into()
+    }
+
+    /// All objects that are not costly.
+    pub const fn global() -> Request {
+        Request {
+            kind: RequestKind::Global,
+            interest: Interest::everything(),
+        }
+    }
+
+    /// These objects.
+    pub fn objects(objects: impl IntoIterator<Item = TitleIndex>) -> Request {
+        RequestKind::Objects(objects.into_iter().collect()).into()
+    }
+
+    /// The same request from somebody who will look at these counters only.
+    pub fn with_interest(self, interest: Interest) -> Request {
+        Request { interest, ..self }
+    }
+}
+
+impl From<RequestKind> for Request {
+    fn from(kind: RequestKind) -> Request {
+        Request {
+            kind,
+            interest: Interest::everything(),
+        }
+    }
+}
+
+impl FromStr for Request {
+    type Err = core::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Request, Self::Err> {
+        Ok(Request::parse(text))
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+impl RequestKind {
+    /// Words without arguments.
+    const WORDS: [(&str, RequestKind); 7] = [
+        ("Global", RequestKind::Global),
+        ("Costly", RequestKind::Costly),
+        ("OLD_Global", RequestKind::OldGlobal),
+        (
+            "MetadataGlobal",
+            RequestKind::Metadata {
+                costly: false,
+                old: false,
+            },
+        ),
+        (
+            "MetadataCostly",
+            RequestKind::Metadata {
+                costly: true,
+                old: false,
+            },
+        ),
+        (
+            "OLD_MetadataGlobal",
+            RequestKind::Metadata {
+                costly: false,
+                old: true,
+            },
+        ),
+        (
+            "OLD_MetadataCostly",
+            RequestKind::Metadata {
+                costly: true,
+                old: true,
+            },
+        ),
+    ];
+
+    fn parse(text: &str) -> Option<RequestKind> {
+        let mut words = text.split_whitespace();
+        let Some(first) = words.next() else {
+            return Some(RequestKind::Global);
+        };
+        let is = |word: &str| first.eq_ignore_ascii_case(word);
+        if first.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(RequestKind::Objects(
+                text.split_whitespace().filter_map(object).collect(),
+            ));
+        }
+        if is("Foreign") {
+            let host = words.next()?.to_owned();
+            let everything = words.clone().next().is_none();
+            let objects: Vec<TitleIndex> = words.filter_map(object).collect();
+            // Bad numbers must not turn a request for one object into one for all.
+            return (everything || !objects.is_empty()).then_some(RequestKind::Foreign { host, objects });
+        }
+        if is("Counter") || is("Help") || is("Explain") {
+            let language = match words.next() {
+                Some(word) => Some(Language::parse(word)?),
+                None => None,
+            };
+            let kind = if is("Counter") {
+                RequestKind::Names(language)
+            } else {
+                RequestKind::Help(language)
+            };
+            return words.next().is_none().then_some(kind);
+        }
+        let (_, kind) = RequestKind::WORDS.into_iter().find(|(word, _)| is(word))?;
+        words.next().is_none().then_some(kind)
+    }
+}
+
+impl fmt::Display for RequestKind {
+    /// The query string that means this.
+    ///
+    /// An empty list of objects is printed as `0`, the index that no object has, because an empty text means
+    /// everything.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let table = |f: &mut fmt::Formatter<'_>, word: &str, language: &Option<Language>| {
+            f.write_str(word)?;
+            language.map_or(Ok(()), |language| write!(f, " {language}"))
+        };
+        match self {
+            RequestKind::Objects(objects) if objects.is_empty() => f.write_str("0"),
+            RequestKind::Objects(objects) => {
+                for (position, object) in objects.iter().enumerate() {
+                    let blank = if position == 0 { "" } else { " " };
+                    write!(f, "{blank}{object}")?;
+                }
+                Ok(())
+            }
+            RequestKind::Names(language) => table(f, "Counter", language),
+            RequestKind::Help(language) => table(f, "Help", language),
+            RequestKind::Foreign { host, objects } => {
+                write!(f, "Foreign {host}")?;
+                objects.iter().try_for_each(|object| write!(f, " {object}"))
+            }
+            RequestKind::Unknown(text) => f.write_str(text),
+            RequestKind::Global
+            | RequestKind::Costly
+            | RequestKind::OldGlobal
+            | RequestKind::Metadata { costly: _, old: _ } => {
+                let word = RequestKind::WORDS
+                    .iter()
+                    .find(|(_, kind)| kind == self)
+                    .map(|(word, _)| *word);
+                f.write_str(word.unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// A word of a list of objects.
+fn object(word: &str) -> Option<TitleIndex> {
+    // `str::parse` takes a sign too, which is no digit.
+    let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+    let index: u32 = word.parse().ok().filter(|index| digits && *index != 0)?;
+    Some(TitleIndex(index))
+}
+
+/// Which counters of which objects somebody will look at, so that nobody needs to read the others.
+///
+/// It starts as everything and becomes a selection when the first counter or object is added. From then on,
+/// what was not added is not wanted; objects that come along because others name them as parents are then
+/// asked for their instances only. A base counter has the title index of its numerator and goes with it.
+///
+/// ```
+/// use tallymon_core::request::Interest;
+/// use tallymon_core::title::TitleIndex;
+///
+/// let (processor, processor_time, user_time) = (TitleIndex(238), TitleIndex(6), TitleIndex(142));
+/// let mut interest = Interest::everything();
+/// assert!(interest.wants(processor, user_time));
+/// interest.add(processor, processor_time);
+/// assert!(interest.wants(processor, processor_time) && !interest.wants(processor, user_time));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Interest {
+    /// What is wanted; everything when there is nothing in it. Of an object without a set, all counters are
+    /// wanted.
+    objects: BTreeMap<TitleIndex, Option<BTreeSet<TitleIndex>>>,
+}
+
+impl Interest {
+    /// All counters of all objects.
+    pub const fn everything() -> Interest {
+        Interest {
+            objects: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a counter of an object.
+    pub fn add(&mut self, object: TitleIndex, counter: TitleIndex) {
+        if let Some(counters) = self
+            .objects
+            .entry(object)
+            .or_insert_with(|| Some(BTreeSet::new()))
+        {
+            counters.insert(counter);
+        }
+    }
+
+    /// Adds all counters of an object.
+    pub fn add_object(&mut self, object: TitleIndex) {
+        self.objects.insert(object, None);
+    }
+
+    /// Whether all counters of all objects are wanted.
+    pub fn is_everything(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// Whether a counter of an object will be looked at.
+    pub fn wants(&self, object: TitleIndex, counter: TitleIndex) -> bool {
+        match self.objects.get(&object) {
+            Some(Some(counters)) => counters.contains(&counter),
+            Some(None) => true,
+            None => self.is_everything(),
+        }
+    }
+
+    /// Whether any counter of an object will be looked at.
+    pub fn wants_object(&self, object: TitleIndex) -> bool {
+        self.is_everything() || self.objects.contains_key(&object)
+    }
+
+    /// Whether all counters of an object will be looked at.
+    pub fn wants_object_fully(&self, object: TitleIndex) -> bool {
+        match self.objects.get(&object) {
+            Some(counters) => counters.is_none(),
+            None => self.is_everything(),
+        }
+    }
+}

@@ -1,4 +1,17 @@
-//! Name and help tables.
+//! Name and help tables, and the languages that they are in.
+//!
+//! A data block has no names in it, only indexes into two tables that every language has: names at even
+//! indexes, help texts at odd ones. Objects and counters share them; nothing in a table says which is which,
+//! and one text may stand at several indexes.
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::bytes::ByteOrder;
+use crate::error::Error;
+use crate::text::{WideStr, append_wide, eq_ignore_case, fold};
 
 /// Index of a name in the name table; even by NT's convention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -8,10 +21,701 @@ pub struct TitleIndex(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct HelpIndex(pub u32);
 
-/// A primary language identifier of Windows, with a sublanguage for Chinese and Portuguese.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Language(pub u16);
+impl fmt::Display for TitleIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
-/// Names and help texts of one language.
+impl fmt::Display for HelpIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The index that holds no name but the highest index of the names that come with the system, as decimal
+/// text.
+const BASE_INDEX: TitleIndex = TitleIndex(1);
+
+/// How many errors in a damaged table are told. A table that is no table at all would have one for every few
+/// bytes.
+const MOST_ERRORS: usize = 1000;
+
+/// The names and help texts of one language.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Titles;
+pub struct Titles {
+    names: BTreeMap<TitleIndex, String>,
+    helps: BTreeMap<HelpIndex, String>,
+}
+
+impl Titles {
+    /// No names and no help texts.
+    pub const fn new() -> Titles {
+        Titles {
+            names: BTreeMap::new(),
+            helps: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the answers to the queries `Counter 009` and `Help 009` (or those of another language).
+    ///
+    /// Each is a `REG_MULTI_SZ` of pairs: index in decimal digits, then the text. An empty answer is an empty
+    /// table. The empty text that ends the list may be missing.
+    ///
+    /// # Errors
+    ///
+    /// At the first pair that is not one: an index that is no number from 1 to 4294967295, an index without
+    /// text, a text without its terminating NUL, half a UTF-16 unit, an index that came before with another
+    /// text, or anything but zeros behind the end of the list. The offset is in `names` or in `helps`; the
+    /// field name says in which.
+    pub fn from_multi_sz(names: &[u8], helps: &[u8], order: ByteOrder) -> Result<Titles, Error> {
+        let mut first = None;
+        let titles = Titles::read(names, helps, order, |error| {
+            first.get_or_insert(error);
+        });
+        first.map_or(Ok(titles), Err)
+    }
+
+    /// Reads the same as [`Titles::from_multi_sz`] and leaves out what is not a pair, because a damaged table
+    /// is a common fault of Windows machines and the rest of it is still good.
+    ///
+    /// Gives what it left out, or at least the first thousand of it, names before help texts. Behind a bad
+    /// index, or an index without text, reading goes on at the next text that is a number. Of several texts
+    /// for one index the first stays.
+    pub fn from_damaged_multi_sz(names: &[u8], helps: &[u8], order: ByteOrder) -> (Titles, Vec<Error>) {
+        let mut errors = Vec::new();
+        let titles = Titles::read(names, helps, order, |error| {
+            if errors.len() < MOST_ERRORS {
+                errors.push(error);
+            }
+        });
+        (titles, errors)
+    }
+
+    fn read(names: &[u8], helps: &[u8], order: ByteOrder, mut report: impl FnMut(Error)) -> Titles {
+        let mut titles = Titles::new();
+        read_pairs(names, order, "name table", &mut report, |index, text| {
+            titles.add_name(TitleIndex(index), text)
+        });
+        read_pairs(helps, order, "help table", &mut report, |index, text| {
+            titles.add_help(HelpIndex(index), text)
+        });
+        titles
+    }
+
+    /// Reads lines of an index, a tab and a text: even indexes are names, odd ones help texts, and 1 is the
+    /// base index.
+    ///
+    /// Empty lines and lines that start with `#` are left out; lines may end with CRLF.
+    ///
+    /// # Errors
+    ///
+    /// A line that is neither, and an index that came before.
+    pub fn from_tsv(text: &str) -> Result<Titles, TsvError> {
+        let mut titles = Titles::new();
+        for (line, text) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
+            let line = line.saturating_add(1);
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            let error = |kind| TsvError { line, kind };
+            let (index, text) = text.split_once('\t').ok_or(error(TsvErrorKind::NoTab))?;
+            let index = parse_index(index).ok_or(error(TsvErrorKind::BadIndex))?;
+            if text.is_empty() {
+                return Err(error(TsvErrorKind::NoText));
+            }
+            let free = if is_name(index) {
+                titles.names.insert(TitleIndex(index), text.to_string()).is_none()
+            } else {
+                titles.helps.insert(HelpIndex(index), text.to_string()).is_none()
+            };
+            if !free {
+                return Err(error(TsvErrorKind::Repeated(index)));
+            }
+        }
+        Ok(titles)
+    }
+
+    /// Takes pairs of an index and a text: even indexes are names, odd ones help texts, and 1 is the base
+    /// index. Of several texts for one index the last stays.
+    pub fn from_pairs<T: Into<String>>(pairs: impl IntoIterator<Item = (u32, T)>) -> Titles {
+        let mut titles = Titles::new();
+        for (index, text) in pairs {
+            if is_name(index) {
+                titles.insert_name(TitleIndex(index), text);
+            } else {
+                titles.insert_help(HelpIndex(index), text);
+            }
+        }
+        titles
+    }
+
+    /// Sets the name at an index.
+    pub fn insert_name(&mut self, index: TitleIndex, name: impl Into<String>) {
+        self.names.insert(index, name.into());
+    }
+
+    /// Sets the help text at an index.
+    pub fn insert_help(&mut self, index: HelpIndex, help: impl Into<String>) {
+        self.helps.insert(index, help.into());
+    }
+
+    /// Whether the index is free or has this text already; a free one takes it.
+    fn add_name(&mut self, index: TitleIndex, name: String) -> bool {
+        *self.names.entry(index).or_insert_with(|| name.clone()) == name
+    }
+
+    fn add_help(&mut self, index: HelpIndex, help: String) -> bool {
+        *self.helps.entry(index).or_insert_with(|| help.clone()) == help
+    }
+
+    /// Fills the indexes that are free here with the texts of `other`: those of another source, or of English
+    /// where this language has none. What is here stays.
+    pub fn merge(&mut self, other: &Titles) {
+        for (index, name) in &other.names {
+            self.names.entry(*index).or_insert_with(|| name.clone());
+        }
+        for (index, help) in &other.helps {
+            self.helps.entry(*index).or_insert_with(|| help.clone());
+        }
+    }
+
+    /// Whether there is neither a name nor a help text.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.helps.is_empty()
+    }
+
+    /// The name at an index.
+    pub fn name(&self, index: TitleIndex) -> Option<&str> {
+        self.names.get(&index).map(String::as_str)
+    }
+
+    /// The help text at an index.
+    pub fn help(&self, index: HelpIndex) -> Option<&str> {
+        self.helps.get(&index).map(String::as_str)
+    }
+
+    /// The highest index of the names that come with the system, 1847 on every Windows: what stands at index
+    /// 1.
+    pub fn base_index(&self) -> Option<u32> {
+        self.name(BASE_INDEX).and_then(parse_index)
+    }
+
+    /// All names by ascending index, without the base index.
+    pub fn names(&self) -> impl DoubleEndedIterator<Item = (TitleIndex, &str)> + Clone {
+        self.names
+            .iter()
+            .filter(|(index, _)| **index != BASE_INDEX)
+            .map(|(index, name)| (*index, name.as_str()))
+    }
+
+    /// All help texts by ascending index.
+    pub fn helps(&self) -> impl DoubleEndedIterator<Item = (HelpIndex, &str)> + Clone {
+        self.helps.iter().map(|(index, help)| (*index, help.as_str()))
+    }
+
+    /// The indexes at which a name stands, ascending, without regard to case. There may be several: the
+    /// object decides which of them a counter has.
+    pub fn indexes_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = TitleIndex> + 'a {
+        self.names()
+            .filter(move |(_, other)| eq_ignore_case(name, other))
+            .map(|(index, _)| index)
+    }
+
+    /// At most `most` names that were probably meant by `wanted`, see [`nearest`].
+    pub fn nearest(&self, wanted: &str, most: usize) -> Vec<&str> {
+        nearest(wanted, self.names().map(|(_, name)| name), most)
+    }
+
+    /// The name table as a `REG_MULTI_SZ`, as the query `Counter` answers. Empty texts can not be in one and
+    /// are left out; a text ends at a NUL in it.
+    pub fn to_multi_sz_names(&self, order: ByteOrder) -> Vec<u8> {
+        write_pairs(
+            self.names.iter().map(|(index, name)| (index.0, name.as_str())),
+            order,
+        )
+    }
+
+    /// The help table as a `REG_MULTI_SZ`, as the query `Help` answers; see [`Titles::to_multi_sz_names`].
+    pub fn to_multi_sz_helps(&self, order: ByteOrder) -> Vec<u8> {
+        write_pairs(
+            self.helps.iter().map(|(index, help)| (index.0, help.as_str())),
+            order,
+        )
+    }
+}
+
+/// Whether an index of a file that holds both tables belongs to the names.
+const fn is_name(index: u32) -> bool {
+    index.is_multiple_of(2) || index == BASE_INDEX.0
+}
+
+/// The candidates that were probably meant by `wanted`, best first, at most `most`, each text once.
+///
+/// A candidate qualifies when few single characters have to be added, left out, replaced or exchanged with
+/// their neighbour (a third of the length of `wanted`, but one at least), or when it contains `wanted`. Case
+/// is not regarded. A `wanted` of more than 256 characters is nobody's typing error, so nothing is near it.
+///
+/// ```
+/// let names = ["Memory", "Processor", "Process"];
+/// assert_eq!(tallymon_core::title::nearest("procesor", names, 3), ["Processor", "Process"]);
+/// ```
+pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    const LONGEST: usize = 256;
+    let wanted: Vec<char> = fold(wanted.chars()).take(LONGEST.saturating_add(1)).collect();
+    if wanted.is_empty() || wanted.len() > LONGEST {
+        return Vec::new();
+    }
+    let limit = wanted.len().div_ceil(3).max(1);
+    let mut found: Vec<(usize, &str)> = Vec::new();
+    for text in candidates {
+        let candidate: Vec<char> = fold(text.chars()).take(LONGEST.saturating_mul(2)).collect();
+        let distance = match edit_distance(&wanted, &candidate, limit) {
+            Some(distance) => distance,
+            // Two characters are in half of all names.
+            None if wanted.len() > 2 && candidate.windows(wanted.len()).any(|part| part == wanted) => {
+                limit.saturating_add(1)
+            }
+            None => continue,
+        };
+        found.push((distance, text));
+    }
+    found.sort();
+    found.dedup();
+    found.into_iter().take(most).map(|(_, text)| text).collect()
+}
+
+/// Number of single-character changes (added, left out, replaced, exchanged with the neighbour) between two
+/// texts; `None` when there are more than `limit`.
+fn edit_distance(one: &[char], other: &[char], limit: usize) -> Option<usize> {
+    if one.len().abs_diff(other.len()) > limit {
+        return None;
+    }
+    // Row by row of the table of distances between the beginnings of both; an exchange looks two rows back.
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=other.len()).collect();
+    let mut previous = None;
+    for (row, char) in one.iter().enumerate() {
+        let mut here = Vec::with_capacity(above.len());
+        let mut left = row.saturating_add(1);
+        here.push(left);
+        let mut previous_other = None;
+        for (column, other_char) in other.iter().enumerate() {
+            let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX);
+            let replaced = at(&above, column).saturating_add(usize::from(char != other_char));
+            let added = left.saturating_add(1);
+            let left_out = at(&above, column.saturating_add(1)).saturating_add(1);
+            let mut best = replaced.min(added).min(left_out);
+            if previous == Some(other_char) && previous_other == Some(char) {
+                best = best.min(at(&before, column.saturating_sub(1)).saturating_add(1));
+            }
+            here.push(best);
+            left = best;
+            previous_other = Some(other_char);
+        }
+        if here.iter().all(|distance| *distance > limit) {
+            return None;
+        }
+        previous = Some(char);
+        before = core::mem::replace(&mut above, here);
+    }
+    above.last().copied().filter(|distance| *distance <= limit)
+}
+
+/// Reads the pairs of a table; `take` says whether it wants the pair.
+fn read_pairs(
+    bytes: &[u8],
+    order: ByteOrder,
+    table: &'static str,
+    report: &mut impl FnMut(Error),
+    mut take: impl FnMut(u32, String) -> bool,
+) {
+    let mut strings = Strings { bytes, order, at: 0 };
+    // The index that waits for its text, and where it stands.
+    let mut index: Option<(u32, usize)> = None;
+    while let Some(Piece { text, at, whole }) = strings.next() {
+        if !whole {
+            report(Error::truncated(
+                table,
+                at.saturating_add(text.as_bytes().len()),
+                2,
+                strings.odd(),
+            ));
+        }
+        match index.take() {
+            None if text.is_empty() => {
+                let rest = strings.rest();
+                let Some(stray) = rest.iter().position(|byte| *byte != 0) else {
+                    return;
+                };
+                // Goes on there and not behind the next zero, or a long run of zeros would be walked again
+                // and again.
+                strings.at = strings.at.saturating_add(stray & !1);
+                report(Error::syntax(
+                    table,
+                    strings.at,
+                    "only zeros behind the end of the list",
+                ));
+            }
+            None => match parse_index(&text.to_string_lossy()) {
+                Some(number) => index = Some((number, at)),
+                None => report(Error::syntax(
+                    table,
+                    at,
+                    "an index in decimal digits, from 1 to 4294967295,",
+                )),
+            },
+            Some((_, index_at)) if text.is_empty() => {
+                report(Error::syntax(table, index_at, "a text behind this index"))
+            }
+            Some((number, index_at)) => {
+                if !take(number, text.to_string_lossy()) {
+                    report(Error::value(
+                        table,
+                        index_at,
+                        "an index that has no other text yet",
+                        number.into(),
+                    ));
+                }
+            }
+        }
+    }
+    if let Some((_, at)) = index {
+        report(Error::syntax(table, at, "a text behind this index"));
+    }
+}
+
+/// The NUL-terminated texts of a `REG_MULTI_SZ`, the empty ones too.
+struct Strings<'a> {
+    bytes: &'a [u8],
+    order: ByteOrder,
+    at: usize,
+}
+
+/// One text: `whole` when its NUL is there.
+struct Piece<'a> {
+    text: WideStr<'a>,
+    at: usize,
+    whole: bool,
+}
+
+impl<'a> Strings<'a> {
+    fn next(&mut self) -> Option<Piece<'a>> {
+        let at = self.at;
+        let rest = self.rest();
+        if rest.is_empty() {
+            return None;
+        }
+        let (units, _) = rest.as_chunks::<2>();
+        let found = units.iter().position(|unit| *unit == [0, 0]);
+        let length = found.unwrap_or(units.len()).saturating_mul(2);
+        let text = WideStr::new(rest.get(..length).unwrap_or(rest), self.order);
+        self.at = match found {
+            Some(_) => at.saturating_add(length).saturating_add(2),
+            None => self.bytes.len(),
+        };
+        Some(Piece {
+            text,
+            at,
+            whole: found.is_some(),
+        })
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// 1 when the last byte is half a unit, else 0.
+    fn odd(&self) -> u64 {
+        u64::from(!self.bytes.len().is_multiple_of(2))
+    }
+}
+
+fn write_pairs<'a>(pairs: impl Iterator<Item = (u32, &'a str)>, order: ByteOrder) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (index, text) in pairs {
+        let text = text.split('\0').next().unwrap_or_default();
+        if text.is_empty() {
+            continue;
+        }
+        append_wide(&mut out, &index.to_string(), order);
+        out.extend_from_slice(&[0, 0]);
+        append_wide(&mut out, text, order);
+        out.extend_from_slice(&[0, 0]);
+    }
+    out.extend_from_slice(&[0, 0]);
+    out
+}
+
+/// Decimal digits as an index from 1 on. A sign, which `str::parse` takes, is none.
+fn parse_index(text: &str) -> Option<u32> {
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok().filter(|index| *index != 0)
+}
+
+/// A line of a title file that can not be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TsvError {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub kind: TsvErrorKind,
+}
+
+/// What is wrong with the line that a [`TsvError`] names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TsvErrorKind {
+    /// There is no tab in it.
+    NoTab,
+    /// What stands before the tab is no decimal number from 1 to 4294967295.
+    BadIndex,
+    /// There is nothing behind the tab.
+    NoText,
+    /// An earlier line has this index.
+    Repeated(u32),
+}
+
+impl fmt::Display for TsvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "title file line {}: ", self.line)?;
+        match self.kind {
+            TsvErrorKind::NoTab => f.write_str("index, tab and text needed, found no tab"),
+            TsvErrorKind::BadIndex => f.write_str("an index from 1 to 4294967295 needed before the tab"),
+            TsvErrorKind::NoText => f.write_str("a text needed behind the tab"),
+            TsvErrorKind::Repeated(index) => write!(f, "index {index} stands in an earlier line already"),
+        }
+    }
+}
+
+impl core::error::Error for TsvError {}
+
+/// A language as Windows names it in name tables: a primary language identifier such as 0x009, with a
+/// sublanguage for Chinese and Portuguese, whose variants differ in writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Language(u16);
+
+impl Language {
+    /// English, 009: the language that every table exists in.
+    pub const ENGLISH: Language = Language(0x009);
+    /// Korean, 012.
+    pub const KOREAN: Language = Language(0x012);
+    /// Japanese, 011.
+    pub const JAPANESE: Language = Language(0x011);
+    /// Russian, 019.
+    pub const RUSSIAN: Language = Language(0x019);
+    /// German, 007.
+    pub const GERMAN: Language = Language(0x007);
+    /// Chinese as written in Taiwan, 404.
+    pub const CHINESE_TRADITIONAL: Language = Language(0x404);
+    /// Chinese as written in the People's Republic, 804.
+    pub const CHINESE_SIMPLIFIED: Language = Language(0x804);
+    /// Portuguese of Brazil, 416.
+    pub const PORTUGUESE_BRAZIL: Language = Language(0x416);
+    /// Portuguese of Portugal, 816.
+    pub const PORTUGUESE: Language = Language(0x816);
+
+    /// The language of a `LANGID`. The sublanguage is dropped where tables do not have it: 0x409 (of the
+    /// United States) is 009. A `LANGID` that names no language is English, as it is in queries.
+    pub const fn new(langid: u16) -> Language {
+        match langid & 0x3ff {
+            // Neutral, user default and system default: what a table without a language is.
+            0 => Language::ENGLISH,
+            0x004 | 0x016 => Language(langid),
+            primary => Language(primary),
+        }
+    }
+
+    /// What a user, a registry key, a query or `$LANG` calls a language:
+    ///
+    /// * a code of three or four hexadecimal digits with a decimal one among them: `009`, `404`, `0409`,
+    ///   `0x409`;
+    /// * a tag: `ko`, `ko-KR.UTF-8`, `zh-TW`, `zh-Hant`, `pt_BR`; `zh` alone is 804, `pt` alone is 416;
+    /// * the English name: `Korean`;
+    /// * `C` or `POSIX`, which mean English.
+    ///
+    /// Case is not regarded. `None` for everything else, and for the neutral language 0.
+    pub fn parse(text: &str) -> Option<Language> {
+        let text = text.trim();
+        let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+        let digits = hex.unwrap_or(text);
+        let looks_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && (3..=4).contains(&digits.len())
+            && digits.bytes().any(|byte| byte.is_ascii_digit());
+        if looks_hex {
+            let langid = u16::from_str_radix(digits, 16).ok()?;
+            return (langid & 0x3ff != 0).then_some(Language::new(langid));
+        }
+        if hex.is_some() {
+            return None;
+        }
+        // The code set and the modifier of `$LANG` say nothing about the language.
+        let text = text.split(['.', '@']).next().unwrap_or_default();
+        if eq_ignore_case(text, "C") || eq_ignore_case(text, "POSIX") {
+            return Some(Language::ENGLISH);
+        }
+        if let Some(known) = VARIANTS
+            .iter()
+            .chain(LANGUAGES)
+            .find(|known| eq_ignore_case(text, known.name))
+        {
+            return Some(known.language());
+        }
+        let mut subtags = text.split(['-', '_']);
+        let primary = subtags.next().unwrap_or_default();
+        let alias = ALIASES
+            .iter()
+            .find(|(alias, _)| alias.eq_ignore_ascii_case(primary));
+        let primary = alias.map_or(primary, |(_, tag)| *tag);
+        let subtags: Vec<&str> = subtags.collect();
+        let of_primary = |known: &&Known| {
+            let (tag, subtag) = known.tag.split_once('-').unwrap_or((known.tag, ""));
+            tag.eq_ignore_ascii_case(primary)
+                && subtags.iter().any(|given| given.eq_ignore_ascii_case(subtag))
+        };
+        let script = |tag: &str| subtags.iter().any(|given| given.eq_ignore_ascii_case(tag));
+        if let Some(variant) = VARIANTS.iter().find(of_primary) {
+            return Some(variant.language());
+        }
+        match LANGUAGES
+            .iter()
+            .find(|known| known.tag.eq_ignore_ascii_case(primary))?
+            .language()
+        {
+            Language(0x004) if script("Hant") => Some(Language::CHINESE_TRADITIONAL),
+            Language(0x004) => Some(Language::CHINESE_SIMPLIFIED),
+            Language(0x016) => Some(Language::PORTUGUESE_BRAZIL),
+            other => Some(other),
+        }
+    }
+
+    /// The number, with a sublanguage only where tables have it.
+    pub const fn langid(self) -> u16 {
+        self.0
+    }
+
+    /// The code as Windows writes it in registry keys and `.ini` files: at least three hexadecimal digits,
+    /// `009`.
+    pub fn code(self) -> String {
+        alloc::format!("{:03x}", self.0)
+    }
+
+    /// The language tag, such as `en` or `zh-TW`; `und` when the language is not known here.
+    pub fn tag(self) -> &'static str {
+        self.known().map_or("und", |known| known.tag)
+    }
+
+    /// The English name; `unknown` when the language is not known here.
+    pub fn name(self) -> &'static str {
+        self.known().map_or("unknown", |known| known.name)
+    }
+
+    fn known(self) -> Option<&'static Known> {
+        VARIANTS
+            .iter()
+            .chain(LANGUAGES)
+            .find(|known| known.langid == self.0)
+    }
+}
+
+impl fmt::Display for Language {
+    /// The code, see [`Language::code`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:03x}", self.0)
+    }
+}
+
+/// A language that has a tag and a name.
+struct Known {
+    langid: u16,
+    tag: &'static str,
+    name: &'static str,
+}
+
+impl Known {
+    const fn new(langid: u16, tag: &'static str, name: &'static str) -> Known {
+        Known { langid, tag, name }
+    }
+
+    const fn language(&self) -> Language {
+        Language(self.langid)
+    }
+}
+
+/// Languages with a sublanguage.
+const VARIANTS: &[Known] = &[
+    Known::new(0x404, "zh-TW", "Chinese (Taiwan)"),
+    Known::new(0x804, "zh-CN", "Chinese (China)"),
+    Known::new(0xc04, "zh-HK", "Chinese (Hong Kong)"),
+    Known::new(0x1004, "zh-SG", "Chinese (Singapore)"),
+    Known::new(0x1404, "zh-MO", "Chinese (Macao)"),
+    Known::new(0x416, "pt-BR", "Portuguese (Brazil)"),
+    Known::new(0x816, "pt-PT", "Portuguese (Portugal)"),
+];
+
+/// Tags of languages that share the identifier of another one, and old tags.
+const ALIASES: &[(&str, &str)] = &[
+    ("bs", "hr"),
+    ("in", "id"),
+    ("iw", "he"),
+    ("nn", "nb"),
+    ("no", "nb"),
+    ("sr", "hr"),
+];
+
+/// Primary languages by their identifier in Windows.
+const LANGUAGES: &[Known] = &[
+    Known::new(0x001, "ar", "Arabic"),
+    Known::new(0x002, "bg", "Bulgarian"),
+    Known::new(0x003, "ca", "Catalan"),
+    Known::new(0x004, "zh", "Chinese"),
+    Known::new(0x005, "cs", "Czech"),
+    Known::new(0x006, "da", "Danish"),
+    Known::new(0x007, "de", "German"),
+    Known::new(0x008, "el", "Greek"),
+    Known::new(0x009, "en", "English"),
+    Known::new(0x00a, "es", "Spanish"),
+    Known::new(0x00b, "fi", "Finnish"),
+    Known::new(0x00c, "fr", "French"),
+    Known::new(0x00d, "he", "Hebrew"),
+    Known::new(0x00e, "hu", "Hungarian"),
+    Known::new(0x00f, "is", "Icelandic"),
+    Known::new(0x010, "it", "Italian"),
+    Known::new(0x011, "ja", "Japanese"),
+    Known::new(0x012, "ko", "Korean"),
+    Known::new(0x013, "nl", "Dutch"),
+    Known::new(0x014, "nb", "Norwegian"),
+    Known::new(0x015, "pl", "Polish"),
+    Known::new(0x016, "pt", "Portuguese"),
+    Known::new(0x017, "rm", "Romansh"),
+    Known::new(0x018, "ro", "Romanian"),
+    Known::new(0x019, "ru", "Russian"),
+    Known::new(0x01a, "hr", "Croatian"),
+    Known::new(0x01b, "sk", "Slovak"),
+    Known::new(0x01c, "sq", "Albanian"),
+    Known::new(0x01d, "sv", "Swedish"),
+    Known::new(0x01e, "th", "Thai"),
+    Known::new(0x01f, "tr", "Turkish"),
+    Known::new(0x020, "ur", "Urdu"),
+    Known::new(0x021, "id", "Indonesian"),
+    Known::new(0x022, "uk", "Ukrainian"),
+    Known::new(0x023, "be", "Belarusian"),
+    Known::new(0x024, "sl", "Slovenian"),
+    Known::new(0x025, "et", "Estonian"),
+    Known::new(0x026, "lv", "Latvian"),
+    Known::new(0x027, "lt", "Lithuanian"),
+    Known::new(0x029, "fa", "Persian"),
+    Known::new(0x02a, "vi", "Vietnamese"),
+    Known::new(0x02b, "hy", "Armenian"),
+    Known::new(0x02c, "az", "Azerbaijani"),
+    Known::new(0x02d, "eu", "Basque"),
+    Known::new(0x02f, "mk", "Macedonian"),
+    Known::new(0x036, "af", "Afrikaans"),
+    Known::new(0x037, "ka", "Georgian"),
+    Known::new(0x039, "hi", "Hindi"),
+    Known::new(0x03e, "ms", "Malay"),
+    Known::new(0x03f, "kk", "Kazakh"),
+    Known::new(0x056, "gl", "Galician"),
+];
