@@ -3,6 +3,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::block::Snapshot;
@@ -21,6 +22,11 @@ pub trait Source {
 
     /// The names and help texts in `language`. A source that has only some languages answers with English for others.
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError>;
+
+    /// The languages that it has texts in, English first.
+    fn languages(&self) -> Vec<Language> {
+        Vec::from([Language::ENGLISH])
+    }
 }
 
 /// Takes rows: a screen, a file, a connection.
@@ -241,9 +247,7 @@ impl NoValue {
             | NoValue::NoBase
             | NoValue::NoStartTime
             | NoValue::NotFinite
-            | NoValue::NoData(_) => {
-                status(0xC000_0BBA, "PDH_CSTATUS_INVALID_DATA")
-            }
+            | NoValue::NoData(_) => status(0xC000_0BBA, "PDH_CSTATUS_INVALID_DATA"),
             NoValue::UnknownType | NoValue::NotNumeric => status(0xC000_0BBD, "PDH_INVALID_ARGUMENT"),
             NoValue::NegativeValue => status(0x8000_07D8, "PDH_CALC_NEGATIVE_VALUE"),
             NoValue::NegativeDenominator => status(0x8000_07D6, "PDH_CALC_NEGATIVE_DENOMINATOR"),

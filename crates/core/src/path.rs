@@ -106,11 +106,7 @@ impl CounterPath {
         let at = text.len().saturating_sub(trimmed.len());
         let trimmed = trimmed.trim_end_matches(['\r', '\n']);
         if trimmed.is_empty() {
-            return Err(PathError {
-                kind: PathErrorKind::NoPath,
-                part: PathPart::Object,
-                at,
-            });
+            return Err(PathError { kind: PathErrorKind::NoPath, part: PathPart::Object, at });
         }
         let rest = Span { text: trimmed, at };
         for separator in [Separator::Backslash, Separator::Slash] {
@@ -144,12 +140,7 @@ impl CounterPath {
 
 impl fmt::Display for CounterPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CounterPath {
-            machine,
-            object,
-            instance,
-            counter,
-        } = self;
+        let CounterPath { machine, object, instance, counter } = self;
         if let Some(machine) = machine {
             write!(f, "\\\\{machine}")?;
         }
@@ -268,10 +259,7 @@ impl InstancePath {
             },
             _ => (text, InstanceIndex::Implied),
         };
-        InstancePath {
-            text: text.to_owned(),
-            index,
-        }
+        InstancePath { text: text.to_owned(), index }
     }
 
     /// An instance of a data block: its parent's name if it has a parent, its name, and how many of the same
@@ -284,11 +272,8 @@ impl InstancePath {
             None => name.to_owned(),
         };
         let ends_like_index = InstancePath::parse(&text).index != InstanceIndex::Implied;
-        let index = if index == 0 && !ends_like_index {
-            InstanceIndex::Implied
-        } else {
-            InstanceIndex::At(index)
-        };
+        let index =
+            if index == 0 && !ends_like_index { InstanceIndex::Implied } else { InstanceIndex::At(index) };
         InstancePath { text, index }
     }
 
@@ -330,10 +315,7 @@ impl InstancePath {
 
     /// The matcher for the instances of a data block.
     pub fn pattern(&self) -> InstancePattern {
-        InstancePattern {
-            text: Pattern::new(&self.text),
-            index: self.index,
-        }
+        InstancePattern { text: Pattern::new(&self.text), index: self.index }
     }
 }
 
@@ -368,10 +350,7 @@ impl InstancePattern {
             return glob(pattern, fold(name.chars()));
         };
         let mut any_split = false;
-        let splits = pattern
-            .iter()
-            .enumerate()
-            .filter(|(_, char)| **char == PARENT_END);
+        let splits = pattern.iter().enumerate().filter(|(_, char)| **char == PARENT_END);
         for (at, _) in splits {
             let (Some(left), Some(right)) = (pattern.get(..at), pattern.get(at.saturating_add(1)..)) else {
                 continue;
@@ -384,11 +363,7 @@ impl InstancePattern {
                 return true;
             }
         }
-        !any_split
-            && glob(
-                pattern,
-                fold(parent.chars().chain([PARENT_END]).chain(name.chars())),
-            )
+        !any_split && glob(pattern, fold(parent.chars().chain([PARENT_END]).chain(name.chars())))
     }
 
     /// Whether the index of an instance is meant: how many with the same names come before it.
@@ -419,9 +394,7 @@ pub struct Pattern {
 impl Pattern {
     /// Makes a matcher of a text; every text is a pattern.
     pub fn new(text: &str) -> Pattern {
-        Pattern {
-            folded: fold(text.chars()).collect(),
-        }
+        Pattern { folded: fold(text.chars()).collect() }
     }
 
     /// Whether there is no `*` in it: it matches one name only.
@@ -534,10 +507,7 @@ impl fmt::Display for PathError {
             PathErrorKind::Missing => write!(f, "a separator and the {part} needed"),
             PathErrorKind::Empty => write!(f, "the name of the {part} needed, found nothing"),
             PathErrorKind::NotClosed => {
-                write!(
-                    f,
-                    "the parenthesis of the {part} is not closed by one with a separator behind it"
-                )
+                write!(f, "the parenthesis of the {part} is not closed by one with a separator behind it")
             }
         }
     }
@@ -554,10 +524,7 @@ fn parse_remote(text: Span<'_>, separator: Separator) -> Result<ParsedPath, Path
         });
     };
     let machine = text.part(0, end).named(PathPart::Machine)?;
-    let path = text
-        .from(end.saturating_add(1))
-        .body(separator)?
-        .into_path(Some(machine))?;
+    let path = text.from(end.saturating_add(1)).body(separator)?.into_path(Some(machine))?;
     Ok(ParsedPath { path, repaired: None })
 }
 
@@ -571,15 +538,9 @@ fn parse_local(text: Span<'_>, separator: Separator) -> Result<ParsedPath, PathE
         separator == Separator::Backslash && body.instance.is_none() && body.counter.text.contains('\\');
     if lost && !body.object.text.is_empty() {
         let path = body.counter.body(separator)?.into_path(Some(body.object))?;
-        return Ok(ParsedPath {
-            path,
-            repaired: Some(Repair::LostBackslash),
-        });
+        return Ok(ParsedPath { path, repaired: Some(Repair::LostBackslash) });
     }
-    Ok(ParsedPath {
-        path: body.into_path(None)?,
-        repaired: None,
-    })
+    Ok(ParsedPath { path: body.into_path(None)?, repaired: None })
 }
 
 /// What stands between the parts of a path.
@@ -642,18 +603,12 @@ struct Body<'a> {
 impl<'a> Span<'a> {
     fn strip(self, separator: Separator) -> Option<Span<'a>> {
         let text = self.text.strip_prefix(separator.char())?;
-        Some(Span {
-            text,
-            at: self.at.saturating_add(1),
-        })
+        Some(Span { text, at: self.at.saturating_add(1) })
     }
 
     /// The piece from `start` up to `end`, which both come from a search for ASCII characters in this piece.
     fn part(self, start: usize, end: usize) -> Span<'a> {
-        Span {
-            text: self.text.get(start..end).unwrap_or_default(),
-            at: self.at.saturating_add(start),
-        }
+        Span { text: self.text.get(start..end).unwrap_or_default(), at: self.at.saturating_add(start) }
     }
 
     fn from(self, start: usize) -> Span<'a> {
@@ -661,19 +616,11 @@ impl<'a> Span<'a> {
     }
 
     fn error(self, kind: PathErrorKind, part: PathPart, at: usize) -> PathError {
-        PathError {
-            kind,
-            part,
-            at: self.at.saturating_add(at),
-        }
+        PathError { kind, part, at: self.at.saturating_add(at) }
     }
 
     fn named(self, part: PathPart) -> Result<Span<'a>, PathError> {
-        if self.text.is_empty() {
-            Err(self.error(PathErrorKind::Empty, part, 0))
-        } else {
-            Ok(self)
-        }
+        if self.text.is_empty() { Err(self.error(PathErrorKind::Empty, part, 0)) } else { Ok(self) }
     }
 
     /// Splits `object(instance)\counter`.
@@ -691,14 +638,12 @@ impl<'a> Span<'a> {
                     // A counter may contain the end of an instance when it is written with slashes: `...
                     // (Total)/sec`.
                     (Separator::Slash, Some(end)) => Some(end),
-                    (Separator::Slash, None) => inside
-                        .text
-                        .find(separator.closing())
-                        .map(|end| start.saturating_add(end)),
-                    (Separator::Backslash, _) => inside
-                        .text
-                        .rfind(separator.closing())
-                        .map(|end| start.saturating_add(end)),
+                    (Separator::Slash, None) => {
+                        inside.text.find(separator.closing()).map(|end| start.saturating_add(end))
+                    }
+                    (Separator::Backslash, _) => {
+                        inside.text.rfind(separator.closing()).map(|end| start.saturating_add(end))
+                    }
                 };
                 let Some(end) = end else {
                     return Err(self.not_closed(open));
@@ -731,10 +676,7 @@ impl<'a> Span<'a> {
 impl Body<'_> {
     fn into_path(self, machine: Option<Span<'_>>) -> Result<CounterPath, PathError> {
         let object = self.object.named(PathPart::Object)?;
-        let instance = self
-            .instance
-            .map(|instance| instance.named(PathPart::Instance))
-            .transpose()?;
+        let instance = self.instance.map(|instance| instance.named(PathPart::Instance)).transpose()?;
         let counter = self.counter.named(PathPart::Counter)?;
         Ok(CounterPath {
             machine: machine.map(|machine| machine.text.to_owned()),
@@ -785,10 +727,7 @@ fn object_end(body: &[u8], separator: u8) -> ObjectEnd {
                 at = behind;
             }
             _ => {
-                return ObjectEnd::Parenthesis {
-                    open: at,
-                    matching: None,
-                };
+                return ObjectEnd::Parenthesis { open: at, matching: None };
             }
         }
     }

@@ -78,17 +78,12 @@ impl Request {
     /// ```
     pub fn parse(text: &str) -> Request {
         let text = text.trim_matches(|char: char| char == '\0' || char.is_whitespace());
-        RequestKind::parse(text)
-            .unwrap_or_else(|| RequestKind::Unknown(text.to_owned()))
-            .into()
+        RequestKind::parse(text).unwrap_or_else(|| RequestKind::Unknown(text.to_owned())).into()
     }
 
     /// All objects that are not costly.
     pub const fn global() -> Request {
-        Request {
-            kind: RequestKind::Global,
-            interest: Interest::everything(),
-        }
+        Request { kind: RequestKind::Global, interest: Interest::everything() }
     }
 
     /// These objects.
@@ -104,10 +99,7 @@ impl Request {
 
 impl From<RequestKind> for Request {
     fn from(kind: RequestKind) -> Request {
-        Request {
-            kind,
-            interest: Interest::everything(),
-        }
+        Request { kind, interest: Interest::everything() }
     }
 }
 
@@ -131,34 +123,10 @@ impl RequestKind {
         ("Global", RequestKind::Global),
         ("Costly", RequestKind::Costly),
         ("OLD_Global", RequestKind::OldGlobal),
-        (
-            "MetadataGlobal",
-            RequestKind::Metadata {
-                costly: false,
-                old: false,
-            },
-        ),
-        (
-            "MetadataCostly",
-            RequestKind::Metadata {
-                costly: true,
-                old: false,
-            },
-        ),
-        (
-            "OLD_MetadataGlobal",
-            RequestKind::Metadata {
-                costly: false,
-                old: true,
-            },
-        ),
-        (
-            "OLD_MetadataCostly",
-            RequestKind::Metadata {
-                costly: true,
-                old: true,
-            },
-        ),
+        ("MetadataGlobal", RequestKind::Metadata { costly: false, old: false }),
+        ("MetadataCostly", RequestKind::Metadata { costly: true, old: false }),
+        ("OLD_MetadataGlobal", RequestKind::Metadata { costly: false, old: true }),
+        ("OLD_MetadataCostly", RequestKind::Metadata { costly: true, old: true }),
     ];
 
     fn parse(text: &str) -> Option<RequestKind> {
@@ -168,9 +136,7 @@ impl RequestKind {
         };
         let is = |word: &str| first.eq_ignore_ascii_case(word);
         if first.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Some(RequestKind::Objects(
-                text.split_whitespace().filter_map(object).collect(),
-            ));
+            return Some(RequestKind::Objects(text.split_whitespace().filter_map(object).collect()));
         }
         if is("Foreign") {
             let host = words.next()?.to_owned();
@@ -184,11 +150,7 @@ impl RequestKind {
                 Some(word) => Some(Language::parse(word)?),
                 None => None,
             };
-            let kind = if is("Counter") {
-                RequestKind::Names(language)
-            } else {
-                RequestKind::Help(language)
-            };
+            let kind = if is("Counter") { RequestKind::Names(language) } else { RequestKind::Help(language) };
             return words.next().is_none().then_some(kind);
         }
         let (_, kind) = RequestKind::WORDS.into_iter().find(|(word, _)| is(word))?;
@@ -226,10 +188,7 @@ impl fmt::Display for RequestKind {
             | RequestKind::Costly
             | RequestKind::OldGlobal
             | RequestKind::Metadata { costly: _, old: _ } => {
-                let word = RequestKind::WORDS
-                    .iter()
-                    .find(|(_, kind)| kind == self)
-                    .map(|(word, _)| *word);
+                let word = RequestKind::WORDS.iter().find(|(_, kind)| kind == self).map(|(word, _)| *word);
                 f.write_str(word.unwrap_or_default())
             }
         }
@@ -270,18 +229,12 @@ pub struct Interest {
 impl Interest {
     /// All counters of all objects.
     pub const fn everything() -> Interest {
-        Interest {
-            objects: BTreeMap::new(),
-        }
+        Interest { objects: BTreeMap::new() }
     }
 
     /// Adds a counter of an object.
     pub fn add(&mut self, object: TitleIndex, counter: TitleIndex) {
-        if let Some(counters) = self
-            .objects
-            .entry(object)
-            .or_insert_with(|| Some(BTreeSet::new()))
-        {
+        if let Some(counters) = self.objects.entry(object).or_insert_with(|| Some(BTreeSet::new())) {
             counters.insert(counter);
         }
     }

@@ -114,10 +114,7 @@ impl<'a> WideStr<'a> {
         if end.saturating_add(1) >= self.bytes.len() {
             return self;
         }
-        WideStr {
-            bytes: self.bytes.get(..end).unwrap_or(self.bytes),
-            ..self
-        }
+        WideStr { bytes: self.bytes.get(..end).unwrap_or(self.bytes), ..self }
     }
 
     /// Its bytes.
@@ -197,9 +194,7 @@ impl CodePage {
         match self {
             _ if byte.is_ascii() => Some(char::from(byte)),
             CodePage::WINDOWS_1252 => {
-                let upper = usize::from(byte)
-                    .checked_sub(0x80)
-                    .and_then(|at| WINDOWS_1252_UPPER.get(at));
+                let upper = usize::from(byte).checked_sub(0x80).and_then(|at| WINDOWS_1252_UPPER.get(at));
                 Some(upper.copied().unwrap_or(char::from(byte)))
             }
             CodePage::LATIN_1 => Some(char::from(byte)),
@@ -254,29 +249,19 @@ impl<'a> NarrowStr<'a> {
 
     /// Its characters; UTF-8 that is not valid is U+FFFD, bytes that have no known character are `\xNN`.
     pub fn chars(self) -> impl Iterator<Item = char> + Clone + 'a {
-        let (utf8, other) = if self.code_page == CodePage::UTF_8 {
-            (self.bytes, &[][..])
-        } else {
-            (&[][..], self.bytes)
-        };
+        let (utf8, other) =
+            if self.code_page == CodePage::UTF_8 { (self.bytes, &[][..]) } else { (&[][..], self.bytes) };
         let utf8 = utf8.utf8_chunks().flat_map(|chunk| {
             let broken = !chunk.invalid().is_empty();
-            chunk
-                .valid()
-                .chars()
-                .chain(broken.then_some(char::REPLACEMENT_CHARACTER))
+            chunk.valid().chars().chain(broken.then_some(char::REPLACEMENT_CHARACTER))
         });
-        let other = other
-            .iter()
-            .flat_map(move |byte| match self.code_page.decode(*byte) {
-                Some(char) => [Some(char), None, None, None].into_iter().flatten(),
-                None => {
-                    let hex = |half: u8| char::from_digit(u32::from(half), 16);
-                    [Some('\\'), Some('x'), hex(byte >> 4), hex(byte & 15)]
-                        .into_iter()
-                        .flatten()
-                }
-            });
+        let other = other.iter().flat_map(move |byte| match self.code_page.decode(*byte) {
+            Some(char) => [Some(char), None, None, None].into_iter().flatten(),
+            None => {
+                let hex = |half: u8| char::from_digit(u32::from(half), 16);
+                [Some('\\'), Some('x'), hex(byte >> 4), hex(byte & 15)].into_iter().flatten()
+            }
+        });
         utf8.chain(other)
     }
 
@@ -291,11 +276,7 @@ impl<'a> NarrowStr<'a> {
             CodePage::UTF_8 => true,
             _ => self.bytes.is_ascii(),
         };
-        if as_is {
-            String::from_utf8_lossy(self.bytes)
-        } else {
-            Cow::Owned(self.chars().collect())
-        }
+        if as_is { String::from_utf8_lossy(self.bytes) } else { Cow::Owned(self.chars().collect()) }
     }
 
     /// Whether it is this text when case is not regarded, see [`eq_ignore_case`].
@@ -387,22 +368,14 @@ mod tests {
             let bytes = encode_wide("Größe", order);
             assert_eq!(WideStr::new(&bytes, order).to_string_lossy(), "Größe\0");
             assert_eq!(WideStr::new(&bytes, order).until_nul().to_string_lossy(), "Größe");
-            let other = if order == ByteOrder::Big {
-                ByteOrder::Little
-            } else {
-                ByteOrder::Big
-            };
+            let other = if order == ByteOrder::Big { ByteOrder::Little } else { ByteOrder::Big };
             assert_ne!(WideStr::new(&bytes, other).to_string_lossy(), "Größe\0");
         }
     }
 
     #[test]
     fn damaged_wide_text_shows_it() {
-        let show = |bytes: &[u8]| {
-            WideStr::new(bytes, ByteOrder::Little)
-                .until_nul()
-                .to_string_lossy()
-        };
+        let show = |bytes: &[u8]| WideStr::new(bytes, ByteOrder::Little).until_nul().to_string_lossy();
         assert_eq!(show(b"a\0b"), "a\u{fffd}");
         assert_eq!(show(b"a"), "\u{fffd}");
         assert_eq!(show(b"a\0\0\0b"), "a");
@@ -422,17 +395,13 @@ mod tests {
         assert_eq!(show(b"\x8f\xa1!", CodePage(949)), r"\x8f\xa1!");
         assert!(NarrowStr::new(b"\xc4pfel", CodePage::WINDOWS_1252).eq_ignore_case("äPFEL"));
         assert!(!NarrowStr::new(b"\xc4pfel", CodePage(949)).eq_ignore_case("äpfel"));
-        assert_eq!(
-            NarrowStr::new(b"ab\0c", CodePage::ASCII).until_nul().as_bytes(),
-            b"ab"
-        );
+        assert_eq!(NarrowStr::new(b"ab\0c", CodePage::ASCII).until_nul().as_bytes(), b"ab");
     }
 
     #[test]
     fn upper_half_of_1252_is_the_published_one() {
-        let decoded: Vec<u32> = (0x80..=0x9f)
-            .map(|byte| u32::from(CodePage::WINDOWS_1252.decode(byte).unwrap()))
-            .collect();
+        let decoded: Vec<u32> =
+            (0x80..=0x9f).map(|byte| u32::from(CodePage::WINDOWS_1252.decode(byte).unwrap())).collect();
         let published = [
             0x20ac, 0x81, 0x201a, 0x192, 0x201e, 0x2026, 0x2020, 0x2021, 0x2c6, 0x2030, 0x160, 0x2039, 0x152,
             0x8d, 0x17d, 0x8f, 0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x2dc, 0x2122,
@@ -449,10 +418,7 @@ mod tests {
         assert_eq!(name.to_cow(), "_Total");
         assert!(name.eq_ignore_case("_TOTAL"));
         assert_eq!(name.chars().count(), 6);
-        assert_eq!(
-            Name::new(&bytes, CodePage(1201), ByteOrder::Little).to_string(),
-            "_Total"
-        );
+        assert_eq!(Name::new(&bytes, CodePage(1201), ByteOrder::Little).to_string(), "_Total");
         let name = Name::new(b"eth0\0\0\0\0", CodePage::UTF_8, ByteOrder::Little);
         assert!(matches!(name.to_cow(), Cow::Borrowed("eth0")));
         assert!(Name::new(&[0, 0], CodePage::UTF_16, ByteOrder::Little).is_empty());
@@ -492,9 +458,6 @@ mod tests {
                 assert!(name.as_bytes().len() <= bytes.len());
             }
         }
-        assert_eq!(
-            vec![0u8; 0],
-            Name::new(&[], CodePage::UTF_16, ByteOrder::Little).as_bytes()
-        );
+        assert_eq!(vec![0u8; 0], Name::new(&[], CodePage::UTF_16, ByteOrder::Little).as_bytes());
     }
 }

@@ -76,7 +76,7 @@ impl FileTime {
 }
 
 fn month_lengths(year: u64) -> [u64; 12] {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 }
 
@@ -112,7 +112,8 @@ impl SystemTime {
         let month = usize::from(self.month).checked_sub(1)?;
         let length = *lengths.get(month)?;
         let day = u64::from(self.day).checked_sub(1)?;
-        if day >= length || self.hour > 23 || self.minute > 59 || self.second > 59 || self.milliseconds > 999 {
+        if day >= length || self.hour > 23 || self.minute > 59 || self.second > 59 || self.milliseconds > 999
+        {
             return None;
         }
         let years = year.checked_sub(1601)?;

@@ -51,10 +51,7 @@ pub struct Titles {
 impl Titles {
     /// No names and no help texts.
     pub const fn new() -> Titles {
-        Titles {
-            names: BTreeMap::new(),
-            helps: BTreeMap::new(),
-        }
+        Titles { names: BTreeMap::new(), helps: BTreeMap::new() }
     }
 
     /// Reads the answers to the queries `Counter 009` and `Help 009` (or those of another language).
@@ -217,9 +214,7 @@ impl Titles {
     /// The indexes at which a name stands, ascending, without regard to case. There may be several: the
     /// object decides which of them a counter has.
     pub fn indexes_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = TitleIndex> + 'a {
-        self.names()
-            .filter(move |(_, other)| eq_ignore_case(name, other))
-            .map(|(index, _)| index)
+        self.names().filter(move |(_, other)| eq_ignore_case(name, other)).map(|(index, _)| index)
     }
 
     /// At most `most` names that were probably meant by `wanted`, see [`nearest`].
@@ -230,18 +225,12 @@ impl Titles {
     /// The name table as a `REG_MULTI_SZ`, as the query `Counter` answers. Empty texts can not be in one and
     /// are left out; a text ends at a NUL in it.
     pub fn to_multi_sz_names(&self, order: ByteOrder) -> Vec<u8> {
-        write_pairs(
-            self.names.iter().map(|(index, name)| (index.0, name.as_str())),
-            order,
-        )
+        write_pairs(self.names.iter().map(|(index, name)| (index.0, name.as_str())), order)
     }
 
     /// The help table as a `REG_MULTI_SZ`, as the query `Help` answers; see [`Titles::to_multi_sz_names`].
     pub fn to_multi_sz_helps(&self, order: ByteOrder) -> Vec<u8> {
-        write_pairs(
-            self.helps.iter().map(|(index, help)| (index.0, help.as_str())),
-            order,
-        )
+        write_pairs(self.helps.iter().map(|(index, help)| (index.0, help.as_str())), order)
     }
 }
 
@@ -335,12 +324,7 @@ fn read_pairs(
     let mut index: Option<(u32, usize)> = None;
     while let Some(Piece { text, at, whole }) = strings.next() {
         if !whole {
-            report(Error::truncated(
-                table,
-                at.saturating_add(text.as_bytes().len()),
-                2,
-                strings.odd(),
-            ));
+            report(Error::truncated(table, at.saturating_add(text.as_bytes().len()), 2, strings.odd()));
         }
         match index.take() {
             None if text.is_empty() => {
@@ -351,19 +335,11 @@ fn read_pairs(
                 // Goes on there and not behind the next zero, or a long run of zeros would be walked again
                 // and again.
                 strings.at = strings.at.saturating_add(stray & !1);
-                report(Error::syntax(
-                    table,
-                    strings.at,
-                    "only zeros behind the end of the list",
-                ));
+                report(Error::syntax(table, strings.at, "only zeros behind the end of the list"));
             }
             None => match parse_index(&text.to_string_lossy()) {
                 Some(number) => index = Some((number, at)),
-                None => report(Error::syntax(
-                    table,
-                    at,
-                    "an index in decimal digits, from 1 to 4294967295,",
-                )),
+                None => report(Error::syntax(table, at, "an index in decimal digits, from 1 to 4294967295,")),
             },
             Some((_, index_at)) if text.is_empty() => {
                 report(Error::syntax(table, index_at, "a text behind this index"))
@@ -414,11 +390,7 @@ impl<'a> Strings<'a> {
             Some(_) => at.saturating_add(length).saturating_add(2),
             None => self.bytes.len(),
         };
-        Some(Piece {
-            text,
-            at,
-            whole: found.is_some(),
-        })
+        Some(Piece { text, at, whole: found.is_some() })
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -556,18 +528,12 @@ impl Language {
         if eq_ignore_case(text, "C") || eq_ignore_case(text, "POSIX") {
             return Some(Language::ENGLISH);
         }
-        if let Some(known) = VARIANTS
-            .iter()
-            .chain(LANGUAGES)
-            .find(|known| eq_ignore_case(text, known.name))
-        {
+        if let Some(known) = VARIANTS.iter().chain(LANGUAGES).find(|known| eq_ignore_case(text, known.name)) {
             return Some(known.language());
         }
         let mut subtags = text.split(['-', '_']);
         let primary = subtags.next().unwrap_or_default();
-        let alias = ALIASES
-            .iter()
-            .find(|(alias, _)| alias.eq_ignore_ascii_case(primary));
+        let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(primary));
         let primary = alias.map_or(primary, |(_, tag)| *tag);
         let subtags: Vec<&str> = subtags.collect();
         let of_primary = |known: &&Known| {
@@ -579,11 +545,7 @@ impl Language {
         if let Some(variant) = VARIANTS.iter().find(of_primary) {
             return Some(variant.language());
         }
-        match LANGUAGES
-            .iter()
-            .find(|known| known.tag.eq_ignore_ascii_case(primary))?
-            .language()
-        {
+        match LANGUAGES.iter().find(|known| known.tag.eq_ignore_ascii_case(primary))?.language() {
             Language(0x004) if script("Hant") => Some(Language::CHINESE_TRADITIONAL),
             Language(0x004) => Some(Language::CHINESE_SIMPLIFIED),
             Language(0x016) => Some(Language::PORTUGUESE_BRAZIL),
@@ -613,10 +575,7 @@ impl Language {
     }
 
     fn known(self) -> Option<&'static Known> {
-        VARIANTS
-            .iter()
-            .chain(LANGUAGES)
-            .find(|known| known.langid == self.0)
+        VARIANTS.iter().chain(LANGUAGES).find(|known| known.langid == self.0)
     }
 }
 
@@ -656,14 +615,8 @@ const VARIANTS: &[Known] = &[
 ];
 
 /// Tags of languages that share the identifier of another one, and old tags.
-const ALIASES: &[(&str, &str)] = &[
-    ("bs", "hr"),
-    ("in", "id"),
-    ("iw", "he"),
-    ("nn", "nb"),
-    ("no", "nb"),
-    ("sr", "hr"),
-];
+const ALIASES: &[(&str, &str)] =
+    &[("bs", "hr"), ("in", "id"), ("iw", "he"), ("nn", "nb"), ("no", "nb"), ("sr", "hr")];
 
 /// Primary languages by their identifier in Windows.
 const LANGUAGES: &[Known] = &[

@@ -17,25 +17,11 @@ fn texts_that_windows_printed() {
     let (mut blank, mut printed) = (0, 0);
     for line in text.lines().filter(|line| !line.starts_with('#')).skip(1) {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [
-            _,
-            time,
-            _,
-            path,
-            counter_type,
-            frequency,
-            _,
-            first,
-            second,
-            multi_count,
-            expected,
-        ] = fields[..]
+        let [_, time, _, path, counter_type, frequency, _, first, second, multi_count, expected] = fields[..]
         else {
             panic!("11 columns are needed: {line}");
         };
-        let number = counter_type
-            .strip_prefix("0x")
-            .and_then(|hex| u32::from_str_radix(hex, 16).ok());
+        let number = counter_type.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok());
         let newer = Sample {
             counter_type: CounterType(number.expect("a type")),
             first: first.parse().expect("a value"),
@@ -51,11 +37,7 @@ fn texts_that_windows_printed() {
         } else {
             // The default scales are not 0 for all of these counters; a log does not apply them.
             let value = apply(value.expect(line), newer.counter_type, -4, &Format::default());
-            assert_eq!(
-                g17(value.as_f64().expect("a number")).to_string(),
-                expected,
-                "{line}"
-            );
+            assert_eq!(g17(value.as_f64().expect("a number")).to_string(), expected, "{line}");
             printed += 1;
         }
         older.insert(path.to_owned(), newer);
@@ -79,14 +61,7 @@ fn values_of_a_vista_machine() {
             10_000_000,
             "82.148113155322605",
         ),
-        (
-            "Interrupts/sec",
-            0x1041_0400,
-            [2_125_688, 2_199_337],
-            PERF_TIME,
-            3_579_545,
-            "1228.3777780908947",
-        ),
+        ("Interrupts/sec", 0x1041_0400, [2_125_688, 2_199_337], PERF_TIME, 3_579_545, "1228.3777780908947"),
         (
             "File Read Operations/sec",
             0x1041_0400,
@@ -95,22 +70,8 @@ fn values_of_a_vista_machine() {
             3_579_545,
             "241.52586735100607",
         ),
-        (
-            "% Free Space",
-            0x2002_0400,
-            [54_488; 2],
-            [72_469; 2],
-            0,
-            "75.18801142557507",
-        ),
-        (
-            "System Up Time",
-            0x3024_0500,
-            [START; 2],
-            OBJECT_TIME,
-            10_000_000,
-            "2062.1157831",
-        ),
+        ("% Free Space", 0x2002_0400, [54_488; 2], [72_469; 2], 0, "75.18801142557507"),
+        ("System Up Time", 0x3024_0500, [START; 2], OBJECT_TIME, 10_000_000, "2062.1157831"),
         (
             "Avg. Disk sec/Transfer",
             0x3002_0400,
@@ -161,11 +122,7 @@ fn values_of_a_vista_machine() {
             time: FileTime(TIME_100NS[index]),
         });
         let value = compute(Some(&older), &newer).expect(counter);
-        assert_eq!(
-            g17(value.as_f64().expect("a number")).to_string(),
-            expected,
-            "{counter}"
-        );
+        assert_eq!(g17(value.as_f64().expect("a number")).to_string(), expected, "{counter}");
     }
 }
 
@@ -183,10 +140,7 @@ fn a_slot_taken_over_by_another_instance() {
     let (ended, moved_in, later) = (sample(20, 3), sample(1500, 4), sample(2000, 5));
     assert_eq!(compute(Some(&ended), &moved_in), Ok(Value::Number(1480.0)));
     assert_eq!(compute(Some(&moved_in), &later), Ok(Value::Number(500.0)));
-    assert_eq!(
-        compute(Some(&moved_in), &sample(20, 5)),
-        Err(NoValue::NegativeValue)
-    );
+    assert_eq!(compute(Some(&moved_in), &sample(20, 5)), Err(NoValue::NegativeValue));
 }
 
 #[test]
@@ -199,11 +153,7 @@ fn any_samples_give_a_finite_number_or_a_reason() {
         if !random.next().is_multiple_of(16) {
             newer.counter_type = older.counter_type;
         }
-        for result in [
-            compute(Some(&older), &newer),
-            compute(None, &newer),
-            compute(Some(&newer), &newer),
-        ] {
+        for result in [compute(Some(&older), &newer), compute(None, &newer), compute(Some(&newer), &newer)] {
             let Ok(value) = result else {
                 reasons += 1;
                 continue;
@@ -222,10 +172,7 @@ fn any_samples_give_a_finite_number_or_a_reason() {
         }
     }
     // Both happen a lot, else the loop tests nothing.
-    assert!(
-        values > 20_000 && reasons > 20_000,
-        "{values} values, {reasons} reasons"
-    );
+    assert!(values > 20_000 && reasons > 20_000, "{values} values, {reasons} reasons");
 }
 
 #[test]
@@ -251,11 +198,7 @@ fn any_counter_type_can_be_looked_at() {
             counter_type.kind(),
             counter_type.subtype(),
         );
-        let _ = (
-            counter_type.time_base(),
-            counter_type.suffix().as_str(),
-            counter_type.denominator(),
-        );
+        let _ = (counter_type.time_base(), counter_type.suffix().as_str(), counter_type.denominator());
         assert!(!(counter_type.is_base() && counter_type.is_visible()));
         assert!(!(counter_type.is_base() && counter_type.is_text()));
     }
@@ -268,9 +211,7 @@ fn numbers_as_c_prints_them() {
     let mut lines = 0;
     for line in table.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
-        let [bits, general, fixed] = fields[..] else {
-            panic!("3 columns are needed: {line}")
-        };
+        let [bits, general, fixed] = fields[..] else { panic!("3 columns are needed: {line}") };
         let value = f64::from_bits(u64::from_str_radix(bits, 16).expect("bits"));
         assert_eq!(g17(value).to_string(), general, "{bits}");
         assert_eq!(f6(value).to_string(), fixed, "{bits}");

@@ -32,11 +32,8 @@ fn every_type_gives_what_its_file_says() {
         for (index, line) in lines.enumerate() {
             let (found, expected) = row(info, line);
             if found != expected {
-                wrong += &format!(
-                    "{}.csv:{}: expected {expected}, found {found}: {line}\n",
-                    info.name,
-                    index + 2
-                );
+                wrong +=
+                    &format!("{}.csv:{}: expected {expected}, found {found}: {line}\n", info.name, index + 2);
             }
             rows += 1;
         }
@@ -48,11 +45,7 @@ fn every_type_gives_what_its_file_says() {
 #[test]
 fn every_file_is_about_a_type() {
     for entry in fs::read_dir(folder()).expect("the folder exists") {
-        let name = entry
-            .expect("readable")
-            .file_name()
-            .into_string()
-            .expect("a name of letters");
+        let name = entry.expect("readable").file_name().into_string().expect("a name of letters");
         let known = TYPES.iter().any(|info| format!("{}.csv", info.name) == name);
         assert!(known || OTHERS.contains(&name.as_str()), "{name}");
     }
@@ -61,17 +54,7 @@ fn every_file_is_about_a_type() {
 /// What a row gives, and what it should.
 fn row<'a>(info: &TypeInfo, line: &'a str) -> (String, &'a str) {
     let fields: Vec<&str> = line.split(',').collect();
-    let [
-        first0,
-        second0,
-        first1,
-        second1,
-        frequency,
-        multi_count,
-        expected,
-        _,
-    ] = fields[..]
-    else {
+    let [first0, second0, first1, second1, frequency, multi_count, expected, _] = fields[..] else {
         panic!("8 columns are needed: {line}");
     };
     let sample = |first: &str, second: &str| Sample {
@@ -94,6 +77,5 @@ fn row<'a>(info: &TypeInfo, line: &'a str) -> (String, &'a str) {
 }
 
 fn number<T: FromStr>(text: &str, line: &str) -> T {
-    text.parse()
-        .unwrap_or_else(|_| panic!("{text:?} is no number of this column: {line}"))
+    text.parse().unwrap_or_else(|_| panic!("{text:?} is no number of this column: {line}"))
 }

@@ -47,11 +47,7 @@ fn texts_mean_what_the_table_says() {
                     Part::Name(name) => name.clone(),
                     Part::Index(index) => format!("{{{index}}}"),
                 };
-                let index = path
-                    .instance
-                    .as_ref()
-                    .map(InstancePath::index)
-                    .unwrap_or_default();
+                let index = path.instance.as_ref().map(InstancePath::index).unwrap_or_default();
                 let index = match index {
                     InstanceIndex::Implied => "-".to_string(),
                     InstanceIndex::At(index) => index.to_string(),
@@ -70,18 +66,9 @@ fn texts_mean_what_the_table_says() {
             }
             Err(error) => {
                 assert!(text.is_char_boundary(error.at));
-                assert!(
-                    error.to_string().contains(&format!("byte {}", error.at)),
-                    "{error}"
-                );
+                assert!(error.to_string().contains(&format!("byte {}", error.at)), "{error}");
                 let kind = format!("{:?}", error.kind);
-                vec![
-                    text.to_string(),
-                    "!".into(),
-                    kind,
-                    error.part.to_string(),
-                    error.at.to_string(),
-                ]
+                vec![text.to_string(), "!".into(), kind, error.part.to_string(), error.at.to_string()]
             }
         };
         assert_eq!(found, expected, "line {}", number + 1);
@@ -92,36 +79,23 @@ fn texts_mean_what_the_table_says() {
 #[test]
 fn errors_say_what_is_needed() {
     let error = |text: &str| CounterPath::parse(text).unwrap_err().to_string();
-    assert_eq!(
-        error(""),
-        r"counter path at byte 0: \object\counter needed, found nothing"
-    );
-    assert_eq!(
-        error(r"\System"),
-        "counter path at byte 7: a separator and the counter needed"
-    );
-    assert_eq!(
-        error(r"\System\"),
-        "counter path at byte 8: the name of the counter needed, found nothing"
-    );
+    assert_eq!(error(""), r"counter path at byte 0: \object\counter needed, found nothing");
+    assert_eq!(error(r"\System"), "counter path at byte 7: a separator and the counter needed");
+    assert_eq!(error(r"\System\"), "counter path at byte 8: the name of the counter needed, found nothing");
     assert_eq!(
         error(r"\Processor(_Total\x"),
         "counter path at byte 10: the parenthesis of the instance is not closed by one with a separator behind it"
     );
     let words = Repair::LostBackslash.to_string();
-    assert!(
-        words.contains("single quotes") && words.contains("//machine/object/counter"),
-        "{words}"
-    );
+    assert!(words.contains("single quotes") && words.contains("//machine/object/counter"), "{words}");
 }
 
 #[test]
 fn paths_of_a_real_csv_log() {
     let mut paths = 0;
-    for (file, separator) in [
-        ("logs/PowerShell_CounterSamples.csv", ','),
-        ("logs/PowerShell_CounterSamples.tsv", '\t'),
-    ] {
+    for (file, separator) in
+        [("logs/PowerShell_CounterSamples.csv", ','), ("logs/PowerShell_CounterSamples.tsv", '\t')]
+    {
         let Some(file) = tallymon_testkit::shared(file) else {
             return;
         };
@@ -147,11 +121,7 @@ fn every_name_of_windows_is_a_counter_of_an_instance() {
     };
     let text = std::fs::read_to_string(file).unwrap();
     let mut names = 0;
-    for name in text
-        .lines()
-        .filter_map(|line| line.split_once('\t'))
-        .map(|(_, name)| name)
-    {
+    for name in text.lines().filter_map(|line| line.split_once('\t')).map(|(_, name)| name) {
         for (open, close) in [("\\", "\\"), ("/", "/")] {
             let text = format!("{open}Some Object(x (1) y){close}{name}");
             let path: CounterPath = text.parse().unwrap();
@@ -175,14 +145,8 @@ fn printed_paths_are_read_again() {
         "*",
         ".NET CLR (x)(y) z",
     ];
-    let counters = [
-        "% Processor Time",
-        "Data File(s) Size (KB)",
-        "Disk Reads/sec",
-        "# of a (b) #2",
-        "*",
-        "Байт/с",
-    ];
+    let counters =
+        ["% Processor Time", "Data File(s) Size (KB)", "Disk Reads/sec", "# of a (b) #2", "*", "Байт/с"];
     let pieces = ["a", "(", "/", "#", "0", "17", "*", " ", "[1]", "é", "한"];
     let mut random = Random(11);
     for _ in 0..50_000 {
@@ -237,11 +201,7 @@ fn any_text_is_a_path_or_an_error_inside_of_it() {
             }
             Err(error) => {
                 assert!(text.is_char_boundary(error.at), "{text:?} {error:?}");
-                assert_eq!(
-                    error.kind == PathErrorKind::NoPath,
-                    text.trim().is_empty(),
-                    "{text:?}"
-                );
+                assert_eq!(error.kind == PathErrorKind::NoPath, text.trim().is_empty(), "{text:?}");
             }
         }
     }
@@ -266,10 +226,7 @@ fn a_path_that_can_not_be_printed_says_so() {
         ("230", None, "x"),
         ("", None, "x"),
     ] {
-        assert!(
-            !path(object, instance, counter).round_trips(),
-            "{object} {instance:?} {counter}"
-        );
+        assert!(!path(object, instance, counter).round_trips(), "{object} {instance:?} {counter}");
     }
 }
 
@@ -320,9 +277,7 @@ fn instances_match() {
     }
     let indexes = |text| {
         let pattern = InstancePath::parse(text).pattern();
-        (0..3)
-            .filter(|index| pattern.matches_index(*index))
-            .collect::<Vec<_>>()
+        (0..3).filter(|index| pattern.matches_index(*index)).collect::<Vec<_>>()
     };
     assert_eq!(indexes("svchost"), [0]);
     assert_eq!(indexes("svchost#2"), [2]);
@@ -343,9 +298,9 @@ fn matches_slowly(pattern: &[char], text: &[char]) -> bool {
     match pattern.split_first() {
         None => text.is_empty(),
         Some(('*', rest)) => (0..=text.len()).any(|taken| matches_slowly(rest, &text[taken..])),
-        Some((char, rest)) => text
-            .split_first()
-            .is_some_and(|(head, tail)| head == char && matches_slowly(rest, tail)),
+        Some((char, rest)) => {
+            text.split_first().is_some_and(|(head, tail)| head == char && matches_slowly(rest, tail))
+        }
     }
 }
 
@@ -358,11 +313,7 @@ fn patterns_match_what_the_slow_matcher_does() {
         let text = random.text(&["a", "b", "ж"], 9);
         let chars = |text: &str| text.chars().collect::<Vec<_>>();
         let expected = matches_slowly(&chars(&pattern), &chars(&text));
-        assert_eq!(
-            Pattern::new(&pattern).matches(&text.to_uppercase()),
-            expected,
-            "{pattern} {text}"
-        );
+        assert_eq!(Pattern::new(&pattern).matches(&text.to_uppercase()), expected, "{pattern} {text}");
         matched += usize::from(expected);
     }
     assert!(matched > 1_000, "{matched}");
@@ -381,14 +332,5 @@ fn patterns_have_no_exponential_case() {
     let wide = format!("\\{}", "()x".repeat(100_000));
     assert!(CounterPath::parse(&wide).is_err());
     let many = format!("\\O({})\\c", "a/".repeat(50_000));
-    assert_eq!(
-        CounterPath::parse(&many)
-            .unwrap()
-            .path
-            .instance
-            .unwrap()
-            .candidates()
-            .count(),
-        50_000
-    );
+    assert_eq!(CounterPath::parse(&many).unwrap().path.instance.unwrap().candidates().count(), 50_000);
 }

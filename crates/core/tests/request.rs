@@ -8,10 +8,7 @@ fn objects(indexes: &[u32]) -> RequestKind {
 }
 
 fn foreign(host: &str, indexes: &[u32]) -> RequestKind {
-    RequestKind::Foreign {
-        host: host.into(),
-        objects: indexes.iter().copied().map(TitleIndex).collect(),
-    }
+    RequestKind::Foreign { host: host.into(), objects: indexes.iter().copied().map(TitleIndex).collect() }
 }
 
 fn unknown(text: &str) -> RequestKind {
@@ -28,38 +25,10 @@ fn texts_and_their_canonical_form() {
         ("GLOBAL\0", RequestKind::Global, "Global"),
         ("costly", RequestKind::Costly, "Costly"),
         ("old_global", RequestKind::OldGlobal, "OLD_Global"),
-        (
-            "MetadataGlobal",
-            RequestKind::Metadata {
-                costly: false,
-                old: false,
-            },
-            "MetadataGlobal",
-        ),
-        (
-            "METADATACOSTLY",
-            RequestKind::Metadata {
-                costly: true,
-                old: false,
-            },
-            "MetadataCostly",
-        ),
-        (
-            "OLD_MetadataGlobal",
-            RequestKind::Metadata {
-                costly: false,
-                old: true,
-            },
-            "OLD_MetadataGlobal",
-        ),
-        (
-            "Old_MetadataCostly",
-            RequestKind::Metadata {
-                costly: true,
-                old: true,
-            },
-            "OLD_MetadataCostly",
-        ),
+        ("MetadataGlobal", RequestKind::Metadata { costly: false, old: false }, "MetadataGlobal"),
+        ("METADATACOSTLY", RequestKind::Metadata { costly: true, old: false }, "MetadataCostly"),
+        ("OLD_MetadataGlobal", RequestKind::Metadata { costly: false, old: true }, "OLD_MetadataGlobal"),
+        ("Old_MetadataCostly", RequestKind::Metadata { costly: true, old: true }, "OLD_MetadataCostly"),
         ("230", objects(&[230]), "230"),
         ("  232\t230  232 ", objects(&[232, 230, 232]), "232 230 232"),
         ("4294967295", objects(&[u32::MAX]), "4294967295"),
@@ -68,41 +37,17 @@ fn texts_and_their_canonical_form() {
         ("4294967296", objects(&[]), "0"),
         ("0", objects(&[]), "0"),
         ("Counter", RequestKind::Names(None), "Counter"),
-        (
-            "Counter 009",
-            RequestKind::Names(Some(Language::ENGLISH)),
-            "Counter 009",
-        ),
-        (
-            "counter 409",
-            RequestKind::Names(Some(Language::ENGLISH)),
-            "Counter 009",
-        ),
-        (
-            "Counter 804",
-            RequestKind::Names(Some(Language::CHINESE_SIMPLIFIED)),
-            "Counter 804",
-        ),
+        ("Counter 009", RequestKind::Names(Some(Language::ENGLISH)), "Counter 009"),
+        ("counter 409", RequestKind::Names(Some(Language::ENGLISH)), "Counter 009"),
+        ("Counter 804", RequestKind::Names(Some(Language::CHINESE_SIMPLIFIED)), "Counter 804"),
         ("Help", RequestKind::Help(None), "Help"),
         ("Explain", RequestKind::Help(None), "Help"),
-        (
-            "explain 012",
-            RequestKind::Help(Some(Language::KOREAN)),
-            "Help 012",
-        ),
+        ("explain 012", RequestKind::Help(Some(Language::KOREAN)), "Help 012"),
         ("Foreign srv1", foreign("srv1", &[]), "Foreign srv1"),
-        (
-            "foreign  srv1 230 x 2",
-            foreign("srv1", &[230, 2]),
-            "Foreign srv1 230 2",
-        ),
+        ("foreign  srv1 230 x 2", foreign("srv1", &[230, 2]), "Foreign srv1 230 2"),
         ("foreign 42", foreign("42", &[]), "Foreign 42"),
         // One bad number must not become a request for everything.
-        (
-            "Foreign srv1 4294967296",
-            unknown("Foreign srv1 4294967296"),
-            "Foreign srv1 4294967296",
-        ),
+        ("Foreign srv1 4294967296", unknown("Foreign srv1 4294967296"), "Foreign srv1 4294967296"),
         ("Foreign", unknown("Foreign"), "Foreign"),
         (" ABCD ", unknown("ABCD"), "ABCD"),
         ("Global 230", unknown("Global 230"), "Global 230"),
@@ -125,10 +70,7 @@ fn texts_and_their_canonical_form() {
 fn requests_made_without_text() {
     assert_eq!(Request::default(), Request::global());
     assert_eq!(Request::global(), Request::parse("Global"));
-    assert_eq!(
-        Request::objects([TitleIndex(230), TitleIndex(4)]),
-        Request::parse("230 4")
-    );
+    assert_eq!(Request::objects([TitleIndex(230), TitleIndex(4)]), Request::parse("230 4"));
     // No objects are not all objects.
     let none = Request::objects([]);
     assert_eq!(Request::parse(&none.to_string()), none);

@@ -14,10 +14,7 @@ fn wide(text: &str, order: ByteOrder) -> Vec<u8> {
 }
 
 fn names(titles: &Titles) -> String {
-    titles
-        .names()
-        .map(|(index, name)| format!("{index}={name};"))
-        .collect()
+    titles.names().map(|(index, name)| format!("{index}={name};")).collect()
 }
 
 #[test]
@@ -73,10 +70,7 @@ fn damaged_tables() {
     assert_eq!(error.kind, ErrorKind::Truncated { needed: 2, found: 0 });
     assert_eq!(error.to_string(), "name table at byte 28: 2 bytes needed, 0 left");
     let error = Titles::from_multi_sz(b"2\0\0\0A\0\0\0\0", &[], ByteOrder::Little).unwrap_err();
-    assert_eq!(
-        (error.at, error.kind),
-        (8, ErrorKind::Truncated { needed: 2, found: 1 })
-    );
+    assert_eq!((error.at, error.kind), (8, ErrorKind::Truncated { needed: 2, found: 1 }));
 }
 
 #[test]
@@ -138,10 +132,7 @@ fn title_files() {
     assert_eq!(names(&titles), "2=System;");
     assert_eq!(titles.base_index(), Some(1847));
     assert_eq!(titles.help(HelpIndex(3)), Some("About\tit"));
-    assert_eq!(
-        titles,
-        Titles::from_pairs([(1, "1847"), (2, "System"), (3, "About\tit")])
-    );
+    assert_eq!(titles, Titles::from_pairs([(1, "1847"), (2, "System"), (3, "About\tit")]));
     for (text, line, kind) in [
         ("2\tSystem\n4 Memory", 2, TsvErrorKind::NoTab),
         ("\n\nx\tSystem", 3, TsvErrorKind::BadIndex),
@@ -155,12 +146,7 @@ fn title_files() {
     ] {
         let error = Titles::from_tsv(text).unwrap_err();
         assert_eq!((error.line, error.kind), (line, kind), "{text:?}");
-        assert!(
-            error
-                .to_string()
-                .starts_with(&format!("title file line {line}: ")),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with(&format!("title file line {line}: ")), "{error}");
     }
 }
 
@@ -187,12 +173,7 @@ fn the_names_of_a_real_windows() {
 #[test]
 fn languages_fill_each_other() {
     let mut korean = Titles::from_pairs([(4, "메모리"), (5, "메모리 설명")]);
-    let english = Titles::from_pairs([
-        (2, "System"),
-        (4, "Memory"),
-        (5, "About memory"),
-        (7, "About time"),
-    ]);
+    let english = Titles::from_pairs([(2, "System"), (4, "Memory"), (5, "About memory"), (7, "About time")]);
     korean.merge(&english);
     assert_eq!(names(&korean), "2=System;4=메모리;");
     assert_eq!(korean.help(HelpIndex(5)), Some("메모리 설명"));
@@ -200,23 +181,12 @@ fn languages_fill_each_other() {
     korean.insert_name(TitleIndex(4), "Память");
     assert_eq!(korean.indexes_of("ПАМЯТЬ").collect::<Vec<_>>(), [TitleIndex(4)]);
     korean.insert_help(HelpIndex(5), "");
-    assert_eq!(
-        korean.to_multi_sz_helps(ByteOrder::Little),
-        wide("7|About time||", ByteOrder::Little)
-    );
+    assert_eq!(korean.to_multi_sz_helps(ByteOrder::Little), wide("7|About time||", ByteOrder::Little));
 }
 
 #[test]
 fn nearest_names() {
-    let candidates = [
-        "Processor",
-        "Process",
-        "Memory",
-        "% Processor Time",
-        "Память",
-        "Process",
-        "프로세서",
-    ];
+    let candidates = ["Processor", "Process", "Memory", "% Processor Time", "Память", "Process", "프로세서"];
     let near = |wanted, most| nearest(wanted, candidates, most);
     assert_eq!(near("procesor", 9), ["Processor", "Process"]);
     assert_eq!(near("PROCESS", 9), ["Process", "Processor", "% Processor Time"]);
@@ -280,22 +250,9 @@ fn languages_are_understood() {
             assert_eq!(Language::parse(language.name()), Some(language), "{text}");
         }
     }
-    for text in [
-        "",
-        "0",
-        "09",
-        "000",
-        "0x000",
-        "0x",
-        "0x10409",
-        "xx",
-        "zz-ZZ",
-        "400",
-        "English (",
-        "-",
-        "..",
-        "0xde",
-    ] {
+    for text in
+        ["", "0", "09", "000", "0x000", "0x", "0x10409", "xx", "zz-ZZ", "400", "English (", "-", "..", "0xde"]
+    {
         assert_eq!(Language::parse(text), None, "{text}");
     }
     assert_eq!(Language::new(0x409), Language::ENGLISH);

@@ -1,1 +1,180 @@
-//! To be written.
+//! What a provider of performance counters implements.
+//!
+//! A provider declares its objects once, as constant tables of [`ObjectSpec`], and writes their values when it is
+//! asked. It never makes a length, an offset or an index of a name: the writer and the registry do.
+//!
+//! ```
+//! use tallymon_provider::*;
+//!
+//! const GADGETS: ObjectSpec = ObjectSpec {
+//!     name: TitleIndex(5000),
+//!     help: HelpIndex(5001),
+//!     detail: DetailLevel::NOVICE,
+//!     default_counter: 0,
+//!     instances: InstanceKind::None,
+//!     status: false,
+//!     counters: &[CounterSpec {
+//!         name: TitleIndex(5002),
+//!         help: HelpIndex(5003),
+//!         counter_type: CounterType::PERF_COUNTER_RAWCOUNT,
+//!         scale: 0,
+//!         detail: DetailLevel::NOVICE,
+//!         size: None,
+//!         shares: None,
+//!     }],
+//! };
+//!
+//! struct Gadgets {
+//!     layout: ObjectLayout<'static>,
+//! }
+//!
+//! impl Provider for Gadgets {
+//!     fn objects(&self) -> &[ObjectSpec<'static>] {
+//!         &[GADGETS]
+//!     }
+//!
+//!     fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
+//!         if ask.wants(GADGETS.name) {
+//!             out.object(&self.layout, PerfTime(0), Frequency(0)).single().set(0, 42);
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let mut gadgets = Gadgets { layout: ObjectLayout::new(GADGETS) };
+//! let mut buffer = Vec::new();
+//! let mut out = ObjectsWriter::growing(&mut buffer);
+//! gadgets.collect(&Ask::everything(&[GADGETS.name]), &mut out).unwrap();
+//! assert_eq!(out.count(), 1);
+//! ```
+#![forbid(unsafe_code)]
+
+use std::borrow::Cow;
+use std::fmt;
+
+pub use tallymon_core::block::{
+    CounterBlockMut, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectWriter,
+    ObjectsWriter, Parent,
+};
+pub use tallymon_core::counter::CounterType;
+pub use tallymon_core::flow::{Absence, ValueState};
+pub use tallymon_core::request::Interest;
+pub use tallymon_core::time::{FileTime, Frequency, PerfTime};
+pub use tallymon_core::title::{HelpIndex, TitleIndex};
+
+/// Answers for some objects.
+pub trait Provider {
+    /// The objects that it answers for.
+    fn objects(&self) -> &[ObjectSpec<'static>];
+
+    /// The objects whose instances the instances of `object` name as parents. Whoever asks for `object` gets these
+    /// too, in the same block.
+    fn parents(&self, object: TitleIndex) -> &[TitleIndex] {
+        let _ = object;
+        &[]
+    }
+
+    /// Whether reading an object is so dear that `Global` leaves it out.
+    fn is_costly(&self, object: TitleIndex) -> bool {
+        let _ = object;
+        false
+    }
+
+    /// Writes the objects that are asked for, each at most once, a parent before its children or behind them.
+    ///
+    /// An object whose source is missing is left out, or written with values marked absent; that is no error.
+    ///
+    /// # Errors
+    ///
+    /// Nothing could be read at all. What was written so far is not used.
+    fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError>;
+
+    /// What it can read on this machine and what not, for a user who wonders.
+    fn findings(&mut self) -> Vec<Finding> {
+        Vec::new()
+    }
+}
+
+/// What a provider is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The objects, sorted, among them only ones of this provider.
+    pub objects: &'a [TitleIndex],
+    /// Which counters will be looked at. A provider may mark others as not requested instead of reading them.
+    pub interest: &'a Interest,
+}
+
+impl Ask<'_> {
+    /// Asks for all counters of some objects.
+    pub fn everything(objects: &[TitleIndex]) -> Ask<'_> {
+        const EVERYTHING: &Interest = &Interest::everything();
+        Ask { objects, interest: EVERYTHING }
+    }
+
+    /// Whether an object is asked for.
+    pub fn wants(&self, object: TitleIndex) -> bool {
+        self.objects.contains(&object)
+    }
+
+    /// Whether a counter of an object that is asked for will be looked at.
+    pub fn wants_counter(&self, object: TitleIndex, counter: TitleIndex) -> bool {
+        self.wants(object) && self.interest.wants(object, counter)
+    }
+}
+
+/// Why a provider could read nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderError {
+    /// What failed, where, and what to do.
+    pub message: Cow<'static, str>,
+}
+
+impl ProviderError {
+    /// An error with its words.
+    pub fn new(message: impl Into<Cow<'static, str>>) -> ProviderError {
+        ProviderError { message: message.into() }
+    }
+}
+
+impl fmt::Display for ProviderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ProviderError {}
+
+/// One thing that a provider found out about this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is about, a few words: `kernel`, `/proc/diskstats`, `I/O of other users' processes`.
+    pub subject: String,
+    /// How it is.
+    pub state: FindingState,
+    /// What was seen, in one sentence.
+    pub detail: String,
+    /// How to get what is missing; empty when nothing is.
+    pub remedy: String,
+}
+
+/// How good something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FindingState {
+    /// It works.
+    Good,
+    /// It works in part: some counters have no value.
+    Limited,
+    /// It does not work.
+    Missing,
+}
+
+impl FindingState {
+    /// The state in one word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            FindingState::Good => "ok",
+            FindingState::Limited => "limited",
+            FindingState::Missing => "missing",
+        }
+    }
+}

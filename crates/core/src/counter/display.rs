@@ -33,11 +33,7 @@ pub struct Format {
 
 impl Default for Format {
     fn default() -> Format {
-        Format {
-            scale: Scale::None,
-            thousand: false,
-            cap100: true,
-        }
+        Format { scale: Scale::None, thousand: false, cap100: true }
     }
 }
 
@@ -68,11 +64,7 @@ pub fn apply(value: Value, counter_type: CounterType, default_scale: i32, format
         Scale::Power(power) => power,
     };
     let power = power.clamp(*MANIFEST_SCALE_RANGE.start(), *MANIFEST_SCALE_RANGE.end());
-    let power = if format.thousand {
-        power.saturating_add(3)
-    } else {
-        power
-    };
+    let power = if format.thousand { power.saturating_add(3) } else { power };
     match value {
         Value::Text(text) => Value::Text(text),
         Value::Integer(integer) => match scale_exactly(integer, power) {
@@ -98,10 +90,7 @@ fn scale_exactly(integer: u64, power: i32) -> Option<u64> {
     if power >= 0 {
         integer.checked_mul(factor)
     } else {
-        integer
-            .checked_rem(factor)
-            .filter(|rest| *rest == 0)
-            .and_then(|_| integer.checked_div(factor))
+        integer.checked_rem(factor).filter(|rest| *rest == 0).and_then(|_| integer.checked_div(factor))
     }
 }
 
@@ -109,11 +98,7 @@ fn scale(number: f64, power: i32) -> f64 {
     // Ten to the 22nd is the last power that is exact. Dividing by an exact power rounds once, multiplying by a
     // negative power would round twice.
     let factor = (0..power.unsigned_abs().min(22)).fold(1.0, |factor: f64, _| factor * 10.0);
-    let scaled = if power >= 0 {
-        number * factor
-    } else {
-        number / factor
-    };
+    let scaled = if power >= 0 { number * factor } else { number / factor };
     scaled.clamp(f64::MIN, f64::MAX)
 }
 
@@ -156,11 +141,7 @@ impl fmt::Display for Human<'_> {
             }
             Value::Integer(integer) => write!(f, "{integer}"),
             Value::Number(number) => {
-                let number = if subtype == Subtype::Dec1000 {
-                    number / 1000.0
-                } else {
-                    *number
-                };
+                let number = if subtype == Subtype::Dec1000 { number / 1000.0 } else { *number };
                 // 17 digits are all that a number has; more of them before the point would be invented.
                 if !number.is_finite() || number.abs() >= 1e17 {
                     return write_g17(f, number);
@@ -212,9 +193,7 @@ pub fn write_g17<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
     }
     match usize::try_from(exponent) {
         Ok(exponent) => {
-            let (whole, decimals) = digits
-                .split_at_checked(exponent.saturating_add(1))
-                .ok_or(fmt::Error)?;
+            let (whole, decimals) = digits.split_at_checked(exponent.saturating_add(1)).ok_or(fmt::Error)?;
             out.write_str(whole)?;
             write_decimals(out, "", decimals)
         }
@@ -235,11 +214,7 @@ pub fn write_g17<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
 /// The point and what stands behind it, without the zeros at the end; nothing if only zeros do.
 fn write_decimals<W: Write + ?Sized>(out: &mut W, zeros: &str, digits: &str) -> fmt::Result {
     let digits = digits.trim_end_matches('0');
-    if digits.is_empty() {
-        Ok(())
-    } else {
-        write!(out, ".{zeros}{digits}")
-    }
+    if digits.is_empty() { Ok(()) } else { write!(out, ".{zeros}{digits}") }
 }
 
 /// Writes a number exactly as C's `%.6f` does: what typeperf prints on the console.
@@ -248,11 +223,7 @@ fn write_decimals<W: Write + ?Sized>(out: &mut W, zeros: &str, digits: &str) -> 
 ///
 /// Only those of `out`.
 pub fn write_f6<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
-    if value.is_finite() {
-        write!(out, "{value:.6}")
-    } else {
-        write_not_finite(out, value)
-    }
+    if value.is_finite() { write!(out, "{value:.6}") } else { write_not_finite(out, value) }
 }
 
 fn write_not_finite<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
@@ -302,20 +273,14 @@ struct Text {
 
 impl Text {
     fn as_str(&self) -> &str {
-        self.bytes
-            .get(..self.length)
-            .and_then(|bytes| core::str::from_utf8(bytes).ok())
-            .unwrap_or_default()
+        self.bytes.get(..self.length).and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
 }
 
 impl Write for Text {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = self.length.saturating_add(text.len());
-        self.bytes
-            .get_mut(self.length..end)
-            .ok_or(fmt::Error)?
-            .copy_from_slice(text.as_bytes());
+        self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
         self.length = end;
         Ok(())
     }
@@ -332,10 +297,7 @@ mod tests {
 
     #[test]
     fn shares_have_limits() {
-        let uncapped = Format {
-            cap100: false,
-            ..Format::default()
-        };
+        let uncapped = Format { cap100: false, ..Format::default() };
         for (number, counter_type, capped, free) in [
             (104.5, CounterType::PERF_100NSEC_TIMER, 100.0, 104.5),
             (104.5, CounterType::PERF_RAW_FRACTION, 100.0, 104.5),
@@ -350,169 +312,58 @@ mod tests {
             (-3.0, CounterType::PERF_DOUBLE_RAW, -3.0, -3.0),
         ] {
             let value = Value::Number(number);
-            assert_eq!(
-                apply(value.clone(), counter_type, 3, &Format::default()),
-                Value::Number(capped)
-            );
+            assert_eq!(apply(value.clone(), counter_type, 3, &Format::default()), Value::Number(capped));
             assert_eq!(apply(value, counter_type, 3, &uncapped), Value::Number(free));
         }
     }
 
     #[test]
     fn scales() {
-        let format = |scale, thousand| Format {
-            scale,
-            thousand,
-            cap100: true,
-        };
+        let format = |scale, thousand| Format { scale, thousand, cap100: true };
         for (value, default_scale, format, expected) in [
-            (
-                Value::Number(2.5),
-                3,
-                format(Scale::None, false),
-                Value::Number(2.5),
-            ),
-            (
-                Value::Number(2.5),
-                3,
-                format(Scale::Default, false),
-                Value::Number(2500.0),
-            ),
-            (
-                Value::Number(2.5),
-                3,
-                format(Scale::Power(-1), false),
-                Value::Number(0.25),
-            ),
-            (
-                Value::Number(2.5),
-                3,
-                format(Scale::Power(-1), true),
-                Value::Number(250.0),
-            ),
-            (
-                Value::Number(2.5),
-                3,
-                format(Scale::None, true),
-                Value::Number(2500.0),
-            ),
-            (
-                Value::Number(1.0),
-                i32::MAX,
-                format(Scale::Default, true),
-                Value::Number(1e13),
-            ),
-            (
-                Value::Number(1.0),
-                i32::MIN,
-                format(Scale::Default, false),
-                Value::Number(1e-10),
-            ),
-            (
-                Value::Number(f64::MAX),
-                7,
-                format(Scale::Default, false),
-                Value::Number(f64::MAX),
-            ),
-            (
-                Value::Number(f64::MIN),
-                7,
-                format(Scale::Default, false),
-                Value::Number(f64::MIN),
-            ),
-            (
-                Value::Integer(7),
-                2,
-                format(Scale::Default, false),
-                Value::Integer(700),
-            ),
-            (
-                Value::Integer(7000),
-                -3,
-                format(Scale::Default, false),
-                Value::Integer(7),
-            ),
-            (
-                Value::Integer(7001),
-                -3,
-                format(Scale::Default, false),
-                Value::Number(7.001),
-            ),
+            (Value::Number(2.5), 3, format(Scale::None, false), Value::Number(2.5)),
+            (Value::Number(2.5), 3, format(Scale::Default, false), Value::Number(2500.0)),
+            (Value::Number(2.5), 3, format(Scale::Power(-1), false), Value::Number(0.25)),
+            (Value::Number(2.5), 3, format(Scale::Power(-1), true), Value::Number(250.0)),
+            (Value::Number(2.5), 3, format(Scale::None, true), Value::Number(2500.0)),
+            (Value::Number(1.0), i32::MAX, format(Scale::Default, true), Value::Number(1e13)),
+            (Value::Number(1.0), i32::MIN, format(Scale::Default, false), Value::Number(1e-10)),
+            (Value::Number(f64::MAX), 7, format(Scale::Default, false), Value::Number(f64::MAX)),
+            (Value::Number(f64::MIN), 7, format(Scale::Default, false), Value::Number(f64::MIN)),
+            (Value::Integer(7), 2, format(Scale::Default, false), Value::Integer(700)),
+            (Value::Integer(7000), -3, format(Scale::Default, false), Value::Integer(7)),
+            (Value::Integer(7001), -3, format(Scale::Default, false), Value::Number(7.001)),
             (
                 Value::Integer(u64::MAX),
                 1,
                 format(Scale::Default, false),
                 Value::Number(u64::MAX as f64 * 10.0),
             ),
-            (
-                Value::Text("x".to_string()),
-                1,
-                format(Scale::Default, true),
-                Value::Text("x".to_string()),
-            ),
+            (Value::Text("x".to_string()), 1, format(Scale::Default, true), Value::Text("x".to_string())),
         ] {
-            assert_eq!(
-                apply(value, CounterType::PERF_COUNTER_COUNTER, default_scale, &format),
-                expected
-            );
+            assert_eq!(apply(value, CounterType::PERF_COUNTER_COUNTER, default_scale, &format), expected);
         }
         // A share is capped before it is scaled.
-        let share = apply(
-            Value::Number(120.0),
-            CounterType::PERF_COUNTER_TIMER,
-            1,
-            &format(Scale::Default, false),
-        );
+        let share =
+            apply(Value::Number(120.0), CounterType::PERF_COUNTER_TIMER, 1, &format(Scale::Default, false));
         assert_eq!(share, Value::Number(1000.0));
     }
 
     #[test]
     fn values_for_people() {
         for (value, counter_type, expected) in [
-            (
-                Value::Number(1228.3777780908947),
-                CounterType::PERF_COUNTER_COUNTER,
-                "1228.378",
-            ),
-            (
-                Value::Number(0.008179255989141047),
-                CounterType::PERF_AVERAGE_TIMER,
-                "0.008179",
-            ),
-            (
-                Value::Number(-0.0001),
-                CounterType::PERF_COUNTER_TIMER_INV,
-                "0.000",
-            ),
+            (Value::Number(1228.3777780908947), CounterType::PERF_COUNTER_COUNTER, "1228.378"),
+            (Value::Number(0.008179255989141047), CounterType::PERF_AVERAGE_TIMER, "0.008179"),
+            (Value::Number(-0.0001), CounterType::PERF_COUNTER_TIMER_INV, "0.000"),
             (Value::Number(-0.5), CounterType::PERF_DOUBLE_RAW, "-0.500"),
-            (
-                Value::Number(1e300),
-                CounterType::PERF_DOUBLE_RAW,
-                "1.0000000000000001e+300",
-            ),
+            (Value::Number(1e300), CounterType::PERF_DOUBLE_RAW, "1.0000000000000001e+300"),
             (Value::Integer(12), CounterType::PERF_COUNTER_RAWCOUNT, "12"),
-            (
-                Value::Integer(u64::MAX),
-                CounterType::PERF_COUNTER_LARGE_RAWCOUNT,
-                "18446744073709551615",
-            ),
-            (
-                Value::Integer(0x1f),
-                CounterType::PERF_COUNTER_RAWCOUNT_HEX,
-                "0x0000001F",
-            ),
-            (
-                Value::Integer(0x1f),
-                CounterType::PERF_COUNTER_LARGE_RAWCOUNT_HEX,
-                "0x000000000000001F",
-            ),
+            (Value::Integer(u64::MAX), CounterType::PERF_COUNTER_LARGE_RAWCOUNT, "18446744073709551615"),
+            (Value::Integer(0x1f), CounterType::PERF_COUNTER_RAWCOUNT_HEX, "0x0000001F"),
+            (Value::Integer(0x1f), CounterType::PERF_COUNTER_LARGE_RAWCOUNT_HEX, "0x000000000000001F"),
             (Value::Integer(1_234_056), CounterType(0x0002_0000), "1234.056"),
             (Value::Number(1_500.0), CounterType(0x0002_0000), "1.500"),
-            (
-                Value::Text("ready".to_string()),
-                CounterType::PERF_COUNTER_TEXT,
-                "ready",
-            ),
+            (Value::Text("ready".to_string()), CounterType::PERF_COUNTER_TEXT, "ready"),
         ] {
             assert_eq!(shown(value, counter_type), expected);
         }

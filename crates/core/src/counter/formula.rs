@@ -99,11 +99,7 @@ pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue>
             elapsed(time_since_start(newer)?, frequency)
         }
     };
-    if number.is_finite() {
-        Ok(Value::Number(number))
-    } else {
-        Err(NoValue::NotFinite)
-    }
+    if number.is_finite() { Ok(Value::Number(number)) } else { Err(NoValue::NotFinite) }
 }
 
 /// The average of a counter over a series of samples, from its first and its last one.
@@ -305,11 +301,7 @@ fn time_since_start(newer: &Sample) -> Result<f64, NoValue> {
 }
 
 fn ticks_per_second(frequency: Frequency) -> Result<f64, NoValue> {
-    if frequency.0 > 0 {
-        Ok(frequency.0 as f64)
-    } else {
-        Err(NoValue::ZeroTimebase)
-    }
+    if frequency.0 > 0 { Ok(frequency.0 as f64) } else { Err(NoValue::ZeroTimebase) }
 }
 
 fn multi_count(newer: &Sample) -> Result<f64, NoValue> {
@@ -317,11 +309,7 @@ fn multi_count(newer: &Sample) -> Result<f64, NoValue> {
 }
 
 fn not_zero(base: u64) -> Result<f64, NoValue> {
-    if base == 0 {
-        Err(NoValue::ZeroDenominator)
-    } else {
-        Ok(float(base))
-    }
+    if base == 0 { Err(NoValue::ZeroDenominator) } else { Ok(float(base)) }
 }
 
 /// The nearest floating-point number; exact to 2^53.
@@ -336,14 +324,7 @@ mod tests {
     use crate::time::FileTime;
 
     fn sample(counter_type: CounterType, first: u64, second: u64) -> Sample {
-        Sample {
-            counter_type,
-            first,
-            second,
-            frequency: Frequency(10),
-            multi_count: 1,
-            time: FileTime(0),
-        }
+        Sample { counter_type, first, second, frequency: Frequency(10), multi_count: 1, time: FileTime(0) }
     }
 
     #[test]
@@ -351,12 +332,7 @@ mod tests {
         for info in TYPES {
             let newer = sample(info.value, 3, 4);
             let older = sample(CounterType(info.value.0 ^ 1), 1, 2);
-            assert_eq!(
-                compute(Some(&older), &newer),
-                Err(NoValue::TypeMismatch),
-                "{}",
-                info.name
-            );
+            assert_eq!(compute(Some(&older), &newer), Err(NoValue::TypeMismatch), "{}", info.name);
         }
     }
 
@@ -368,10 +344,7 @@ mod tests {
             assert_eq!(compute(None, &newer), Err(NoValue::UnknownType));
         }
         // A large base with a serial number is a base all the same.
-        assert_eq!(
-            compute(None, &sample(CounterType(0x4003_0503), 3, 4)),
-            Err(NoValue::NotNumeric)
-        );
+        assert_eq!(compute(None, &sample(CounterType(0x4003_0503), 3, 4)), Err(NoValue::NotNumeric));
     }
 
     #[test]
@@ -387,20 +360,11 @@ mod tests {
 
     #[test]
     fn the_newer_sample_says_the_frequency_and_the_count() {
-        let older = Sample {
-            frequency: Frequency(0),
-            ..sample(CounterType::PERF_COUNTER_BULK_COUNT, 0, 0)
-        };
+        let older = Sample { frequency: Frequency(0), ..sample(CounterType::PERF_COUNTER_BULK_COUNT, 0, 0) };
         let newer = sample(CounterType::PERF_COUNTER_BULK_COUNT, 30, 10);
         assert_eq!(compute(Some(&older), &newer), Ok(Value::Number(30.0)));
-        let older = Sample {
-            multi_count: 0,
-            ..sample(CounterType::PERF_COUNTER_MULTI_TIMER, 0, 0)
-        };
-        let newer = Sample {
-            multi_count: 2,
-            ..sample(CounterType::PERF_COUNTER_MULTI_TIMER, 10, 10)
-        };
+        let older = Sample { multi_count: 0, ..sample(CounterType::PERF_COUNTER_MULTI_TIMER, 0, 0) };
+        let newer = Sample { multi_count: 2, ..sample(CounterType::PERF_COUNTER_MULTI_TIMER, 10, 10) };
         assert_eq!(compute(Some(&older), &newer), Ok(Value::Number(50.0)));
     }
 }

@@ -68,20 +68,8 @@ pub static TYPES: &[TypeInfo] = {
             F::Raw,
             "the last value, in hexadecimal, 64 bits",
         ),
-        row(
-            "PERF_COUNTER_TEXT",
-            T::PERF_COUNTER_TEXT,
-            Alone,
-            F::NotNumeric,
-            "a text",
-        ),
-        row(
-            "PERF_COUNTER_RAWCOUNT",
-            T::PERF_COUNTER_RAWCOUNT,
-            Alone,
-            F::Raw,
-            "the last value",
-        ),
+        row("PERF_COUNTER_TEXT", T::PERF_COUNTER_TEXT, Alone, F::NotNumeric, "a text"),
+        row("PERF_COUNTER_RAWCOUNT", T::PERF_COUNTER_RAWCOUNT, Alone, F::Raw, "the last value"),
         row(
             "PERF_COUNTER_LARGE_RAWCOUNT",
             T::PERF_COUNTER_LARGE_RAWCOUNT,
@@ -96,13 +84,7 @@ pub static TYPES: &[TypeInfo] = {
             F::Double,
             "a value that was computed before it was logged",
         ),
-        row(
-            "PERF_COUNTER_DELTA",
-            T::PERF_COUNTER_DELTA,
-            Alone,
-            F::Delta,
-            "the change between two samples",
-        ),
+        row("PERF_COUNTER_DELTA", T::PERF_COUNTER_DELTA, Alone, F::Delta, "the change between two samples"),
         row(
             "PERF_COUNTER_LARGE_DELTA",
             T::PERF_COUNTER_LARGE_DELTA,
@@ -110,13 +92,7 @@ pub static TYPES: &[TypeInfo] = {
             F::Delta,
             "the change between two samples, 64 bits",
         ),
-        row(
-            "PERF_SAMPLE_COUNTER",
-            T::PERF_SAMPLE_COUNTER,
-            PerfTime,
-            F::Rate,
-            "operations per second",
-        ),
+        row("PERF_SAMPLE_COUNTER", T::PERF_SAMPLE_COUNTER, PerfTime, F::Rate, "operations per second"),
         row(
             "PERF_COUNTER_QUEUELEN_TYPE",
             T::PERF_COUNTER_QUEUELEN_TYPE,
@@ -145,13 +121,7 @@ pub static TYPES: &[TypeInfo] = {
             F::QueueLength,
             "the average length of a queue, by the object's clock",
         ),
-        row(
-            "PERF_COUNTER_COUNTER",
-            T::PERF_COUNTER_COUNTER,
-            PerfTime,
-            F::Rate,
-            "events per second",
-        ),
+        row("PERF_COUNTER_COUNTER", T::PERF_COUNTER_COUNTER, PerfTime, F::Rate, "events per second"),
         row(
             "PERF_COUNTER_BULK_COUNT",
             T::PERF_COUNTER_BULK_COUNT,
@@ -282,20 +252,8 @@ pub static TYPES: &[TypeInfo] = {
             "the average time of one operation",
         )
         .base(T::PERF_AVERAGE_BASE),
-        row(
-            "PERF_ELAPSED_TIME",
-            T::PERF_ELAPSED_TIME,
-            ObjectTime,
-            F::Elapsed,
-            "the time since it started",
-        ),
-        row(
-            "PERF_COUNTER_NODATA",
-            T::PERF_COUNTER_NODATA,
-            Alone,
-            F::NotNumeric,
-            "a label without a value",
-        ),
+        row("PERF_ELAPSED_TIME", T::PERF_ELAPSED_TIME, ObjectTime, F::Elapsed, "the time since it started"),
+        row("PERF_COUNTER_NODATA", T::PERF_COUNTER_NODATA, Alone, F::NotNumeric, "a label without a value"),
         row(
             "TALLYMON_VALUE_STATUS",
             T::VALUE_STATUS,
@@ -312,13 +270,7 @@ pub static TYPES: &[TypeInfo] = {
             "the average amount of one operation, such as bytes",
         )
         .base(T::PERF_AVERAGE_BASE),
-        row(
-            "PERF_SAMPLE_BASE",
-            T::PERF_SAMPLE_BASE,
-            Alone,
-            F::NotNumeric,
-            "base of PERF_SAMPLE_FRACTION",
-        ),
+        row("PERF_SAMPLE_BASE", T::PERF_SAMPLE_BASE, Alone, F::NotNumeric, "base of PERF_SAMPLE_FRACTION"),
         row(
             "PERF_AVERAGE_BASE",
             T::PERF_AVERAGE_BASE,
@@ -326,13 +278,7 @@ pub static TYPES: &[TypeInfo] = {
             F::NotNumeric,
             "base of PERF_AVERAGE_TIMER and PERF_AVERAGE_BULK",
         ),
-        row(
-            "PERF_RAW_BASE",
-            T::PERF_RAW_BASE,
-            Alone,
-            F::NotNumeric,
-            "base of PERF_RAW_FRACTION",
-        ),
+        row("PERF_RAW_BASE", T::PERF_RAW_BASE, Alone, F::NotNumeric, "base of PERF_RAW_FRACTION"),
         row(
             "PERF_LARGE_RAW_BASE",
             T::PERF_LARGE_RAW_BASE,
@@ -472,11 +418,7 @@ impl CounterType {
     ///
     /// `0x40030503`, which some exporters list for `PERF_LARGE_RAW_BASE`, is taken for that.
     pub fn info(self) -> Option<&'static TypeInfo> {
-        let value = if self == LARGE_RAW_BASE_WITH_SERIAL {
-            CounterType::PERF_LARGE_RAW_BASE
-        } else {
-            self
-        };
+        let value = if self == LARGE_RAW_BASE_WITH_SERIAL { CounterType::PERF_LARGE_RAW_BASE } else { self };
         let position = TYPES.binary_search_by_key(&value, |info| info.value).ok()?;
         TYPES.get(position)
     }
@@ -489,10 +431,7 @@ impl CounterType {
     /// The type of a name of winperf.h, in capital or small letters.
     pub fn from_name(name: &str) -> Option<CounterType> {
         let is = |candidate: &&str| candidate.eq_ignore_ascii_case(name);
-        TYPES
-            .iter()
-            .find(|info| is(&info.name) || info.aliases.iter().any(is))
-            .map(|info| info.value)
+        TYPES.iter().find(|info| is(&info.name) || info.aliases.iter().any(is)).map(|info| info.value)
     }
 
     /// How large the type says that the raw value is (bits 8 and 9).
@@ -619,8 +558,7 @@ impl CounterType {
 
     /// A value needs two samples. For a type that nobody has described its delta bits say it.
     pub fn needs_two_samples(self) -> bool {
-        self.info()
-            .map_or(self.delta() || self.delta_base(), |info| info.two_samples)
+        self.info().map_or(self.delta() || self.delta_base(), |info| info.two_samples)
     }
 
     /// What belongs into [`Sample::second`](crate::flow::Sample::second) and
@@ -635,10 +573,7 @@ impl CounterType {
     /// It is always the next definition, never one with a fitting name. See [`CounterType::multi`] for the types that
     /// have a multi count.
     pub fn needs_base(self) -> bool {
-        matches!(
-            self.denominator(),
-            Denominator::Base | Denominator::BaseAndPerfFrequency
-        )
+        matches!(self.denominator(), Denominator::Base | Denominator::BaseAndPerfFrequency)
     }
 
     /// The value is a share whose full scale is 100 %, so that more than that is an error of measurement.
@@ -806,10 +741,7 @@ mod tests {
             let found = info.value.info().expect("in the table");
             assert_eq!(found.name, info.name);
             assert_eq!(CounterType::from_name(info.name), Some(info.value));
-            assert_eq!(
-                CounterType::from_name(&info.name.to_ascii_lowercase()),
-                Some(info.value)
-            );
+            assert_eq!(CounterType::from_name(&info.name.to_ascii_lowercase()), Some(info.value));
             assert_eq!(format!("{}", info.value), info.name);
             assert!(!info.summary.is_empty() && !info.formula.is_empty());
         }
@@ -831,11 +763,7 @@ mod tests {
             if let Some(clock) = clock {
                 assert_eq!(info.time_base, clock, "{value}");
             }
-            assert_eq!(
-                info.base.is_some(),
-                value.needs_base() || value.multi(),
-                "{value}"
-            );
+            assert_eq!(info.base.is_some(), value.needs_base() || value.multi(), "{value}");
             assert!(info.base.is_none_or(CounterType::is_base), "{value}");
             // The average types need two samples though no bit of theirs says so.
             let average = matches!(info.compute, Formula::AverageTime | Formula::AverageBulk);
@@ -844,21 +772,13 @@ mod tests {
             assert_eq!(value.inverse(), inverse, "{value}");
             let multi = matches!(info.compute, Formula::MultiShare | Formula::InverseMultiShare);
             assert_eq!(value.multi(), multi, "{value}");
-            assert_eq!(
-                info.summary.contains(" share"),
-                value.suffix() == Suffix::Percent,
-                "{value}"
-            );
+            assert_eq!(info.summary.contains(" share"), value.suffix() == Suffix::Percent, "{value}");
         }
     }
 
     #[test]
     fn hidden_are_bases_labels_and_the_status() {
-        let hidden: Vec<_> = TYPES
-            .iter()
-            .filter(|info| !info.visible)
-            .map(|info| info.name)
-            .collect();
+        let hidden: Vec<_> = TYPES.iter().filter(|info| !info.visible).map(|info| info.name).collect();
         assert_eq!(
             hidden,
             [
@@ -877,15 +797,9 @@ mod tests {
     #[test]
     fn bit_fields() {
         let timer = CounterType::PERF_PRECISION_100NS_TIMER;
-        assert_eq!(
-            (timer.kind(), timer.subtype()),
-            (Kind::Counter, Subtype::Precision)
-        );
+        assert_eq!((timer.kind(), timer.subtype()), (Kind::Counter, Subtype::Precision));
         assert_eq!((timer.size_bits(), timer.default_size()), (Size::Large, Some(8)));
-        assert_eq!(
-            (timer.time_base(), timer.suffix()),
-            (TimeBase::Time100ns, Suffix::Percent)
-        );
+        assert_eq!((timer.time_base(), timer.suffix()), (TimeBase::Time100ns, Suffix::Percent));
         assert!(timer.delta() && !timer.delta_base() && !timer.inverse() && !timer.multi());
         assert!(CounterType::PERF_SAMPLE_FRACTION.delta_base());
         assert!(CounterType::PERF_COUNTER_MULTI_TIMER_INV.multi());
@@ -906,10 +820,7 @@ mod tests {
         assert_eq!(CounterType::VALUE_STATUS.subtype(), Subtype::Hex);
         assert!(CounterType::VALUE_STATUS.no_show());
         let average = CounterType::PERF_AVERAGE_TIMER;
-        assert_eq!(
-            (average.size_bits(), average.default_size()),
-            (Size::Dword, Some(8))
-        );
+        assert_eq!((average.size_bits(), average.default_size()), (Size::Dword, Some(8)));
         assert_eq!(format!("{}{}", Suffix::PerSecond, Suffix::None), "/sec");
     }
 
@@ -931,10 +842,7 @@ mod tests {
     fn unknown_types_and_second_names() {
         let unknown = CounterType(0x1234_5678);
         assert!(unknown.info().is_none());
-        assert_eq!(
-            (unknown.name(), format!("{unknown}").as_str()),
-            ("unknown", "0x12345678")
-        );
+        assert_eq!((unknown.name(), format!("{unknown}").as_str()), ("unknown", "0x12345678"));
         assert_eq!(unknown.denominator(), Denominator::None);
         assert!(
             CounterType(0x0043_0f00).needs_two_samples() && !CounterType(0x0002_0000).needs_two_samples()

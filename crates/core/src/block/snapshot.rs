@@ -1,0 +1,275 @@
+//! One owned data block, walked once and indexed: look-ups afterwards can not fail.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::sample;
+use super::view::{
+    CounterBlock, CounterDefinition, DataBlock, Header, NumInstances, Object, ObjectHeader, Parent, RawValue,
+};
+use crate::bytes::Bytes;
+use crate::counter::Subtype;
+use crate::error::Error;
+use crate::flow::{NoValue, Sample, ValueState};
+use crate::text::{CodePage, Name};
+use crate::title::TitleIndex;
+
+/// One owned and validated data block.
+///
+/// Every structure was checked when it was made, so that objects, counters, instances and samples are found by index
+/// arithmetic alone.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    bytes: Vec<u8>,
+    header: Header,
+    system_name: String,
+    objects: Vec<ObjectEntry>,
+    counters: Vec<CounterDefinition>,
+    instances: Vec<InstanceEntry>,
+}
+
+#[derive(Debug, Clone)]
+struct ObjectEntry {
+    header: ObjectHeader,
+    counters: Range<usize>,
+    instances: Range<usize>,
+}
+
+/// Where an instance stands. Offsets fit 32 bits because block lengths do.
+#[derive(Debug, Clone, Copy)]
+struct InstanceEntry {
+    parent: Option<Parent>,
+    unique_id: Option<i32>,
+    name: (u32, u32),
+    block: (u32, u32),
+}
+
+impl Snapshot {
+    /// Takes the bytes of one data block.
+    ///
+    /// # Errors
+    ///
+    /// The first fault of the walk over all headers, definitions, instances and counter blocks.
+    pub fn new(bytes: Vec<u8>) -> Result<Snapshot, Error> {
+        let block = DataBlock::parse(&bytes)?;
+        let header = *block.header();
+        let system_name = block.system_name()?.to_string_lossy();
+        let (mut objects, mut counters, mut instances) = (Vec::new(), Vec::new(), Vec::new());
+        for object in block.objects() {
+            let object = object?;
+            let first_counter = counters.len();
+            for counter in object.counters() {
+                counters.push(counter?);
+            }
+            let first_instance = instances.len();
+            index_instances(&object, &mut instances)?;
+            objects.push(ObjectEntry {
+                header: *object.header(),
+                counters: first_counter..counters.len(),
+                instances: first_instance..instances.len(),
+            });
+        }
+        Ok(Snapshot { header, system_name, objects, counters, instances, bytes })
+    }
+
+    /// The bytes it was made from.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Gives the bytes back, so that their memory can be used for the next block.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// The fields of the header.
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Name of the machine; empty when the block has none.
+    pub fn system_name(&self) -> &str {
+        &self.system_name
+    }
+
+    /// The objects in their order.
+    pub fn objects(&self) -> impl ExactSizeIterator<Item = SnapshotObject<'_>> + Clone {
+        self.objects.iter().map(|entry| SnapshotObject { snapshot: self, entry })
+    }
+
+    /// The object with a name; the first when several providers answered for it.
+    pub fn object(&self, name: TitleIndex) -> Option<SnapshotObject<'_>> {
+        self.objects().find(|object| object.header().name == name)
+    }
+}
+
+fn index_instances(object: &Object<'_>, instances: &mut Vec<InstanceEntry>) -> Result<(), Error> {
+    let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let place = |block: &CounterBlock<'_>| (small(block.at()), small(block.bytes().len()));
+    if let Some(block) = object.counter_block() {
+        let block = block?;
+        instances.push(InstanceEntry { parent: None, unique_id: None, name: (0, 0), block: place(&block) });
+    }
+    for instance in object.instances() {
+        let instance = instance?;
+        instances.push(InstanceEntry {
+            parent: instance.parent,
+            unique_id: instance.unique_id,
+            name: (small(instance.name_at), small(instance.name_length)),
+            block: place(&instance.counter_block),
+        });
+    }
+    Ok(())
+}
+
+/// An object of a [`Snapshot`].
+#[derive(Debug, Clone, Copy)]
+pub struct SnapshotObject<'s> {
+    snapshot: &'s Snapshot,
+    entry: &'s ObjectEntry,
+}
+
+impl<'s> SnapshotObject<'s> {
+    /// The fields of its header.
+    pub const fn header(&self) -> &'s ObjectHeader {
+        &self.entry.header
+    }
+
+    /// Whether it has instances, also when there are none now.
+    pub const fn has_instances(&self) -> bool {
+        matches!(self.entry.header.num_instances, NumInstances::Many(_) | NumInstances::MetadataMany)
+    }
+
+    /// Its counter definitions, base counters included.
+    pub fn counters(&self) -> &'s [CounterDefinition] {
+        self.snapshot.counters.get(self.entry.counters.clone()).unwrap_or_default()
+    }
+
+    /// Position of the counter with a name; the first of several, so never a base counter.
+    pub fn position(&self, name: TitleIndex) -> Option<usize> {
+        self.counters().iter().position(|counter| counter.name == name)
+    }
+
+    /// Position of the counter that a viewer shows first, never of a base counter.
+    pub fn default_counter(&self) -> Option<usize> {
+        let position = usize::try_from(self.header().default_counter).ok()?;
+        let upto = self.counters().get(..=position)?;
+        upto.iter().rposition(|counter| !counter.counter_type.is_base())
+    }
+
+    /// Its instances in their order. An object without instances has one, without a name; one with definitions only
+    /// has none.
+    pub fn instances(&self) -> impl ExactSizeIterator<Item = SnapshotInstance<'s>> + Clone + use<'s> {
+        let object = *self;
+        let entries = self.snapshot.instances.get(self.entry.instances.clone()).unwrap_or_default();
+        entries.iter().map(move |entry| SnapshotInstance { object, entry })
+    }
+
+    /// The instance at a position.
+    pub fn instance(&self, position: usize) -> Option<SnapshotInstance<'s>> {
+        let entries = self.snapshot.instances.get(self.entry.instances.clone())?;
+        entries.get(position).map(|entry| SnapshotInstance { object: *self, entry })
+    }
+
+    /// The snapshot that it is part of.
+    pub const fn snapshot(&self) -> &'s Snapshot {
+        self.snapshot
+    }
+}
+
+/// An instance of an object of a [`Snapshot`], or the single set of values of an object without instances.
+#[derive(Debug, Clone, Copy)]
+pub struct SnapshotInstance<'s> {
+    object: SnapshotObject<'s>,
+    entry: &'s InstanceEntry,
+}
+
+impl<'s> SnapshotInstance<'s> {
+    /// Its name; empty for the values of an object without instances.
+    pub fn name(&self) -> Name<'s> {
+        let header = &self.object.snapshot.header;
+        let bytes = self.object.slice(self.entry.name);
+        Name::new(bytes, self.object.header().code_page, header.byte_order)
+    }
+
+    /// Where its parent stands.
+    pub const fn parent(&self) -> Option<Parent> {
+        self.entry.parent
+    }
+
+    /// Its parent, when the snapshot holds it.
+    pub fn parent_instance(&self) -> Option<SnapshotInstance<'s>> {
+        let parent = self.entry.parent?;
+        let object = self.object.snapshot.object(parent.object)?;
+        object.instance(usize::try_from(parent.instance).ok()?)
+    }
+
+    /// Identity that does not change while it lives; `None` when its name is its identity.
+    pub const fn unique_id(&self) -> Option<i32> {
+        self.entry.unique_id
+    }
+
+    /// The object that it is an instance of.
+    pub const fn object(&self) -> SnapshotObject<'s> {
+        self.object
+    }
+
+    /// Its raw values.
+    pub fn counter_block(&self) -> CounterBlock<'s> {
+        let header = &self.object.snapshot.header;
+        CounterBlock::from_bytes(Bytes::new(self.object.slice(self.entry.block), header.byte_order))
+    }
+
+    /// The data of the counter at a position, `None` when it lies outside of the counter block.
+    pub fn raw(&self, position: usize) -> Option<RawValue<'s>> {
+        self.counter_block().raw(self.object.counters().get(position)?).ok()
+    }
+
+    /// Whether the value of the counter at a position is there.
+    pub fn state(&self, position: usize) -> ValueState {
+        sample::state(self.object.counters(), position, self.counter_block())
+    }
+
+    /// The sample of the counter at a position.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none: no such counter, text, no base behind it, or what its provider says.
+    pub fn sample(&self, position: usize) -> Result<Sample, NoValue> {
+        let snapshot = self.object.snapshot;
+        sample::sample(
+            &snapshot.header,
+            self.object.header(),
+            self.object.counters(),
+            position,
+            self.counter_block(),
+        )
+    }
+
+    /// The text of a text counter; `None` for other counters.
+    pub fn text(&self, position: usize) -> Option<String> {
+        let definition = self.object.counters().get(position)?;
+        if !definition.counter_type.is_text() {
+            return None;
+        }
+        let Ok(RawValue::Bytes(bytes)) = self.counter_block().raw(definition) else {
+            return None;
+        };
+        let code_page = match definition.counter_type.subtype() {
+            Subtype::Unicode => CodePage::UTF_16,
+            // NT does not say which code page an ANSI text is in: that of the instance names, else the commonest.
+            _ if self.object.header().code_page != CodePage::UTF_16 => self.object.header().code_page,
+            _ => CodePage::WINDOWS_1252,
+        };
+        Some(Name::new(bytes, code_page, self.object.snapshot.header.byte_order).to_string_lossy())
+    }
+}
+
+impl<'s> SnapshotObject<'s> {
+    fn slice(&self, (at, length): (u32, u32)) -> &'s [u8] {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let end = at.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
+        self.snapshot.bytes.get(at..end).unwrap_or_default()
+    }
+}

@@ -1,0 +1,485 @@
+//! Makes data blocks. Every length, offset and alignment is made here, none by the caller.
+//!
+//! A buffer that is too small is no special case for the caller: the writer goes on counting, and says at the end how
+//! much was needed.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::layout::{
+    ALIGNMENT, counter_block, counter_definition, data_block, instance_definition, object_type,
+};
+use super::spec::{InstanceKind, ObjectLayout, Slot, align};
+use super::view::{NumInstances, Parent};
+use crate::counter::CounterType;
+use crate::flow::{Absence, ValueState};
+use crate::time::{FileTime, Frequency, PerfTime};
+
+/// What the header of a data block says.
+#[derive(Debug, Clone, Copy)]
+pub struct WriteHeader<'a> {
+    /// Name of the machine.
+    pub system_name: &'a str,
+    /// The object that a viewer shows first, -1 for none.
+    pub default_object: i32,
+    /// Performance clock now.
+    pub perf_time: PerfTime,
+    /// Ticks per second of the performance clock.
+    pub perf_freq: Frequency,
+    /// UTC now, on a clock that does not jump.
+    pub perf_time_100ns: FileTime,
+    /// UTC now, on the clock that people read.
+    pub system_time: FileTime,
+}
+
+/// The buffer is too small; nothing of use is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NeedMore {
+    /// Bytes that the whole answer takes.
+    pub needed: usize,
+}
+
+impl fmt::Display for NeedMore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the buffer is too small: {} bytes are needed", self.needed)
+    }
+}
+
+impl core::error::Error for NeedMore {}
+
+/// Writes a whole data block: a header and then objects.
+#[derive(Debug)]
+pub struct BlockWriter<'b> {
+    objects: ObjectsWriter<'b>,
+}
+
+impl<'b> BlockWriter<'b> {
+    /// Starts a block in a buffer that grows as needed. What was in it is overwritten; its memory is used again.
+    pub fn growing(buffer: &'b mut Vec<u8>, header: &WriteHeader<'_>) -> BlockWriter<'b> {
+        buffer.clear();
+        BlockWriter::start(ObjectsWriter::new(Output::Growing(buffer)), header)
+    }
+
+    /// Starts a block in a buffer of a fixed size.
+    pub fn fixed(buffer: &'b mut [u8], header: &WriteHeader<'_>) -> BlockWriter<'b> {
+        BlockWriter::start(ObjectsWriter::new(Output::Fixed(buffer)), header)
+    }
+
+    fn start(mut objects: ObjectsWriter<'b>, header: &WriteHeader<'_>) -> BlockWriter<'b> {
+        use data_block as field;
+        let units = header.system_name.encode_utf16().count();
+        let name_length = if units == 0 { 0 } else { units.saturating_add(1).saturating_mul(2) };
+        let length = align(field::SIZE.saturating_add(name_length), ALIGNMENT);
+        if let Some(b) = objects.reserve(length) {
+            put(b, field::SIGNATURE, b"P\0E\0R\0F\0");
+            put_u32(b, field::LITTLE_ENDIAN, 1);
+            put_u32(b, field::VERSION, 1);
+            put_u32(b, field::REVISION, 1);
+            put_u32(b, field::HEADER_LENGTH, length_u32(length));
+            put_u32(b, field::DEFAULT_OBJECT, header.default_object.cast_unsigned());
+            let t = header.system_time.system_time();
+            for (n, part) in
+                [t.year, t.month, t.day_of_week, t.day, t.hour, t.minute, t.second, t.milliseconds]
+                    .iter()
+                    .enumerate()
+            {
+                put(b, field::SYSTEM_TIME.saturating_add(n.saturating_mul(2)), &part.to_le_bytes());
+            }
+            put_u64(b, field::PERF_TIME, header.perf_time.0.cast_unsigned());
+            put_u64(b, field::PERF_FREQ, header.perf_freq.0.cast_unsigned());
+            put_u64(b, field::PERF_TIME_100NS, header.perf_time_100ns.0);
+            put_u32(b, field::SYSTEM_NAME_LENGTH, length_u32(name_length));
+            put_u32(b, field::SYSTEM_NAME_OFFSET, length_u32(field::SIZE));
+            put_wide(b, field::SIZE, header.system_name);
+        }
+        BlockWriter { objects }
+    }
+
+    /// Where the objects go.
+    pub const fn objects(&mut self) -> &mut ObjectsWriter<'b> {
+        &mut self.objects
+    }
+
+    /// Ends the block and says how long it is.
+    ///
+    /// # Errors
+    ///
+    /// The buffer was too small.
+    pub fn finish(mut self) -> Result<usize, NeedMore> {
+        let length = self.objects.at;
+        let count = self.objects.count;
+        self.objects.patch_u32(data_block::TOTAL_BYTE_LENGTH, length_u32(length));
+        self.objects.patch_u32(data_block::NUM_OBJECT_TYPES, count);
+        self.objects.finish()
+    }
+}
+
+/// Writes objects one behind the other: what a provider answers with.
+#[derive(Debug)]
+pub struct ObjectsWriter<'b> {
+    output: Output<'b>,
+    /// Length so far, whether it was written or only counted.
+    at: usize,
+    count: u32,
+    /// Takes what no longer fits, so that callers need not know.
+    scratch: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Output<'b> {
+    Growing(&'b mut Vec<u8>),
+    Fixed(&'b mut [u8]),
+}
+
+impl<'b> ObjectsWriter<'b> {
+    fn new(output: Output<'b>) -> ObjectsWriter<'b> {
+        ObjectsWriter { output, at: 0, count: 0, scratch: Vec::new() }
+    }
+
+    /// Objects only, without a block header, in a buffer of a fixed size: the buffer of a Collect call.
+    pub fn fixed(buffer: &'b mut [u8]) -> ObjectsWriter<'b> {
+        ObjectsWriter::new(Output::Fixed(buffer))
+    }
+
+    /// Objects only, without a block header, in a buffer that grows.
+    pub fn growing(buffer: &'b mut Vec<u8>) -> ObjectsWriter<'b> {
+        buffer.clear();
+        ObjectsWriter::new(Output::Growing(buffer))
+    }
+
+    /// Number of objects so far.
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Ends the objects and says how long they are.
+    ///
+    /// # Errors
+    ///
+    /// The buffer was too small.
+    pub fn finish(self) -> Result<usize, NeedMore> {
+        match &self.output {
+            Output::Fixed(buffer) if buffer.len() < self.at => Err(NeedMore { needed: self.at }),
+            _ => Ok(self.at),
+        }
+    }
+
+    /// Starts an object whose values are of `perf_time` on a clock of `perf_freq`; both 0 when the object has no clock
+    /// of its own. The object ends when the writer that is returned goes away.
+    pub fn object<'w, 'l>(
+        &'w mut self,
+        layout: &'l ObjectLayout<'l>,
+        perf_time: PerfTime,
+        perf_freq: Frequency,
+    ) -> ObjectWriter<'w, 'b, 'l> {
+        use object_type as field;
+        let start = self.at;
+        let spec = layout.spec;
+        let definitions = layout.slots.len().saturating_add(usize::from(layout.status.is_some()));
+        if let Some(b) = self.reserve(layout.definition_length) {
+            put_u32(b, field::DEFINITION_LENGTH, length_u32(layout.definition_length));
+            put_u32(b, field::HEADER_LENGTH, length_u32(field::SIZE));
+            put_u32(b, field::NAME_TITLE_INDEX, spec.name.0);
+            put_u32(b, field::HELP_TITLE_INDEX, spec.help.0);
+            put_u32(b, field::DETAIL_LEVEL, spec.detail.0);
+            put_u32(b, field::NUM_COUNTERS, length_u32(definitions));
+            put_u32(b, field::DEFAULT_COUNTER, u32::from(spec.default_counter));
+            put_u64(b, field::PERF_TIME, perf_time.0.cast_unsigned());
+            put_u64(b, field::PERF_FREQ, perf_freq.0.cast_unsigned());
+            let mut at = field::SIZE;
+            for (counter, slot) in spec.counters.iter().zip(&layout.slots) {
+                put_definition(
+                    b,
+                    at,
+                    [
+                        counter.name.0,
+                        counter.help.0,
+                        counter.scale.cast_unsigned(),
+                        counter.detail.0,
+                        counter.counter_type.0,
+                        length_u32(slot.size),
+                        length_u32(slot.offset),
+                    ],
+                );
+                at = at.saturating_add(counter_definition::SIZE);
+            }
+            if let Some((offset, size)) = layout.status {
+                let detail = super::DetailLevel::WIZARD.0;
+                let kind = CounterType::VALUE_STATUS.0;
+                put_definition(b, at, [0, 0, 0, detail, kind, length_u32(size), length_u32(offset)]);
+            }
+        }
+        self.count = self.count.saturating_add(1);
+        ObjectWriter { objects: self, layout, start, instances: 0, single: false, metadata: false }
+    }
+
+    /// The next `length` bytes, zeroed; `None` when they do not fit.
+    fn reserve(&mut self, length: usize) -> Option<&mut [u8]> {
+        let start = self.at;
+        self.at = self.at.saturating_add(length);
+        match &mut self.output {
+            Output::Growing(buffer) => {
+                buffer.resize(self.at, 0);
+                buffer.get_mut(start..)
+            }
+            Output::Fixed(buffer) => {
+                let part = buffer.get_mut(start..self.at)?;
+                part.fill(0);
+                Some(part)
+            }
+        }
+    }
+
+    fn patch_u32(&mut self, at: usize, value: u32) {
+        let buffer: &mut [u8] = match &mut self.output {
+            Output::Growing(buffer) => buffer,
+            Output::Fixed(buffer) => buffer,
+        };
+        put_u32(buffer, at, value);
+    }
+}
+
+/// Writes one object: its instances, or its single set of values.
+#[derive(Debug)]
+pub struct ObjectWriter<'w, 'b, 'l> {
+    objects: &'w mut ObjectsWriter<'b>,
+    layout: &'l ObjectLayout<'l>,
+    start: usize,
+    instances: u32,
+    single: bool,
+    metadata: bool,
+}
+
+impl ObjectWriter<'_, '_, '_> {
+    /// The values of an object without instances. All are 0 until they are set. Called again, it starts over with a
+    /// second block that nobody will read; call it once.
+    pub fn single(&mut self) -> CounterBlockMut<'_> {
+        self.single = true;
+        let layout = self.layout;
+        self.reserve_block(0, layout.block_length)
+    }
+
+    /// One more instance. All its values are 0 until they are set.
+    pub fn instance(
+        &mut self,
+        name: &str,
+        parent: Option<Parent>,
+        unique_id: Option<i32>,
+    ) -> CounterBlockMut<'_> {
+        use instance_definition as field;
+        self.instances = self.instances.saturating_add(1);
+        let units = if name.is_ascii() { name.len() } else { name.encode_utf16().count() };
+        let name_length = units.saturating_add(1).saturating_mul(2);
+        let definition = align(field::SIZE.saturating_add(name_length), ALIGNMENT);
+        let layout = self.layout;
+        let block = self.reserve_block(definition, layout.block_length);
+        let b = block.definition;
+        put_u32(b, field::BYTE_LENGTH, length_u32(definition));
+        if let Some(parent) = parent {
+            put_u32(b, field::PARENT_OBJECT_TITLE_INDEX, parent.object.0);
+            put_u32(b, field::PARENT_OBJECT_INSTANCE, parent.instance);
+        }
+        put_u32(b, field::UNIQUE_ID, unique_id.unwrap_or(-1).cast_unsigned());
+        put_u32(b, field::NAME_OFFSET, length_u32(field::SIZE));
+        put_u32(b, field::NAME_LENGTH, length_u32(name_length));
+        put_wide(b, field::SIZE, name);
+        CounterBlockMut { definition: &mut [], ..block }
+    }
+
+    /// Ends the object with its definitions only: an answer to a metadata query.
+    pub fn metadata(mut self) {
+        self.metadata = true;
+    }
+
+    /// Number of instances so far.
+    pub const fn instances(&self) -> u32 {
+        self.instances
+    }
+
+    fn reserve_block(&mut self, definition: usize, block: usize) -> CounterBlockMut<'_> {
+        let length = definition.saturating_add(block);
+        let layout = self.layout;
+        let start = self.objects.at;
+        self.objects.at = start.saturating_add(length);
+        let end = self.objects.at;
+        let ObjectsWriter { output, scratch, .. } = &mut *self.objects;
+        let part = match output {
+            Output::Growing(buffer) => {
+                buffer.resize(end, 0);
+                buffer.get_mut(start..)
+            }
+            Output::Fixed(buffer) => match buffer.get_mut(start..end) {
+                Some(part) => {
+                    part.fill(0);
+                    Some(part)
+                }
+                None => {
+                    scratch.clear();
+                    scratch.resize(length, 0);
+                    Some(scratch.as_mut_slice())
+                }
+            },
+        };
+        let (definition, data) =
+            part.unwrap_or_default().split_at_mut_checked(definition).unwrap_or_default();
+        put_u32(data, counter_block::BYTE_LENGTH, length_u32(block));
+        CounterBlockMut { definition, data, slots: &layout.slots, status: layout.status }
+    }
+}
+
+impl Drop for ObjectWriter<'_, '_, '_> {
+    fn drop(&mut self) {
+        let instances = match self.layout.spec.instances {
+            InstanceKind::Many if self.metadata => NumInstances::MetadataMany,
+            InstanceKind::Many => NumInstances::Many(self.instances),
+            InstanceKind::None if self.single => NumInstances::None,
+            InstanceKind::None => NumInstances::MetadataNone,
+        };
+        let length = self.objects.at.saturating_sub(self.start);
+        let start = self.start;
+        let field = |offset: usize| start.saturating_add(offset);
+        self.objects.patch_u32(field(object_type::TOTAL_BYTE_LENGTH), length_u32(length));
+        self.objects.patch_u32(field(object_type::NUM_INSTANCES), instances.to_raw().cast_unsigned());
+    }
+}
+
+/// The values of one instance, to be set by the position of their counter in the [`super::ObjectSpec`].
+#[derive(Debug)]
+pub struct CounterBlockMut<'w> {
+    definition: &'w mut [u8],
+    data: &'w mut [u8],
+    slots: &'w [Slot],
+    status: Option<(usize, usize)>,
+}
+
+impl CounterBlockMut<'_> {
+    /// Sets a number.
+    ///
+    /// One that is too large for a 4-byte counter wraps around if the counter is of a type that is only ever
+    /// subtracted; any other becomes the largest number and is marked as absent, out of range.
+    #[inline]
+    pub fn set(&mut self, position: usize, value: u64) {
+        let Some(slot) = self.slots.get(position).copied() else {
+            return;
+        };
+        if slot.size == 8 {
+            put_u64(self.data, slot.offset, value);
+        } else if slot.size == 4 {
+            match u32::try_from(value) {
+                Ok(value) => put_u32(self.data, slot.offset, value),
+                Err(_) if slot.wraps => put_u32(self.data, slot.offset, (value & 0xffff_ffff) as u32),
+                Err(_) => {
+                    put_u32(self.data, slot.offset, u32::MAX);
+                    self.state(position, ValueState::Absent(Absence::OutOfRange));
+                }
+            }
+        }
+    }
+
+    /// Sets a 4-byte fraction and the base behind it, both shifted right until they fit.
+    ///
+    /// The share is not changed by more than one part in 2^31. A fraction above 1 stays one.
+    pub fn set_fraction(&mut self, position: usize, numerator: u64, denominator: u64) {
+        let mut shift = 0u32;
+        while (numerator >> shift) > u64::from(u32::MAX) || (denominator >> shift) > u64::from(u32::MAX) {
+            shift = shift.saturating_add(1);
+        }
+        self.set(position, numerator >> shift);
+        self.set(position.saturating_add(1), denominator >> shift);
+    }
+
+    /// Sets a number if there is one, else says why there is none.
+    #[inline]
+    pub fn set_or(&mut self, position: usize, value: Option<u64>, absence: Absence) {
+        match value {
+            Some(value) => self.set(position, value),
+            None => self.state(position, ValueState::Absent(absence)),
+        }
+    }
+
+    /// Sets a text, cut to the counter's size, always terminated.
+    pub fn set_text(&mut self, position: usize, text: &str) {
+        let Some(slot) = self.slots.get(position).copied() else {
+            return;
+        };
+        let units = (slot.size / 2).saturating_sub(1);
+        let mut at = slot.offset;
+        for unit in text.encode_utf16().take(units) {
+            put(self.data, at, &unit.to_le_bytes());
+            at = at.saturating_add(2);
+        }
+    }
+
+    /// Says that a value is old, or not there and why. Without effect in an object without status counter, where the
+    /// value stays what it is.
+    pub fn state(&mut self, position: usize, state: ValueState) {
+        if let Some((offset, size)) = self.status
+            && position < size
+            && let Some(byte) = self.data.get_mut(offset.saturating_add(position))
+        {
+            *byte = state.to_byte();
+        }
+    }
+
+    /// Says of several counters that their values are not there.
+    pub fn absent(&mut self, positions: impl IntoIterator<Item = usize>, absence: Absence) {
+        for position in positions {
+            self.state(position, ValueState::Absent(absence));
+        }
+    }
+}
+
+/// A length as it stands in a block. No block is longer than 4 GiB: one that would be has a wrong length, which its
+/// reader refuses.
+fn length_u32(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+#[inline]
+fn put(buffer: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(part) = at.checked_add(bytes.len()).and_then(|end| buffer.get_mut(at..end)) {
+        part.copy_from_slice(bytes);
+    }
+}
+
+#[inline]
+fn put_u32(buffer: &mut [u8], at: usize, value: u32) {
+    put(buffer, at, &value.to_le_bytes());
+}
+
+#[inline]
+fn put_u64(buffer: &mut [u8], at: usize, value: u64) {
+    put(buffer, at, &value.to_le_bytes());
+}
+
+/// Name, help, scale, detail level, type, size, offset.
+fn put_definition(buffer: &mut [u8], at: usize, fields: [u32; 7]) {
+    use counter_definition as field;
+    const PLACES: [usize; 7] = [
+        field::NAME_TITLE_INDEX,
+        field::HELP_TITLE_INDEX,
+        field::DEFAULT_SCALE,
+        field::DETAIL_LEVEL,
+        field::COUNTER_TYPE,
+        field::COUNTER_SIZE,
+        field::COUNTER_OFFSET,
+    ];
+    put_u32(buffer, at.saturating_add(field::BYTE_LENGTH), length_u32(field::SIZE));
+    for (place, value) in PLACES.into_iter().zip(fields) {
+        put_u32(buffer, at.saturating_add(place), value);
+    }
+}
+
+/// UTF-16, the terminator being the zeros that are there already.
+fn put_wide(buffer: &mut [u8], at: usize, text: &str) {
+    let Some(part) = buffer.get_mut(at..) else { return };
+    if text.is_ascii() {
+        for (pair, byte) in part.chunks_exact_mut(2).zip(text.bytes()) {
+            pair.copy_from_slice(&[byte, 0]);
+        }
+    } else {
+        for (pair, unit) in part.chunks_exact_mut(2).zip(text.encode_utf16()) {
+            pair.copy_from_slice(&unit.to_le_bytes());
+        }
+    }
+}
