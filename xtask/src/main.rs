@@ -1,2 +1,86 @@
-//! Development tasks.
-fn main() {}
+//! Development tasks: `cargo xtask <task>`.
+//!
+//! | task | does |
+//! |---|---|
+//! | `test [--peers required]` | every test that can run here; says what was skipped and why |
+//! | `lint` | format, clippy, documentation, other targets |
+//! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
+//! | `bench [NAME]` | whole jobs beside their peers, and criterion functions |
+
+#![forbid(unsafe_code)]
+
+mod bench;
+mod fuzz;
+mod lint;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// A task, its name, and what it does in one line.
+struct Task {
+    name: &'static str,
+    summary: &'static str,
+    run: fn(&[String]) -> Result<(), String>,
+}
+
+const TASKS: &[Task] = &[
+    Task { name: "test", summary: "every test that can run here [--peers required]", run: test::run },
+    Task { name: "lint", summary: "format, clippy, documentation, other targets", run: lint::run },
+    Task {
+        name: "fuzz",
+        summary: "every fuzz target for a fixed count [--runs N] [TARGET...]",
+        run: fuzz::run,
+    },
+    Task { name: "bench", summary: "whole jobs beside their peers, and functions [NAME]", run: bench::run },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (name, rest) = match arguments.split_first() {
+        Some((name, rest)) => (name.as_str(), rest),
+        None => ("", &[][..]),
+    };
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        eprintln!("usage: cargo xtask <task>");
+        for task in TASKS {
+            eprintln!("  {:6} {}", task.name, task.summary);
+        }
+        return ExitCode::from(2);
+    };
+    match (task.run)(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask {name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// A `cargo` command in the workspace.
+fn cargo() -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(root());
+    command
+}
+
+/// Runs a command and fails when it fails.
+fn run(command: &mut Command) -> Result<(), String> {
+    eprintln!("+ {}", show(command));
+    let status = command.status().map_err(|error| format!("{} did not start: {error}", show(command)))?;
+    if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", show(command))) }
+}
+
+fn show(command: &Command) -> String {
+    let program =
+        Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let arguments = command.get_args().map(|argument| argument.to_string_lossy().into_owned());
+    std::iter::once(program).chain(arguments).collect::<Vec<_>>().join(" ")
+}

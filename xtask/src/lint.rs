@@ -1,0 +1,49 @@
+//! `cargo xtask lint`: what must hold for every file, on every target that we promise.
+
+use std::process::Command;
+
+use crate::{cargo, run as execute};
+
+/// Targets that `core` is built for: no standard library, 32 bits, most significant byte first.
+const CORE_TARGETS: &[&str] =
+    &["thumbv7em-none-eabi", "i686-unknown-linux-gnu", "powerpc64-unknown-linux-gnu"];
+const WINDOWS: &str = "x86_64-pc-windows-gnu";
+
+fn run_all() -> Result<(), String> {
+    execute(cargo().args(["fmt", "--all", "--check"]))?;
+    execute(cargo().args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
+    execute(cargo().args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    for folder in ["fuzz", "bench"] {
+        let manifest = format!("{folder}/Cargo.toml");
+        execute(cargo().args(["fmt", "--manifest-path", &manifest, "--check"]))?;
+        execute(cargo().args([
+            "clippy",
+            "--manifest-path",
+            &manifest,
+            "--all-targets",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ]))?;
+    }
+    let mut targets = CORE_TARGETS.to_vec();
+    targets.push(WINDOWS);
+    // Without rustup the targets come from the system's own packages; the checks below then tell what is missing.
+    if Command::new("rustup").arg("--version").output().is_ok() {
+        execute(Command::new("rustup").args(["target", "add"]).args(&targets))?;
+    }
+    for target in CORE_TARGETS {
+        execute(cargo().args(["check", "--quiet", "--package", "tallymon-core", "--target", target]))?;
+    }
+    // Everything but the objects of Linux compiles for Windows.
+    execute(cargo().args(["check", "--quiet", "--package", "tallymon-cli", "--target", WINDOWS]))
+}
+
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    if arguments.is_empty() {
+        run_all()
+    } else {
+        Err(format!("unknown arguments {arguments:?}; it takes none"))
+    }
+}
