@@ -1,1 +1,3 @@
-//! To be written.
+//! The NT performance objects of a Linux machine, read from `/proc`, `/sys` and netlink.
+
+pub mod proc;
