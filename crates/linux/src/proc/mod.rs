@@ -13,6 +13,7 @@ pub mod error;
 pub mod meminfo;
 pub mod scan;
 pub mod stat;
+pub mod vmstat;
 
 #[cfg(test)]
 pub(crate) mod fixture;
