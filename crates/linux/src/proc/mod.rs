@@ -10,9 +10,12 @@
 use tallymon_core::time::FileTime;
 
 pub mod error;
+pub mod loadavg;
 pub mod meminfo;
 pub mod scan;
 pub mod stat;
+pub mod swaps;
+pub mod uptime;
 pub mod vmstat;
 
 #[cfg(test)]

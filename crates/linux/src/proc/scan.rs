@@ -2,6 +2,7 @@
 //!
 //! Nothing here allocates or goes back; a kernel file is walked once from the first byte to the last.
 
+use std::borrow::Cow;
 use std::iter::FusedIterator;
 
 use super::error::ParseError;
@@ -237,6 +238,46 @@ pub fn hundredths(text: &[u8]) -> Option<u64> {
     decimal(whole)?.checked_mul(100)?.checked_add(decimal(fraction)?)
 }
 
+/// Undoes the kernel's escapes in a path: a backslash and three octal digits, as `\\040` for a blank.
+///
+/// A backslash with anything else after it stays as it is.
+pub fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
+    if !text.contains(&b'\\') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((left, right)) = split_at_byte(rest, b'\\') {
+        plain.extend_from_slice(left);
+        match octal_byte(right) {
+            Some((byte, right)) => {
+                plain.push(byte);
+                rest = right;
+            }
+            None => {
+                plain.push(b'\\');
+                rest = right;
+            }
+        }
+    }
+    plain.extend_from_slice(rest);
+    Cow::Owned(plain)
+}
+
+/// Three octal digits below 400 octal, and what follows them.
+fn octal_byte(text: &[u8]) -> Option<(u8, &[u8])> {
+    let (digits, rest) = text.split_first_chunk::<3>()?;
+    let mut number: u8 = 0;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 7 {
+            return None;
+        }
+        number = number.checked_mul(8)?.checked_add(digit)?;
+    }
+    Some((number, rest))
+}
+
 /// A number of 20 and more characters: the largest 64-bit number has 20, and leading zeros are allowed.
 #[cold]
 fn long_decimal(text: &[u8]) -> Option<u64> {
@@ -318,6 +359,21 @@ mod tests {
         assert_eq!(fields.next_field(), None);
         assert_eq!(fields.number_if_any("none"), Ok(None));
         assert!(fields.word("w").is_err());
+    }
+
+    #[test]
+    fn octal_escapes_are_undone() {
+        for (text, plain) in [
+            (&b"/dev/sda1"[..], &b"/dev/sda1"[..]),
+            (b"/a\\040b\\011c", b"/a b\tc"),
+            (b"\\134040", b"\\040"),
+            (b"\\", b"\\"),
+            (b"\\04", b"\\04"),
+            (b"\\048\\400\\377", b"\\048\\400\xff"),
+        ] {
+            assert_eq!(&*unescape(text), plain, "{}", text.escape_ascii());
+        }
+        assert!(matches!(unescape(b"plain"), Cow::Borrowed(_)));
     }
 
     #[test]
