@@ -10,9 +10,11 @@
 use tallymon_core::time::FileTime;
 
 pub mod error;
+pub mod interrupts;
 pub mod loadavg;
 pub mod meminfo;
 pub mod scan;
+pub mod softirqs;
 pub mod stat;
 pub mod swaps;
 pub mod uptime;
