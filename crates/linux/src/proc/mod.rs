@@ -13,6 +13,7 @@ pub mod error;
 pub mod interrupts;
 pub mod loadavg;
 pub mod meminfo;
+pub mod pid_stat;
 pub mod scan;
 pub mod softirqs;
 pub mod stat;

@@ -144,6 +144,14 @@ impl<'a> Fields<'a> {
         Some(field)
     }
 
+    /// Passes over up to `n` fields.
+    #[inline]
+    pub fn skip(&mut self, n: usize) {
+        for _ in 0..n {
+            self.next_field();
+        }
+    }
+
     /// The next field, which must exist.
     #[inline]
     pub fn word(&mut self, column: &'static str) -> Result<&'a [u8], ParseError> {
