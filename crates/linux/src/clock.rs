@@ -1,0 +1,140 @@
+//! The clocks of the machine and of its processes.
+//!
+//! This is the only file of the crate with unsafe code: the kernel numbers the CPU clock of another process in a way
+//! that no safe interface accepts, so that one call goes through the C library.
+
+use rustix::time::{ClockId, Timespec};
+
+/// The same moment on the three clocks that a sample needs.
+///
+/// The three are read one after another, some 30 ns apart each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Nanoseconds since the machine started, sleep included (CLOCK_BOOTTIME): never steps, never goes back.
+    pub since_boot: u64,
+    /// Nanoseconds since the machine started, without the time it slept (CLOCK_MONOTONIC). CPU times do not advance
+    /// in sleep, so between two samples a growing `since_boot - awake` tells that their interval holds a suspend.
+    pub awake: u64,
+    /// Nanoseconds since 1970-01-01 00:00 UTC (CLOCK_REALTIME): steps when somebody sets the clock.
+    pub civil: u64,
+}
+
+impl Moment {
+    /// The present moment.
+    pub fn now() -> Moment {
+        Moment {
+            since_boot: nanoseconds(rustix::time::clock_gettime(ClockId::Boottime)),
+            awake: nanoseconds(rustix::time::clock_gettime(ClockId::Monotonic)),
+            civil: nanoseconds(rustix::time::clock_gettime(ClockId::Realtime)),
+        }
+    }
+
+    /// The civil time as NT counts it: 100 ns units since 1601-01-01 00:00 UTC.
+    ///
+    /// file time = civil / 100 + 116 444 736 000 000 000
+    pub fn file_time(self) -> u64 {
+        (self.civil / 100).saturating_add(FILE_TIME_OF_1970)
+    }
+
+    /// How long the machine slept between `earlier` and this moment, in nanoseconds.
+    pub fn slept_since(self, earlier: Moment) -> u64 {
+        let all = self.since_boot.saturating_sub(earlier.since_boot);
+        let awake = self.awake.saturating_sub(earlier.awake);
+        all.saturating_sub(awake)
+    }
+}
+
+/// 1970-01-01 00:00 UTC in 100 ns units since 1601-01-01 00:00 UTC.
+pub const FILE_TIME_OF_1970: u64 = 116_444_736_000_000_000;
+
+/// The CPU time that the process `pid` has used, all its threads together, in nanoseconds.
+///
+/// This costs a tenth of reading `/proc/PID/stat` (0.37 µs) and is exact to the nanosecond, but does not tell user
+/// from kernel time. `None` when there is no such process, when `pid` is a thread and not the first of its process,
+/// and for 0 (which the kernel would take for the caller itself).
+pub fn process_cpu_time(pid: u32) -> Option<u64> {
+    let pid = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0)?;
+    let clock = (!pid << 3) | CPU_CLOCK_OF_SCHEDULER;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: clock_gettime writes one timespec through the pointer and nothing else: the pointer is to a live, aligned,
+    // exclusively borrowed timespec. Any clock number is allowed, one that names no clock makes the call fail.
+    let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    if result != 0 {
+        return None;
+    }
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    let rest = u64::try_from(time.tv_nsec).ok()?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(rest)
+}
+
+/// CPUCLOCK_SCHED of the kernel: the time that the scheduler accounts, to the nanosecond.
+const CPU_CLOCK_OF_SCHEDULER: libc::clockid_t = 2;
+
+/// A time of the kernel in nanoseconds; before the zero of its clock is 0, beyond 584 years is the largest number.
+fn nanoseconds(time: Timespec) -> u64 {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+    use super::*;
+
+    #[test]
+    fn clocks_agree_with_those_of_the_standard_library() {
+        let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+        let first = Moment::now();
+        std::thread::sleep(Duration::from_millis(5));
+        let second = Moment::now();
+        let after = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+        assert!(before <= u128::from(first.civil) && u128::from(second.civil) <= after);
+        assert!(second.since_boot - first.since_boot >= 5_000_000);
+        assert!(second.awake - first.awake >= 5_000_000);
+        assert!(first.since_boot >= first.awake.saturating_sub(1_000_000));
+    }
+
+    #[test]
+    fn file_time_and_sleep() {
+        let moment = |since_boot, awake, civil| Moment {
+            since_boot,
+            awake,
+            civil,
+        };
+        // 2000-01-01 00:00 UTC.
+        assert_eq!(
+            moment(0, 0, 946_684_800_000_000_000).file_time(),
+            125_911_584_000_000_000
+        );
+        assert_eq!(moment(900, 400, 0).slept_since(moment(100, 100, 0)), 500);
+        assert_eq!(moment(100, 100, 0).slept_since(moment(900, 400, 0)), 0);
+    }
+
+    #[test]
+    fn cpu_time_of_processes() {
+        let own = std::process::id();
+        let before = process_cpu_time(own).unwrap();
+        let start = Instant::now();
+        let mut rounds = 0_u64;
+        while process_cpu_time(own).unwrap() < before + 20_000_000 {
+            rounds += 1;
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "{rounds} rounds without 20 ms of CPU time"
+            );
+        }
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let child_time = process_cpu_time(child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(child_time.is_some_and(|time| time < 10_000_000_000));
+        assert_eq!(process_cpu_time(child.id()), None);
+        assert_eq!(process_cpu_time(0), None);
+        assert_eq!(process_cpu_time(u32::MAX), None);
+    }
+}

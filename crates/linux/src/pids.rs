@@ -1,0 +1,174 @@
+//! The process numbers in `/proc` and the thread numbers in `/proc/PID/task`, listed through a kept descriptor.
+//!
+//! The folder is listed with `getdents64` into a buffer that is kept, which costs 0.4 to 0.5 µs per process; nothing
+//! is allocated per entry.
+
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, RawDir, SeekFrom};
+use rustix::io::Errno;
+
+use crate::kept::{ReadError, Step};
+
+/// The size of the listing buffer, in bytes: about 1300 entries per system call.
+const LISTING_SIZE: usize = 32 << 10;
+
+/// A folder whose entries with a number for a name are listed again and again.
+#[derive(Debug)]
+pub struct NumberFolder {
+    path: PathBuf,
+    folder: OwnedFd,
+    listing: Vec<u8>,
+}
+
+impl NumberFolder {
+    /// Opens `/proc`, or the folder that stands for it.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, is not a folder, or may not be opened.
+    pub fn open(path: &Path) -> Result<NumberFolder, ReadError> {
+        NumberFolder::open_in(rustix::fs::CWD, path)
+    }
+
+    /// Opens a folder below an open one, for example `4711/task` below `/proc`.
+    ///
+    /// # Errors
+    ///
+    /// As [`NumberFolder::open`]; [`ReadError::is_gone`] when the process has ended.
+    pub fn open_in<Folder: AsFd>(folder: Folder, path: &Path) -> Result<NumberFolder, ReadError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(folder, path, flags, Mode::empty())
+            .map_err(|errno| ReadError::new(path, Step::Open, errno))?;
+        Ok(NumberFolder {
+            path: path.to_path_buf(),
+            folder,
+            listing: Vec::new(),
+        })
+    }
+
+    /// Replaces what is in `numbers` by the numbers that name an entry now, in the kernel's order (ascending).
+    ///
+    /// A process that starts or ends during the call may be listed or not.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can not be listed; `numbers` holds what came before the error then.
+    pub fn list(&mut self, numbers: &mut Vec<u32>) -> Result<(), ReadError> {
+        numbers.clear();
+        let NumberFolder {
+            path,
+            folder,
+            listing,
+        } = self;
+        let failed = |errno| ReadError::new(path, Step::Read, errno);
+        rustix::fs::seek(&*folder, SeekFrom::Start(0)).map_err(failed)?;
+        // Only the unused capacity of the vector is lent out; it stays empty, so nothing unset is ever read.
+        listing.clear();
+        listing.reserve(LISTING_SIZE);
+        let space: &mut [MaybeUninit<u8>] = listing.spare_capacity_mut();
+        let mut entries = RawDir::new(&*folder, space);
+        while let Some(entry) = entries.next() {
+            match entry {
+                Ok(entry) => numbers.extend(number(entry.file_name().to_bytes())),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(failed(errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// How many files the process `pid` has open, `None` when this can not be told.
+    ///
+    /// This is the size that the kernel gives the folder `PID/fd`, which needs no right to list it. It is told since
+    /// Linux 6.2; before that it is always 0, which no caller may take for a count, so 0 is `None` here. A process
+    /// that has truly no file open is `None` too.
+    pub fn open_files(&self, pid: u32) -> Option<u64> {
+        let path = format!("{pid}/fd");
+        let stat = rustix::fs::statat(&self.folder, path.as_str(), rustix::fs::AtFlags::empty()).ok()?;
+        u64::try_from(stat.st_size).ok().filter(|&size| size > 0)
+    }
+}
+
+impl AsFd for NumberFolder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+}
+
+/// The number that a name consists of, `None` for any other name (`self`, `4x`) and above 4 294 967 295.
+fn number(name: &[u8]) -> Option<u32> {
+    let mut value: Option<u32> = None;
+    for byte in name {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit <= 9)?;
+        value = Some(
+            value
+                .unwrap_or(0)
+                .checked_mul(10)?
+                .checked_add(u32::from(digit))?,
+        );
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_numbers_are_numbers() {
+        let cases: [(&[u8], Option<u32>); 9] = [
+            (b"1", Some(1)),
+            (b"4194304", Some(4_194_304)),
+            (b"4294967295", Some(u32::MAX)),
+            (b"4294967296", None),
+            (b"", None),
+            (b".", None),
+            (b"self", None),
+            (b"12a", None),
+            (b"-1", None),
+        ];
+        for (name, wanted) in cases {
+            assert_eq!(number(name), wanted, "{}", String::from_utf8_lossy(name));
+        }
+    }
+
+    #[test]
+    fn a_folder_of_our_own_is_listed_twice() {
+        let folder = std::env::temp_dir().join(format!("tallymon-pids-{}", std::process::id()));
+        for name in ["17", "4", "self", "meminfo", "9x"] {
+            std::fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        let mut pids = NumberFolder::open(&folder).unwrap();
+        let mut numbers = vec![99];
+        for _ in 0..2 {
+            pids.list(&mut numbers).unwrap();
+            numbers.sort_unstable();
+            assert_eq!(numbers, [4, 17]);
+        }
+        // More entries than fit into one listing.
+        for name in 1000..4000 {
+            std::fs::create_dir(folder.join(name.to_string())).unwrap();
+        }
+        pids.list(&mut numbers).unwrap();
+        assert_eq!(numbers.len(), 3002);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(NumberFolder::open(&folder).unwrap_err().is_gone());
+    }
+
+    #[test]
+    fn this_process_and_its_threads_are_there() {
+        let mut proc = NumberFolder::open(Path::new("/proc")).unwrap();
+        let mut numbers = Vec::new();
+        proc.list(&mut numbers).unwrap();
+        let own = std::process::id();
+        assert!(numbers.contains(&own));
+        assert!(numbers.is_sorted());
+        let mut task = NumberFolder::open_in(&proc, &PathBuf::from(format!("{own}/task"))).unwrap();
+        task.list(&mut numbers).unwrap();
+        assert!(numbers.contains(&own));
+        assert!(proc.open_files(own) != Some(0));
+    }
+}
