@@ -9,18 +9,25 @@
 
 use tallymon_core::time::FileTime;
 
+mod columns;
+pub mod diskstats;
 pub mod error;
 pub mod interrupts;
 pub mod loadavg;
 pub mod meminfo;
+pub mod mountinfo;
 pub mod pid_io;
 pub mod pid_stat;
 pub mod pid_statm;
 pub mod pid_status;
 pub mod scan;
+pub mod snmp;
+pub mod snmp6;
+pub mod sockstat;
 pub mod softirqs;
 pub mod stat;
 pub mod swaps;
+pub mod sysvipc;
 pub mod uptime;
 pub mod vmstat;
 
