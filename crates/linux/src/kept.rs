@@ -11,6 +11,7 @@ use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -121,6 +122,26 @@ impl Kept {
         Ok(buffer.bytes.get(..length).unwrap_or_default())
     }
 
+    /// Whether the kernel says that the file has changed since it was opened or this was last asked; never waits.
+    ///
+    /// Only few files tell: `/proc/self/mountinfo` and `/proc/swaps` do, which spares reading them again. Also true
+    /// when the file is not open, since then nothing is known; false for a file that never tells.
+    pub fn has_changed(&self) -> bool {
+        let Some(file) = &self.file else { return true };
+        let mut asked = [PollFd::new(file, PollFlags::PRI)];
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        match retry(|| rustix::event::poll(&mut asked, Some(&now))) {
+            Ok(_) => {
+                let changed = PollFlags::PRI | PollFlags::ERR | PollFlags::HUP;
+                asked.iter().any(|asked| asked.revents().intersects(changed))
+            }
+            Err(_) => true,
+        }
+    }
+
     /// Opens the file if it is not open, reads it, and closes it when that fails.
     fn read_once(&mut self, buffer: &mut Buffer) -> Result<usize, ReadError> {
         let file = match self.file.take() {
@@ -192,7 +213,7 @@ fn read_again(file: &OwnedFd, buffer: &mut Buffer, size: usize) -> Result<usize,
 }
 
 /// Repeats a system call that a signal has interrupted.
-fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+pub(crate) fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match call() {
             Err(Errno::INTR) => {}
@@ -350,6 +371,19 @@ mod tests {
             assert!(kept.read(&mut buffer).unwrap_err().is_gone());
         }
         assert!(Kept::pinned(&folder, &path).unwrap_err().is_gone());
+    }
+
+    #[test]
+    fn mounts_tell_of_a_change() {
+        let mut kept = Kept::new(PathBuf::from("/proc/self/mountinfo"), Shape::Records);
+        assert!(kept.has_changed());
+        kept.read(&mut Buffer::new()).unwrap();
+        // Another process may mount something now and then, but hardly in each of these moments.
+        assert!((0..100).any(|_| !kept.has_changed()));
+        // What is in a file that never tells is no news.
+        let mut kept = Kept::new(PathBuf::from("/proc/uptime"), Shape::Whole);
+        kept.read(&mut Buffer::new()).unwrap();
+        assert!(!kept.has_changed());
     }
 
     #[test]

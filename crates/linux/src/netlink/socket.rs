@@ -12,6 +12,8 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::sockopt::Timeout;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
+use crate::kept::retry;
+
 use super::{
     DONE, DUMP_INTERRUPTED, DecodeError, ERROR, Link, LinkStats, Message, Messages, NEW_LINK, NEW_QDISC,
     NEW_STATS, Qdisc, decode_stats,
@@ -281,16 +283,6 @@ fn stats_request() -> Vec<u8> {
     let mut body = vec![0; 8];
     body.extend(1_u32.to_ne_bytes());
     body
-}
-
-/// Repeats a system call that a signal has interrupted.
-fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
-    loop {
-        match call() {
-            Err(Errno::INTR) => {}
-            result => return result,
-        }
-    }
 }
 
 /// Why netlink gave no answer.
