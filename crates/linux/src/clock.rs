@@ -55,10 +55,7 @@ pub const FILE_TIME_OF_1970: u64 = 116_444_736_000_000_000;
 pub fn process_cpu_time(pid: u32) -> Option<u64> {
     let pid = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0)?;
     let clock = (!pid << 3) | CPU_CLOCK_OF_SCHEDULER;
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: clock_gettime writes one timespec through the pointer and nothing else: the pointer is to a live, aligned,
     // exclusively borrowed timespec. Any clock number is allowed, one that names no clock makes the call fail.
     let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
@@ -101,16 +98,9 @@ mod tests {
 
     #[test]
     fn file_time_and_sleep() {
-        let moment = |since_boot, awake, civil| Moment {
-            since_boot,
-            awake,
-            civil,
-        };
+        let moment = |since_boot, awake, civil| Moment { since_boot, awake, civil };
         // 2000-01-01 00:00 UTC.
-        assert_eq!(
-            moment(0, 0, 946_684_800_000_000_000).file_time(),
-            125_911_584_000_000_000
-        );
+        assert_eq!(moment(0, 0, 946_684_800_000_000_000).file_time(), 125_911_584_000_000_000);
         assert_eq!(moment(900, 400, 0).slept_since(moment(100, 100, 0)), 500);
         assert_eq!(moment(100, 100, 0).slept_since(moment(900, 400, 0)), 0);
     }
@@ -123,10 +113,7 @@ mod tests {
         let mut rounds = 0_u64;
         while process_cpu_time(own).unwrap() < before + 20_000_000 {
             rounds += 1;
-            assert!(
-                start.elapsed() < Duration::from_secs(60),
-                "{rounds} rounds without 20 ms of CPU time"
-            );
+            assert!(start.elapsed() < Duration::from_secs(60), "{rounds} rounds without 20 ms of CPU time");
         }
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let child_time = process_cpu_time(child.id());

@@ -72,12 +72,7 @@ pub struct Kept {
 impl Kept {
     /// A file that is opened at the first read, and once more when reading the kept descriptor fails.
     pub fn new(path: PathBuf, shape: Shape) -> Kept {
-        Kept {
-            path,
-            shape,
-            file: None,
-            reopens: true,
-        }
+        Kept { path, shape, file: None, reopens: true }
     }
 
     /// A file of one process or thread, opened now and never again.
@@ -90,12 +85,7 @@ impl Kept {
     pub fn pinned<Folder: AsFd>(folder: Folder, path: &Path) -> Result<Kept, ReadError> {
         let file = rustix::fs::openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| ReadError::new(path, Step::Open, errno))?;
-        Ok(Kept {
-            path: path.to_path_buf(),
-            shape: Shape::Whole,
-            file: Some(file),
-            reopens: false,
-        })
+        Ok(Kept { path: path.to_path_buf(), shape: Shape::Whole, file: Some(file), reopens: false })
     }
 
     /// The path as it was given.
@@ -129,10 +119,7 @@ impl Kept {
     pub fn has_changed(&self) -> bool {
         let Some(file) = &self.file else { return true };
         let mut asked = [PollFd::new(file, PollFlags::PRI)];
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         match retry(|| rustix::event::poll(&mut asked, Some(&now))) {
             Ok(_) => {
                 let changed = PollFlags::PRI | PollFlags::ERR | PollFlags::HUP;
@@ -177,15 +164,8 @@ fn read_on(file: &OwnedFd, buffer: &mut Buffer, short_is_end: bool) -> Result<us
         if wanted > MAX_TEXT {
             return Err(Errno::FBIG);
         }
-        let size = if length < buffer.bytes.len() {
-            wanted
-        } else {
-            wanted.max(length.saturating_mul(2))
-        };
-        let space = buffer
-            .at_least(size.min(MAX_TEXT))
-            .get_mut(length..)
-            .unwrap_or_default();
+        let size = if length < buffer.bytes.len() { wanted } else { wanted.max(length.saturating_mul(2)) };
+        let space = buffer.at_least(size.min(MAX_TEXT)).get_mut(length..).unwrap_or_default();
         let room = space.len();
         let offset = u64::try_from(length).unwrap_or(u64::MAX);
         let got = retry(|| rustix::io::pread(file, &mut *space, offset))?;
@@ -241,11 +221,7 @@ pub struct ReadError {
 
 impl ReadError {
     pub(crate) fn new(path: &Path, step: Step, errno: Errno) -> ReadError {
-        ReadError {
-            path: Box::from(path),
-            step,
-            errno,
-        }
+        ReadError { path: Box::from(path), step, errno }
     }
 
     /// The file, as the path was given.
@@ -265,10 +241,7 @@ impl ReadError {
 
     /// Whether the thing is not there (any more): no such file, device or process.
     pub fn is_gone(&self) -> bool {
-        matches!(
-            self.errno,
-            Errno::NOENT | Errno::SRCH | Errno::NODEV | Errno::NXIO | Errno::NOTDIR
-        )
+        matches!(self.errno, Errno::NOENT | Errno::SRCH | Errno::NODEV | Errno::NXIO | Errno::NOTDIR)
     }
 
     /// Whether this user may not read it.
@@ -285,10 +258,7 @@ impl fmt::Display for ReadError {
         };
         let path = self.path.display();
         if self.errno == Errno::FBIG {
-            return write!(
-                f,
-                "can not {step} {path}: at most {MAX_TEXT} bytes are read and there are more"
-            );
+            return write!(f, "can not {step} {path}: at most {MAX_TEXT} bytes are read and there are more");
         }
         let reason = std::io::Error::from(self.errno);
         write!(f, "can not {step} {path}: {reason}")
@@ -316,16 +286,7 @@ mod tests {
             let mut kept = Kept::new(path.clone(), shape);
             let mut buffer = Buffer::new();
             assert_eq!(kept.read(&mut buffer).unwrap(), b"one");
-            for size in [
-                0,
-                3,
-                4,
-                FIRST_SIZE - 1,
-                FIRST_SIZE,
-                FIRST_SIZE + 1,
-                5 * FIRST_SIZE,
-                7,
-            ] {
+            for size in [0, 3, 4, FIRST_SIZE - 1, FIRST_SIZE, FIRST_SIZE + 1, 5 * FIRST_SIZE, 7] {
                 let text: Vec<u8> = (0..size).map(|at| b'a' + (at % 26) as u8).collect();
                 std::fs::write(&path, &text).unwrap();
                 assert_eq!(kept.read(&mut buffer).unwrap(), text, "{shape:?} {size}");
@@ -343,11 +304,7 @@ mod tests {
         let error = kept.read(&mut buffer).unwrap_err();
         assert!(error.is_gone() && !error.is_denied());
         assert_eq!((error.step(), error.path()), (Step::Open, path.as_path()));
-        assert!(
-            error
-                .to_string()
-                .starts_with(&format!("can not open {}: No such file", path.display()))
-        );
+        assert!(error.to_string().starts_with(&format!("can not open {}: No such file", path.display())));
         std::fs::write(&path, b"now").unwrap();
         assert_eq!(kept.read(&mut buffer).unwrap(), b"now");
         // A folder opens but can not be read.
@@ -389,22 +346,15 @@ mod tests {
     #[test]
     fn long_files_of_the_kernel_are_complete() {
         let mut buffer = Buffer::new();
-        for (path, shape) in [
-            ("/proc/vmstat", Shape::Records),
-            ("/proc/self/mountinfo", Shape::Records),
-        ] {
-            let text = Kept::new(PathBuf::from(path), shape)
-                .read(&mut buffer)
-                .unwrap()
-                .to_vec();
+        for (path, shape) in [("/proc/vmstat", Shape::Records), ("/proc/self/mountinfo", Shape::Records)] {
+            let text = Kept::new(PathBuf::from(path), shape).read(&mut buffer).unwrap().to_vec();
             let other = std::fs::read(path).unwrap();
             let lines = |text: &[u8]| text.iter().filter(|&&byte| byte == b'\n').count();
             assert_eq!(lines(&text), lines(&other), "{path}");
             assert_eq!(text.last(), Some(&b'\n'), "{path}");
         }
-        let text = Kept::new(PathBuf::from("/proc/sys/fs/file-nr"), Shape::Sysctl(2))
-            .read(&mut buffer)
-            .unwrap();
+        let text =
+            Kept::new(PathBuf::from("/proc/sys/fs/file-nr"), Shape::Sysctl(2)).read(&mut buffer).unwrap();
         assert_eq!(text.split(|&byte| byte == b'\t').count(), 3);
     }
 }

@@ -100,10 +100,7 @@ impl Message<'_> {
 ///
 /// A counter that the kernel is too old for is 0: it ends the structure earlier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(
-    missing_docs,
-    reason = "the kernel's own names, whose meaning the driver decides"
-)]
+#[allow(missing_docs, reason = "the kernel's own names, whose meaning the driver decides")]
 pub struct LinkStats {
     pub rx_packets: u64,
     pub tx_packets: u64,
@@ -221,9 +218,7 @@ impl Link {
             }
         }
         if link.name.is_empty() {
-            return Err(DecodeError::Missing {
-                what: "name of a link",
-            });
+            return Err(DecodeError::Missing { what: "name of a link" });
         }
         Ok(link)
     }
@@ -360,11 +355,8 @@ struct Attributes<'a> {
 impl<'a> Attributes<'a> {
     /// The attributes after a fixed part of `fixed` bytes.
     fn after(body: &'a [u8], fixed: usize, what: &'static str) -> Result<Attributes<'a>, DecodeError> {
-        let rest = body.get(fixed..).ok_or(DecodeError::Truncated {
-            what,
-            needed: fixed,
-            found: body.len(),
-        })?;
+        let rest =
+            body.get(fixed..).ok_or(DecodeError::Truncated { what, needed: fixed, found: body.len() })?;
         Ok(Attributes { rest })
     }
 }
@@ -405,9 +397,7 @@ fn after(bytes: &[u8], length: usize) -> &[u8] {
 
 /// A length as the kernel writes it; one that does not fit is larger than any datagram.
 fn length(length: u32) -> usize {
-    usize::try_from(length)
-        .unwrap_or(usize::MAX - 3)
-        .min(usize::MAX - 3)
+    usize::try_from(length).unwrap_or(usize::MAX - 3).min(usize::MAX - 3)
 }
 
 /// A name without its ending zero.
@@ -423,34 +413,22 @@ fn array<const N: usize>(bytes: &[u8], at: usize, what: &'static str) -> Result<
     part.ok_or(DecodeError::Truncated { what, needed, found })
 }
 
-#[expect(
-    clippy::host_endian_bytes,
-    reason = "netlink is an interface within one machine"
-)]
+#[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
 fn u16_at(bytes: &[u8], at: usize, what: &'static str) -> Result<u16, DecodeError> {
     Ok(u16::from_ne_bytes(array(bytes, at, what)?))
 }
 
-#[expect(
-    clippy::host_endian_bytes,
-    reason = "netlink is an interface within one machine"
-)]
+#[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
 fn u32_at(bytes: &[u8], at: usize, what: &'static str) -> Result<u32, DecodeError> {
     Ok(u32::from_ne_bytes(array(bytes, at, what)?))
 }
 
-#[expect(
-    clippy::host_endian_bytes,
-    reason = "netlink is an interface within one machine"
-)]
+#[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
 fn i32_at(bytes: &[u8], at: usize, what: &'static str) -> Result<i32, DecodeError> {
     Ok(i32::from_ne_bytes(array(bytes, at, what)?))
 }
 
-#[expect(
-    clippy::host_endian_bytes,
-    reason = "netlink is an interface within one machine"
-)]
+#[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
 fn u64_at(bytes: &[u8], at: usize, what: &'static str) -> Result<u64, DecodeError> {
     Ok(u64::from_ne_bytes(array(bytes, at, what)?))
 }
@@ -492,16 +470,8 @@ impl fmt::Display for DecodeError {
             DecodeError::Truncated { what, needed, found } => {
                 write!(f, "netlink: {what} needs {needed} bytes and there are {found}")
             }
-            DecodeError::Length {
-                what,
-                length,
-                least,
-                most,
-            } => {
-                write!(
-                    f,
-                    "netlink: the length of a {what} is {length}, it must be {least} to {most}"
-                )
+            DecodeError::Length { what, length, least, most } => {
+                write!(f, "netlink: the length of a {what} is {length}, it must be {least} to {most}")
             }
             DecodeError::Missing { what } => write!(f, "netlink: the {what} is missing"),
         }

@@ -42,11 +42,7 @@ impl NumberFolder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(folder, path, flags, Mode::empty())
             .map_err(|errno| ReadError::new(path, Step::Open, errno))?;
-        Ok(NumberFolder {
-            path: path.to_path_buf(),
-            folder,
-            listing: Vec::new(),
-        })
+        Ok(NumberFolder { path: path.to_path_buf(), folder, listing: Vec::new() })
     }
 
     /// Replaces what is in `numbers` by the numbers that name an entry now, in the kernel's order (ascending).
@@ -58,11 +54,7 @@ impl NumberFolder {
     /// When the folder can not be listed; `numbers` holds what came before the error then.
     pub fn list(&mut self, numbers: &mut Vec<u32>) -> Result<(), ReadError> {
         numbers.clear();
-        let NumberFolder {
-            path,
-            folder,
-            listing,
-        } = self;
+        let NumberFolder { path, folder, listing } = self;
         let failed = |errno| ReadError::new(path, Step::Read, errno);
         rustix::fs::seek(&*folder, SeekFrom::Start(0)).map_err(failed)?;
         // Only the unused capacity of the vector is lent out; it stays empty, so nothing unset is ever read.
@@ -103,12 +95,7 @@ fn number(name: &[u8]) -> Option<u32> {
     let mut value: Option<u32> = None;
     for byte in name {
         let digit = byte.checked_sub(b'0').filter(|digit| *digit <= 9)?;
-        value = Some(
-            value
-                .unwrap_or(0)
-                .checked_mul(10)?
-                .checked_add(u32::from(digit))?,
-        );
+        value = Some(value.unwrap_or(0).checked_mul(10)?.checked_add(u32::from(digit))?);
     }
     value
 }

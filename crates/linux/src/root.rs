@@ -18,18 +18,12 @@ pub struct Root {
 impl Root {
     /// The running kernel's own `/proc` and `/sys`.
     pub fn system() -> Root {
-        Root {
-            proc: PathBuf::from("/proc"),
-            sys: PathBuf::from("/sys"),
-        }
+        Root { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys") }
     }
 
     /// The folders `proc` and `sys` below `folder`; neither has to exist.
     pub fn below(folder: &Path) -> Root {
-        Root {
-            proc: folder.join("proc"),
-            sys: folder.join("sys"),
-        }
+        Root { proc: folder.join("proc"), sys: folder.join("sys") }
     }
 
     /// Whether this is the running kernel's own `/proc`.

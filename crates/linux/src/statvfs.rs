@@ -101,12 +101,7 @@ impl Spaces {
     fn with_question(question: Box<Question>) -> Spaces {
         let state = Mutex::new(State::default());
         Spaces {
-            shared: Arc::new(Shared {
-                question,
-                state,
-                work: Condvar::new(),
-                answered: Condvar::new(),
-            }),
+            shared: Arc::new(Shared { question, state, work: Condvar::new(), answered: Condvar::new() }),
         }
     }
 
@@ -117,9 +112,7 @@ impl Spaces {
     pub fn ask(&self, mounts: &[&Path], patience: Duration) -> Vec<Answer> {
         let start = Instant::now();
         let mut state = self.shared.lock();
-        state
-            .mounts
-            .retain(|path, mount| mount.is_open || mounts.contains(&path.as_path()));
+        state.mounts.retain(|path, mount| mount.is_open || mounts.contains(&path.as_path()));
         for path in mounts {
             let mount = state.mounts.entry(path.to_path_buf()).or_default();
             mount.fresh = None;
@@ -133,9 +126,7 @@ impl Spaces {
         let mut one_more = state.workers == 0;
         loop {
             self.shared.give_work(&mut state, one_more);
-            let waits = mounts
-                .iter()
-                .any(|path| state.mounts.get(*path).is_some_and(|m| m.fresh.is_none()));
+            let waits = mounts.iter().any(|path| state.mounts.get(*path).is_some_and(|m| m.fresh.is_none()));
             let left = patience.saturating_sub(start.elapsed());
             if !waits || left.is_zero() {
                 break;
@@ -145,10 +136,7 @@ impl Spaces {
             state = next;
             one_more = waited.timed_out();
         }
-        mounts
-            .iter()
-            .map(|path| state.mounts.get(*path).map_or(Answer::Silent, Mount::answer))
-            .collect()
+        mounts.iter().map(|path| state.mounts.get(*path).map_or(Answer::Silent, Mount::answer)).collect()
     }
 }
 
@@ -200,9 +188,7 @@ impl Shared {
         }
         if one_more && state.idle == 0 && state.workers < MAX_WORKERS {
             let shared = Arc::clone(self);
-            let thread = std::thread::Builder::new()
-                .name("tally-statvfs".into())
-                .stack_size(64 << 10);
+            let thread = std::thread::Builder::new().name("tally-statvfs".into()).stack_size(64 << 10);
             // Without a thread the mounts stay silent, which the answer says.
             if thread.spawn(move || shared.run()).is_ok() {
                 state.workers = state.workers.saturating_add(1);
@@ -228,10 +214,8 @@ impl Shared {
                 continue;
             }
             state.idle = state.idle.saturating_add(1);
-            let (next, waited) = self
-                .work
-                .wait_timeout(state, IDLE_TIME)
-                .unwrap_or_else(PoisonError::into_inner);
+            let (next, waited) =
+                self.work.wait_timeout(state, IDLE_TIME).unwrap_or_else(PoisonError::into_inner);
             state = next;
             state.idle = state.idle.saturating_sub(1);
             if waited.timed_out() && state.queue.is_empty() {
@@ -246,11 +230,7 @@ impl Shared {
 fn statvfs(path: &Path) -> Result<Space, i32> {
     let found = rustix::fs::statvfs(path).map_err(|errno| errno.raw_os_error())?;
     // Some file systems leave the fragment size 0; the block size is the unit then.
-    let unit = if found.f_frsize == 0 {
-        found.f_bsize
-    } else {
-        found.f_frsize
-    };
+    let unit = if found.f_frsize == 0 { found.f_bsize } else { found.f_frsize };
     Ok(Space {
         total: found.f_blocks.saturating_mul(unit),
         free: found.f_bfree.saturating_mul(unit),
@@ -268,14 +248,7 @@ mod tests {
     use super::*;
 
     fn space(total: u64) -> Space {
-        Space {
-            total,
-            free: 0,
-            available: 0,
-            inodes: 0,
-            inodes_free: 0,
-            read_only: false,
-        }
+        Space { total, free: 0, available: 0, inodes: 0, inodes_free: 0, read_only: false }
     }
 
     const LONG: Duration = Duration::from_secs(60);
@@ -284,10 +257,7 @@ mod tests {
     #[test]
     fn the_kernel_answers() {
         let spaces = Spaces::new();
-        let answers = spaces.ask(
-            &[Path::new("/"), Path::new("/does/not/exist"), Path::new("/proc")],
-            LONG,
-        );
+        let answers = spaces.ask(&[Path::new("/"), Path::new("/does/not/exist"), Path::new("/proc")], LONG);
         let [Answer::Now(root), Answer::Refused(2), Answer::Now(proc)] = answers[..] else {
             panic!("{answers:?}");
         };
@@ -310,43 +280,23 @@ mod tests {
             if path.ends_with("dead") && dead_before == 2 {
                 gate.lock().unwrap().recv().unwrap();
             }
-            Ok(space(if path.ends_with("dead") {
-                7 + dead_before as u64
-            } else {
-                1
-            }))
+            Ok(space(if path.ends_with("dead") { 7 + dead_before as u64 } else { 1 }))
         }));
         let (dead, live) = (Path::new("/dead"), Path::new("/live"));
-        assert_eq!(
-            spaces.ask(&[dead, live], LONG),
-            [Answer::Now(space(8)), Answer::Now(space(1))]
-        );
+        assert_eq!(spaces.ask(&[dead, live], LONG), [Answer::Now(space(8)), Answer::Now(space(1))]);
         for _ in 0..3 {
             // The live mount is queued behind the dead one and answers all the same.
             let answers = spaces.ask(&[dead, live], SHORT);
-            let [Answer::Stale(old, age), Answer::Now(new)] = answers[..] else {
-                panic!("{answers:?}")
-            };
+            let [Answer::Stale(old, age), Answer::Now(new)] = answers[..] else { panic!("{answers:?}") };
             assert_eq!((old, new), (space(8), space(1)));
             assert!(age >= SHORT);
         }
-        assert_eq!(
-            calls
-                .lock()
-                .unwrap()
-                .iter()
-                .filter(|path| path.ends_with("dead"))
-                .count(),
-            2
-        );
+        assert_eq!(calls.lock().unwrap().iter().filter(|path| path.ends_with("dead")).count(), 2);
         assert!(spaces.shared.lock().workers <= 2);
         // It comes back to life: the open question ends, and the next one is answered.
         send.send(()).unwrap();
         let answers = spaces.ask(&[dead], LONG);
-        assert!(
-            matches!(answers[..], [Answer::Now(Space { total: 9 | 10, .. })]),
-            "{answers:?}"
-        );
+        assert!(matches!(answers[..], [Answer::Now(Space { total: 9 | 10, .. })]), "{answers:?}");
         assert_eq!(spaces.shared.lock().mounts.len(), 1);
     }
 

@@ -42,9 +42,7 @@ impl RouteSocket {
     /// When the kernel refuses or answers something that can not be understood; `links` is empty then.
     pub fn links(&mut self, links: &mut Vec<Link>) -> Result<(), RouteError> {
         self.collect(GET_LINK, &link_request(SKIP_STATS), links, |message| {
-            (message.kind == NEW_LINK)
-                .then(|| Link::decode(message.body))
-                .transpose()
+            (message.kind == NEW_LINK).then(|| Link::decode(message.body)).transpose()
         })
     }
 
@@ -84,9 +82,7 @@ impl RouteSocket {
     pub fn qdiscs(&mut self, qdiscs: &mut Vec<Qdisc>) -> Result<(), RouteError> {
         // struct tcmsg with interface 0: all of them.
         self.collect(GET_QDISC, &[0; 20], qdiscs, |message| {
-            (message.kind == NEW_QDISC)
-                .then(|| Qdisc::decode(message.body))
-                .transpose()
+            (message.kind == NEW_QDISC).then(|| Qdisc::decode(message.body)).transpose()
         })
     }
 
@@ -162,9 +158,8 @@ impl RouteSocket {
                 }
                 if message.kind == DONE || message.kind == ERROR {
                     let error = message.error_number().map_err(RouteError::Decode)?;
-                    let ended = error.map_or(Ok(()), |number| {
-                        Err(RouteError::Kernel(Errno::from_raw_os_error(number)))
-                    });
+                    let ended = error
+                        .map_or(Ok(()), |number| Err(RouteError::Kernel(Errno::from_raw_os_error(number))));
                     return result.and(ended);
                 }
                 match decode(message) {
@@ -192,10 +187,7 @@ impl LinkEvents {
     pub fn open() -> Result<LinkEvents, RouteError> {
         let socket =
             open(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, GROUP_LINK).map_err(RouteError::Socket)?;
-        Ok(LinkEvents {
-            socket,
-            buffer: vec![0; RECEIVE_SIZE],
-        })
+        Ok(LinkEvents { socket, buffer: vec![0; RECEIVE_SIZE] })
     }
 
     /// Whether something has changed since the last call; never waits.
@@ -244,10 +236,7 @@ fn open(flags: SocketFlags, groups: u32) -> Result<OwnedFd, Errno> {
 }
 
 /// A question: a message header and its body.
-#[expect(
-    clippy::host_endian_bytes,
-    reason = "netlink is an interface within one machine"
-)]
+#[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
 fn request(kind: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len().saturating_add(16)).unwrap_or(u32::MAX);
     let mut bytes = Vec::new();
@@ -262,10 +251,7 @@ fn request(kind: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
 }
 
 /// `struct ifinfomsg` of all interfaces, and the attribute that says what to leave out.
-#[expect(
-    clippy::host_endian_bytes,
-    reason = "netlink is an interface within one machine"
-)]
+#[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
 fn link_request(mask: u32) -> Vec<u8> {
     let mut body = vec![0; 16];
     body.extend(8_u16.to_ne_bytes());
@@ -275,10 +261,7 @@ fn link_request(mask: u32) -> Vec<u8> {
 }
 
 /// `struct if_stats_msg` of all interfaces, with the filter bit of the 64-bit statistics.
-#[expect(
-    clippy::host_endian_bytes,
-    reason = "netlink is an interface within one machine"
-)]
+#[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
 fn stats_request() -> Vec<u8> {
     let mut body = vec![0; 8];
     body.extend(1_u32.to_ne_bytes());
@@ -308,10 +291,7 @@ impl fmt::Display for RouteError {
             }
             RouteError::Decode(error) => error.fmt(f),
             RouteError::Interrupted => {
-                write!(
-                    f,
-                    "netlink: interfaces changed during each of {TRIES} tries to list them"
-                )
+                write!(f, "netlink: interfaces changed during each of {TRIES} tries to list them")
             }
         }
     }
@@ -328,41 +308,23 @@ mod tests {
         let mut socket = RouteSocket::new();
         let mut links = Vec::new();
         socket.links(&mut links).unwrap();
-        let loopback = links
-            .iter()
-            .find(|link| link.flags & super::super::FLAG_LOOPBACK != 0)
-            .unwrap();
-        assert_eq!(
-            (loopback.name.as_slice(), loopback.hardware),
-            (b"lo".as_slice(), 772)
-        );
+        let loopback = links.iter().find(|link| link.flags & super::super::FLAG_LOOPBACK != 0).unwrap();
+        assert_eq!((loopback.name.as_slice(), loopback.hardware), (b"lo".as_slice(), 772));
         let mut stats = Vec::new();
         let mut old = Vec::new();
         for _ in 0..2 {
             socket.stats(&mut stats).unwrap();
             assert_eq!(stats.len(), links.len());
-            let mut other = RouteSocket {
-                asks_links_for_stats: true,
-                ..RouteSocket::new()
-            };
+            let mut other = RouteSocket { asks_links_for_stats: true, ..RouteSocket::new() };
             other.stats(&mut old).unwrap();
             let numbers =
                 |stats: &[(u32, LinkStats)]| stats.iter().map(|(index, _)| *index).collect::<Vec<_>>();
             assert_eq!(numbers(&stats), numbers(&old));
-            assert!(
-                stats
-                    .iter()
-                    .zip(&old)
-                    .all(|((_, a), (_, b))| a.rx_bytes <= b.rx_bytes)
-            );
+            assert!(stats.iter().zip(&old).all(|((_, a), (_, b))| a.rx_bytes <= b.rx_bytes));
         }
         let mut qdiscs = Vec::new();
         socket.qdiscs(&mut qdiscs).unwrap();
-        assert!(
-            qdiscs
-                .iter()
-                .all(|qdisc| links.iter().any(|link| link.index == qdisc.index))
-        );
+        assert!(qdiscs.iter().all(|qdisc| links.iter().any(|link| link.index == qdisc.index)));
         assert!(qdiscs.iter().all(|qdisc| qdisc.queue.is_some()));
     }
 
@@ -377,10 +339,7 @@ mod tests {
         let wrong = socket.collect(GET_LINK, &link_request(0), &mut links, |_| {
             Err::<Option<Link>, _>(DecodeError::Missing { what: "sense" })
         });
-        assert_eq!(
-            wrong,
-            Err(RouteError::Decode(DecodeError::Missing { what: "sense" }))
-        );
+        assert_eq!(wrong, Err(RouteError::Decode(DecodeError::Missing { what: "sense" })));
         assert!(links.is_empty());
         socket.links(&mut links).unwrap();
         assert!(!links.is_empty());

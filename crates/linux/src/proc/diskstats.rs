@@ -82,9 +82,7 @@ const NEEDED_DEVICE_NUMBER: &str = "a decimal number below 2^32";
 
 /// The devices, line by line; a line that can not be understood is an error and the next line goes on.
 pub fn disks(bytes: &[u8]) -> Disks<'_> {
-    Disks {
-        lines: lines("/proc/diskstats", bytes),
-    }
+    Disks { lines: lines("/proc/diskstats", bytes) }
 }
 
 /// The iterator of [`disks`].
@@ -151,10 +149,7 @@ fn disk(mut fields: Fields<'_>) -> Result<Disk<'_>, ParseError> {
     let Some(count) = fields.number_if_any("flushes")? else {
         return Ok(disk);
     };
-    disk.flushes = Some(Flushes {
-        count,
-        ms: fields.number("milliseconds flushing")?,
-    });
+    disk.flushes = Some(Flushes { count, ms: fields.number("milliseconds flushing")? });
     Ok(disk)
 }
 
@@ -171,10 +166,7 @@ mod tests {
     use super::*;
 
     fn named<'a>(bytes: &'a [u8], name: &str) -> Disk<'a> {
-        disks(bytes)
-            .map(Result::unwrap)
-            .find(|disk| disk.name == name.as_bytes())
-            .unwrap()
+        disks(bytes).map(Result::unwrap).find(|disk| disk.name == name.as_bytes()).unwrap()
     }
 
     #[test]
@@ -183,10 +175,7 @@ mod tests {
         let all: Vec<_> = disks(&bytes).map(Result::unwrap).collect();
         assert_eq!(all.len(), 10);
         let vda = named(&bytes, "vda");
-        assert_eq!(
-            (vda.major, vda.minor, vda.reads, vda.sectors_read),
-            (254, 0, 24950, 9_723_898)
-        );
+        assert_eq!((vda.major, vda.minor, vda.reads, vda.sectors_read), (254, 0, 24950, 9_723_898));
         assert_eq!((vda.writes, vda.sectors_written), (2929, 1_968_192));
         let times = Times {
             reads_merged: 8149,
@@ -198,28 +187,12 @@ mod tests {
             weighted_ms: 47905,
         };
         assert_eq!(vda.times, Some(times));
-        assert_eq!(
-            vda.discards,
-            Some(Discards {
-                count: 10134,
-                merged: 28,
-                sectors: 357_008,
-                ms: 462
-            })
-        );
+        assert_eq!(vda.discards, Some(Discards { count: 10134, merged: 28, sectors: 357_008, ms: 462 }));
         assert_eq!(vda.flushes, Some(Flushes { count: 82, ms: 2 }));
 
         let bytes = fixture("4.18/diskstats");
         let sda = named(&bytes, "sda");
-        assert_eq!(
-            sda.discards,
-            Some(Discards {
-                count: 12,
-                merged: 0,
-                sectors: 4096,
-                ms: 3
-            })
-        );
+        assert_eq!(sda.discards, Some(Discards { count: 12, merged: 0, sectors: 4096, ms: 3 }));
         assert_eq!((sda.reads, sda.flushes), (446_216, None));
 
         let bytes = fixture("3.10/diskstats");
@@ -229,10 +202,7 @@ mod tests {
 
         let bytes = fixture("2.6.18/diskstats");
         let hda = named(&bytes, "hda");
-        assert_eq!(
-            (hda.reads, hda.sectors_read, hda.writes),
-            (446_216, 9_550_688, 382_487)
-        );
+        assert_eq!((hda.reads, hda.sectors_read, hda.writes), (446_216, 9_550_688, 382_487));
         assert!(hda.times.is_some());
         let hda1 = named(&bytes, "hda1");
         assert_eq!(
@@ -268,16 +238,9 @@ mod tests {
 
     #[test]
     fn damaged_files_do_not_panic() {
-        for file in [
-            "6.18/diskstats",
-            "4.18/diskstats",
-            "3.10/diskstats",
-            "2.6.18/diskstats",
-        ] {
+        for file in ["6.18/diskstats", "4.18/diskstats", "3.10/diskstats", "2.6.18/diskstats"] {
             check_damage(file, |bytes| {
-                disks(bytes)
-                    .map(|disk| disk.map(|disk| disk.reads))
-                    .collect::<Result<Vec<_>, _>>()
+                disks(bytes).map(|disk| disk.map(|disk| disk.reads)).collect::<Result<Vec<_>, _>>()
             });
         }
     }

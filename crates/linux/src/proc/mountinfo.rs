@@ -56,9 +56,7 @@ impl Mount<'_> {
 ///
 /// A line that can not be understood is an error and the next line goes on.
 pub fn mounts(bytes: &[u8]) -> Mounts<'_> {
-    Mounts {
-        lines: lines("/proc/self/mountinfo", bytes),
-    }
+    Mounts { lines: lines("/proc/self/mountinfo", bytes) }
 }
 
 /// The iterator of [`mounts`].
@@ -78,18 +76,13 @@ impl<'a> Iterator for Mounts<'a> {
 impl std::iter::FusedIterator for Mounts<'_> {}
 
 fn mount(line: Line<'_>) -> Result<Mount<'_>, ParseError> {
-    let mut rest = Rest {
-        place: line.place,
-        rest: Some(line.bytes),
-    };
+    let mut rest = Rest { place: line.place, rest: Some(line.bytes) };
     let id = rest.number("mount ID")?;
     let parent = rest.number("parent ID")?;
     let device = rest.field("major:minor")?;
     let numbers = split_at_byte(device, b':').and_then(|(major, minor)| Some((small(major)?, small(minor)?)));
-    let device = numbers.ok_or_else(|| {
-        line.place
-            .error("major:minor", "two decimal numbers below 2^32", device)
-    })?;
+    let device =
+        numbers.ok_or_else(|| line.place.error("major:minor", "two decimal numbers below 2^32", device))?;
     let root = unescape(rest.field("root")?);
     let point = unescape(rest.field("mount point")?);
     let options = rest.field("mount options")?;
@@ -117,9 +110,7 @@ struct Rest<'a> {
 impl<'a> Rest<'a> {
     /// The next field, which can be empty but must exist.
     fn field(&mut self, column: &'static str) -> Result<&'a [u8], ParseError> {
-        let rest = self
-            .rest
-            .ok_or_else(|| self.place.error(column, "a field after a blank", b""))?;
+        let rest = self.rest.ok_or_else(|| self.place.error(column, "a field after a blank", b""))?;
         let (field, after) =
             split_at_byte(rest, b' ').map_or((rest, None), |(field, after)| (field, Some(after)));
         self.rest = after;
@@ -146,19 +137,10 @@ mod tests {
         let bytes = fixture("6.18/mountinfo");
         let all: Vec<_> = mounts(&bytes).map(Result::unwrap).collect();
         let root = all.iter().find(|mount| *mount.point == *b"/").unwrap();
-        assert_eq!(
-            (root.id, root.parent, root.device, root.has_device()),
-            (27, 1, (254, 0), true)
-        );
-        assert_eq!(
-            (&*root.root, &*root.kind, &*root.source),
-            (&b"/"[..], &b"ext4"[..], &b"/dev/vda"[..])
-        );
+        assert_eq!((root.id, root.parent, root.device, root.has_device()), (27, 1, (254, 0), true));
+        assert_eq!((&*root.root, &*root.kind, &*root.source), (&b"/"[..], &b"ext4"[..], &b"/dev/vda"[..]));
         assert_eq!(root.options, b"rw,relatime");
-        assert_eq!(
-            root.file_system_options,
-            b"rw,discard,resv_strict,resuid=65534,resgid=65534"
-        );
+        assert_eq!(root.file_system_options, b"rw,discard,resv_strict,resuid=65534,resgid=65534");
         assert!(!root.is_read_only());
         // Version 1 control groups and the unified tree side by side.
         let kinds = |kind: &[u8]| all.iter().filter(|mount| *mount.kind == *kind).count();
@@ -172,33 +154,18 @@ mod tests {
     fn written_mounts_with_everything_the_documentation_allows() {
         let bytes = fixture("written/mountinfo");
         let all: Vec<_> = mounts(&bytes).map(Result::unwrap).collect();
-        let points: Vec<_> = all
-            .iter()
-            .map(|mount| String::from_utf8_lossy(&mount.point).into_owned())
-            .collect();
+        let points: Vec<_> =
+            all.iter().map(|mount| String::from_utf8_lossy(&mount.point).into_owned()).collect();
         assert_eq!(
             points,
-            [
-                "/mnt2",
-                "/media/My Disk\t#1\n\\",
-                "/srv/data",
-                "/home/me/s",
-                "/empty",
-                "/plain"
-            ]
+            ["/mnt2", "/media/My Disk\t#1\n\\", "/srv/data", "/home/me/s", "/empty", "/plain"]
         );
-        assert_eq!(
-            (all[0].id, all[0].device, &*all[0].root),
-            (36, (98, 0), &b"/mnt1"[..])
-        );
+        assert_eq!((all[0].id, all[0].device, &*all[0].root), (36, (98, 0), &b"/mnt1"[..]));
         assert_eq!(all[0].file_system_options, b"rw,errors=continue");
         assert_eq!(&*all[1].source, b"//server/My Share");
         assert_eq!((&*all[2].kind, all[2].is_read_only()), (&b"nfs4"[..], true));
         assert_eq!(&*all[3].kind, b"fuse.sshfs");
-        assert_eq!(
-            (&*all[4].source, all[4].file_system_options),
-            (&b""[..], &b"rw,size=4k"[..])
-        );
+        assert_eq!((&*all[4].source, all[4].file_system_options), (&b""[..], &b"rw,size=4k"[..]));
         assert_eq!(all[5].device, (259, 1_048_575));
     }
 
@@ -224,9 +191,7 @@ mod tests {
     fn damaged_files_do_not_panic() {
         for file in ["6.18/mountinfo", "written/mountinfo"] {
             check_damage(file, |bytes| {
-                mounts(bytes)
-                    .map(|mount| mount.map(|mount| mount.id))
-                    .collect::<Result<Vec<_>, _>>()
+                mounts(bytes).map(|mount| mount.map(|mount| mount.id)).collect::<Result<Vec<_>, _>>()
             });
         }
     }

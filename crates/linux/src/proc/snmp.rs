@@ -105,31 +105,22 @@ fn fill_sections(
     while let Some(line) = lines.next() {
         let (section, names) = section_and_fields(line)?;
         let Some(below) = lines.next() else {
-            return Err(line
-                .place
-                .error("section", "a line of numbers below this line", section));
+            return Err(line.place.error("section", "a line of numbers below this line", section));
         };
         let (again, numbers) = section_and_fields(below)?;
         if again != section {
-            return Err(below
-                .place
-                .error("section", "the section name of the line above", again));
+            return Err(below.place.error("section", "the section name of the line above", again));
         }
         has_required |= section == required.as_bytes();
         if let Some(target) = target.section(section) {
             fill_columns(names, numbers, target)?;
         }
     }
-    if has_required {
-        Ok(())
-    } else {
-        Err(ParseError::missing(file, required, "a section with this name"))
-    }
+    if has_required { Ok(()) } else { Err(ParseError::missing(file, required, "a section with this name")) }
 }
 
 fn section_and_fields(line: Line<'_>) -> Result<(&[u8], Fields<'_>), ParseError> {
-    line.key_and_fields()
-        .ok_or_else(|| line.place.error("section", "a name and a colon", line.bytes))
+    line.key_and_fields().ok_or_else(|| line.place.error("section", "a name and a colon", line.bytes))
 }
 
 /// Gives each wanted column the number that stands below its name.
@@ -391,17 +382,10 @@ mod tests {
             (Some(6251), Some(2967), Some(2967))
         );
         assert_eq!(
-            (
-                snmp.icmp.in_msgs,
-                snmp.icmp.in_dest_unreachs,
-                snmp.icmp.in_csum_errors
-            ),
+            (snmp.icmp.in_msgs, snmp.icmp.in_dest_unreachs, snmp.icmp.in_csum_errors),
             (Some(1), Some(1), Some(0))
         );
-        assert_eq!(
-            (snmp.icmp.out_rate_limit_host, snmp.icmp.out_dest_unreachs),
-            (Some(0), Some(0))
-        );
+        assert_eq!((snmp.icmp.out_rate_limit_host, snmp.icmp.out_dest_unreachs), (Some(0), Some(0)));
         assert_eq!(
             (snmp.tcp.active_opens, snmp.tcp.estab_resets, snmp.tcp.out_rsts),
             (Some(26), Some(12), Some(24))
@@ -422,21 +406,11 @@ mod tests {
             (Some(3), Some(19), None)
         );
         assert_eq!(
-            (
-                snmp.icmp.in_errors,
-                snmp.icmp.in_csum_errors,
-                snmp.icmp.in_dest_unreachs
-            ),
+            (snmp.icmp.in_errors, snmp.icmp.in_csum_errors, snmp.icmp.in_dest_unreachs),
             (Some(2), None, Some(3))
         );
-        assert_eq!(
-            (snmp.icmp.out_errors, snmp.icmp.out_rate_limit_global),
-            (Some(15), None)
-        );
-        assert_eq!(
-            (snmp.icmp.out_dest_unreachs, snmp.icmp.out_addr_mask_reps),
-            (Some(16), Some(26))
-        );
+        assert_eq!((snmp.icmp.out_errors, snmp.icmp.out_rate_limit_global), (Some(15), None));
+        assert_eq!((snmp.icmp.out_dest_unreachs, snmp.icmp.out_addr_mask_reps), (Some(16), Some(26)));
         assert_eq!((snmp.tcp.out_rsts, snmp.tcp.in_csum_errors), (Some(14), None));
         assert_eq!((snmp.udp.sndbuf_errors, snmp.udp.in_csum_errors), (Some(6), None));
         assert_eq!(snmp.udp_lite.in_datagrams, Some(7));
@@ -446,17 +420,10 @@ mod tests {
     fn netstat_has_the_same_layout() {
         let netstat = Netstat::parse(&fixture("6.18/net-netstat")).unwrap();
         assert_eq!(
-            (
-                netstat.tcp.time_waits,
-                netstat.tcp.delayed_acks,
-                netstat.tcp.listen_overflows
-            ),
+            (netstat.tcp.time_waits, netstat.tcp.delayed_acks, netstat.tcp.listen_overflows),
             (Some(10), Some(1), Some(0))
         );
-        assert_eq!(
-            (netstat.ip.in_octets, netstat.ip.out_octets),
-            (Some(117_921_079), Some(218_348))
-        );
+        assert_eq!((netstat.ip.in_octets, netstat.ip.out_octets), (Some(117_921_079), Some(218_348)));
         assert!(netstat.tcp.tcp_timeouts.is_some() && netstat.tcp.tcp_rcvq_drop.is_some());
     }
 
@@ -464,23 +431,14 @@ mod tests {
     fn columns_that_move_take_their_numbers_along() {
         let text = b"Ip: OutRequests New InReceives\nIp: 1 -5 3\nNew: A\nNew: x\n";
         let ip = Snmp::parse(text).unwrap().ip;
-        assert_eq!(
-            (ip.out_requests, ip.in_receives, ip.in_delivers),
-            (Some(1), Some(3), None)
-        );
+        assert_eq!((ip.out_requests, ip.in_receives, ip.in_delivers), (Some(1), Some(3), None));
     }
 
     #[test]
     fn malformed_files_say_where() {
         let cases: [(&[u8], &str); 7] = [
-            (
-                b"",
-                "/proc/net/snmp: Ip: needed a section with this name, found nothing",
-            ),
-            (
-                b"Tcp: A\nTcp: 1\n",
-                "/proc/net/snmp: Ip: needed a section with this name, found nothing",
-            ),
+            (b"", "/proc/net/snmp: Ip: needed a section with this name, found nothing"),
+            (b"Tcp: A\nTcp: 1\n", "/proc/net/snmp: Ip: needed a section with this name, found nothing"),
             (
                 b"Ip: InReceives\n",
                 "/proc/net/snmp line 1: section: needed a line of numbers below this line, found \"Ip\"",

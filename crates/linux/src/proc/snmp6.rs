@@ -38,11 +38,7 @@ impl Snmp6 {
             *member = Some(decimal(text).ok_or_else(|| line.place.error(column, NEEDED_NUMBER, text))?);
         }
         if snmp.ip.in_receives.is_none() {
-            return Err(ParseError::missing(
-                FILE,
-                "Ip6InReceives",
-                "a line with this name",
-            ));
+            return Err(ParseError::missing(FILE, "Ip6InReceives", "a line with this name"));
         }
         Ok(snmp)
     }
@@ -238,49 +234,30 @@ mod tests {
             (snmp.ip.in_receives, snmp.ip.out_requests, snmp.ip.out_octets),
             (Some(1), Some(10), Some(880))
         );
-        assert_eq!(
-            (snmp.ip.out_forw_datagrams, snmp.ip.out_transmits),
-            (Some(0), Some(10))
-        );
+        assert_eq!((snmp.ip.out_forw_datagrams, snmp.ip.out_transmits), (Some(0), Some(10)));
         assert_eq!(
             (snmp.icmp.in_msgs, snmp.icmp.in_dest_unreachs, snmp.icmp.out_msgs),
             (Some(1), Some(1), Some(9))
         );
-        assert_eq!(
-            (snmp.icmp.out_neighbor_solicits, snmp.icmp.out_mldv2_reports),
-            (Some(4), Some(4))
-        );
+        assert_eq!((snmp.icmp.out_neighbor_solicits, snmp.icmp.out_mldv2_reports), (Some(4), Some(4)));
         assert_eq!((snmp.udp.in_datagrams, snmp.udp.mem_errors), (Some(0), Some(0)));
     }
 
     #[test]
     fn older_kernels_print_less() {
         let snmp = Snmp6::parse(&fixture("2.6.32/net-snmp6")).unwrap();
+        assert_eq!((snmp.ip.in_receives, snmp.ip.in_octets, snmp.ip.out_transmits), (Some(11), None, None));
         assert_eq!(
-            (snmp.ip.in_receives, snmp.ip.in_octets, snmp.ip.out_transmits),
-            (Some(11), None, None)
-        );
-        assert_eq!(
-            (
-                snmp.icmp.in_errors,
-                snmp.icmp.in_csum_errors,
-                snmp.icmp.out_redirects
-            ),
+            (snmp.icmp.in_errors, snmp.icmp.in_csum_errors, snmp.icmp.out_redirects),
             (Some(32), None, Some(61))
         );
-        assert_eq!(
-            (snmp.udp.out_datagrams, snmp.udp.in_csum_errors),
-            (Some(73), None)
-        );
+        assert_eq!((snmp.udp.out_datagrams, snmp.udp.in_csum_errors), (Some(73), None));
     }
 
     #[test]
     fn malformed_files_say_where() {
         let cases: [(&[u8], &str); 4] = [
-            (
-                b"",
-                "/proc/net/snmp6: Ip6InReceives: needed a line with this name, found nothing",
-            ),
+            (b"", "/proc/net/snmp6: Ip6InReceives: needed a line with this name, found nothing"),
             (
                 b"Other x\nIp6OutRequests 1\n",
                 "/proc/net/snmp6: Ip6InReceives: needed a line with this name, found nothing",

@@ -70,11 +70,7 @@ impl Sockstat {
         fill("/proc/net/sockstat", bytes, &mut found, Sockstat::member)?;
         match found.tcp {
             Some(_) => Ok(found),
-            None => Err(ParseError::missing(
-                "/proc/net/sockstat",
-                "TCP inuse",
-                "a number with this name",
-            )),
+            None => Err(ParseError::missing("/proc/net/sockstat", "TCP inuse", "a number with this name")),
         }
     }
 
@@ -108,11 +104,7 @@ impl Sockstat6 {
         fill("/proc/net/sockstat6", bytes, &mut found, Sockstat6::member)?;
         match found.tcp {
             Some(_) => Ok(found),
-            None => Err(ParseError::missing(
-                "/proc/net/sockstat6",
-                "TCP6 inuse",
-                "a number with this name",
-            )),
+            None => Err(ParseError::missing("/proc/net/sockstat6", "TCP6 inuse", "a number with this name")),
         }
     }
 
@@ -163,33 +155,18 @@ mod tests {
             (Some(12), Some(1), Some(0), Some(0))
         );
         assert_eq!(
-            (
-                found.tcp_allocated,
-                found.tcp_pages,
-                found.udp,
-                found.fragment_bytes
-            ),
+            (found.tcp_allocated, found.tcp_pages, found.udp, found.fragment_bytes),
             (Some(1), Some(112), Some(0), Some(0))
         );
         let found = Sockstat6::parse(&fixture("6.18/net-sockstat6")).unwrap();
-        let all = [
-            found.tcp,
-            found.udp,
-            found.udp_lite,
-            found.raw,
-            found.fragmented,
-            found.fragment_bytes,
-        ];
+        let all = [found.tcp, found.udp, found.udp_lite, found.raw, found.fragmented, found.fragment_bytes];
         assert_eq!(all, [Some(0); 6]);
     }
 
     #[test]
     fn names_decide_and_order_does_not() {
         let found = Sockstat::parse(b"UDP: mem 7\nNEW: inuse x\nTCP: tw 3 new -4 inuse 5\n").unwrap();
-        assert_eq!(
-            (found.tcp, found.tcp_time_waits, found.udp_pages),
-            (Some(5), Some(3), Some(7))
-        );
+        assert_eq!((found.tcp, found.tcp_time_waits, found.udp_pages), (Some(5), Some(3), Some(7)));
         assert_eq!((found.udp, found.used), (None, None));
         let found = Sockstat6::parse(b"TCP6: inuse 1\nFRAG6: inuse 2 memory 3\n").unwrap();
         assert_eq!(
@@ -201,10 +178,7 @@ mod tests {
     #[test]
     fn malformed_files_say_where() {
         let cases: [(&[u8], &str); 4] = [
-            (
-                b"",
-                "/proc/net/sockstat: TCP inuse: needed a number with this name, found nothing",
-            ),
+            (b"", "/proc/net/sockstat: TCP inuse: needed a number with this name, found nothing"),
             (
                 b"TCP inuse 1\n",
                 "/proc/net/sockstat line 1: section: needed a name and a colon, found \"TCP inuse 1\"",

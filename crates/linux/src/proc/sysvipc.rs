@@ -49,10 +49,7 @@ impl Semaphores {
     pub fn parse(bytes: &[u8]) -> Result<Semaphores, ParseError> {
         const FILE: &str = "/proc/sysvipc/sem";
         let (sets, [semaphores]) = sums(FILE, bytes, ["nsems"])?;
-        Ok(Semaphores {
-            sets,
-            semaphores: needed(FILE, "nsems", semaphores)?,
-        })
+        Ok(Semaphores { sets, semaphores: needed(FILE, "nsems", semaphores)? })
     }
 }
 
@@ -65,12 +62,7 @@ impl SharedMemory {
     pub fn parse(bytes: &[u8]) -> Result<SharedMemory, ParseError> {
         const FILE: &str = "/proc/sysvipc/shm";
         let (segments, [size, resident_bytes, swapped_bytes]) = sums(FILE, bytes, ["size", "rss", "swap"])?;
-        Ok(SharedMemory {
-            segments,
-            bytes: needed(FILE, "size", size)?,
-            resident_bytes,
-            swapped_bytes,
-        })
+        Ok(SharedMemory { segments, bytes: needed(FILE, "size", size)?, resident_bytes, swapped_bytes })
     }
 }
 
@@ -84,11 +76,7 @@ impl MessageQueues {
         const FILE: &str = "/proc/sysvipc/msg";
         let (queues, [messages, bytes]) = sums(FILE, bytes, ["qnum", "cbytes"])?;
         let messages = needed(FILE, "qnum", messages)?;
-        Ok(MessageQueues {
-            queues,
-            messages,
-            bytes: needed(FILE, "cbytes", bytes)?,
-        })
+        Ok(MessageQueues { queues, messages, bytes: needed(FILE, "cbytes", bytes)? })
     }
 }
 
@@ -100,11 +88,7 @@ fn sums<const N: usize>(
 ) -> Result<(u64, [Option<u64>; N]), ParseError> {
     let mut lines = lines(file, bytes);
     let Some(names) = lines.next() else {
-        return Err(ParseError::missing(
-            file,
-            "column names",
-            "a line of column names",
-        ));
+        return Err(ParseError::missing(file, "column names", "a line of column names"));
     };
     let place_of = |column: &str| {
         let mut fields = names.fields();
@@ -120,9 +104,7 @@ fn sums<const N: usize>(
                 continue;
             };
             let mut fields = line.fields();
-            let text = std::iter::from_fn(|| fields.next_field())
-                .nth(*place)
-                .unwrap_or_default();
+            let text = std::iter::from_fn(|| fields.next_field()).nth(*place).unwrap_or_default();
             let number = decimal(text).ok_or_else(|| line.place.error(column, NEEDED_NUMBER, text))?;
             *total = total.saturating_add(number);
         }
@@ -142,69 +124,29 @@ mod tests {
     #[test]
     fn captured_files() {
         let sem = Semaphores::parse(&fixture("6.18/sysvipc-sem")).unwrap();
-        assert_eq!(
-            sem,
-            Semaphores {
-                sets: 2,
-                semaphores: 8
-            }
-        );
+        assert_eq!(sem, Semaphores { sets: 2, semaphores: 8 });
         let shm = SharedMemory::parse(&fixture("6.18/sysvipc-shm")).unwrap();
-        let wanted = SharedMemory {
-            segments: 2,
-            bytes: 14096,
-            resident_bytes: Some(0),
-            swapped_bytes: Some(0),
-        };
+        let wanted =
+            SharedMemory { segments: 2, bytes: 14096, resident_bytes: Some(0), swapped_bytes: Some(0) };
         assert_eq!(shm, wanted);
         let msg = MessageQueues::parse(&fixture("6.18/sysvipc-msg")).unwrap();
-        assert_eq!(
-            msg,
-            MessageQueues {
-                queues: 1,
-                messages: 1,
-                bytes: 5
-            }
-        );
+        assert_eq!(msg, MessageQueues { queues: 1, messages: 1, bytes: 5 });
     }
 
     #[test]
     fn columns_go_by_name() {
         let shm = SharedMemory::parse(b"new size key\n-1 5 x\n-2 6 y\n").unwrap();
-        assert_eq!(
-            shm,
-            SharedMemory {
-                segments: 2,
-                bytes: 11,
-                resident_bytes: None,
-                swapped_bytes: None
-            }
-        );
+        assert_eq!(shm, SharedMemory { segments: 2, bytes: 11, resident_bytes: None, swapped_bytes: None });
         let sem = Semaphores::parse(b"nsems\n18446744073709551615\n1\n").unwrap();
-        assert_eq!(
-            sem,
-            Semaphores {
-                sets: 2,
-                semaphores: u64::MAX
-            }
-        );
-        assert_eq!(
-            MessageQueues::parse(b"qnum cbytes").unwrap(),
-            MessageQueues::default()
-        );
+        assert_eq!(sem, Semaphores { sets: 2, semaphores: u64::MAX });
+        assert_eq!(MessageQueues::parse(b"qnum cbytes").unwrap(), MessageQueues::default());
     }
 
     #[test]
     fn malformed_files_say_where() {
         let cases: [(&[u8], &str); 4] = [
-            (
-                b"",
-                "/proc/sysvipc/sem: column names: needed a line of column names, found nothing",
-            ),
-            (
-                b"key semid\n",
-                "/proc/sysvipc/sem: nsems: needed a column with this name, found nothing",
-            ),
+            (b"", "/proc/sysvipc/sem: column names: needed a line of column names, found nothing"),
+            (b"key semid\n", "/proc/sysvipc/sem: nsems: needed a column with this name, found nothing"),
             (
                 b"key nsems\n1 2\n1\n",
                 "/proc/sysvipc/sem line 3: nsems: needed a decimal number below 2^64, found nothing",
