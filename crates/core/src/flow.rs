@@ -156,13 +156,15 @@ pub enum Absence {
     NotRequested = 9,
     /// The number does not fit into the counter.
     OutOfRange = 10,
+    /// The provider itself needs a second sample for it.
+    FirstSample = 11,
     /// A reason that this version does not know.
     Other = 255,
 }
 
 impl Absence {
     /// All reasons.
-    pub const ALL: [Absence; 10] = [
+    pub const ALL: [Absence; 11] = [
         Absence::NotOnThisSystem,
         Absence::NotInThisKernel,
         Absence::NotFromThisDevice,
@@ -172,6 +174,7 @@ impl Absence {
         Absence::ReadFailed,
         Absence::NotRequested,
         Absence::OutOfRange,
+        Absence::FirstSample,
         Absence::Other,
     ];
 
@@ -187,6 +190,7 @@ impl Absence {
             Absence::ReadFailed => "reading it failed or took too long",
             Absence::NotRequested => "it was not asked for",
             Absence::OutOfRange => "the number does not fit into the counter",
+            Absence::FirstSample => "it is known from the second sample on",
             Absence::Other => "the provider has no value",
         }
     }
@@ -228,6 +232,7 @@ impl ValueState {
             8 => ValueState::Absent(Absence::ReadFailed),
             9 => ValueState::Absent(Absence::NotRequested),
             10 => ValueState::Absent(Absence::OutOfRange),
+            11 => ValueState::Absent(Absence::FirstSample),
             _ => ValueState::Absent(Absence::Other),
         }
     }

@@ -1,9 +1,18 @@
 //! The NT performance objects of a Linux machine, read from `/proc`, `/sys` and netlink.
+//!
+//! You ask a [`System`] for objects; it reads the kernel files that the asked counters need, each at most once a
+//! request, and writes data blocks. It knows nothing of names, requests or who asks.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`proc`] | one pure parser a kernel file |
+//! | `objects` | one object a file: its table of counters and how they are filled |
+//! | `sources` | the kernel files, kept open, read when an object needs them |
+//! | [`kept`], [`netlink`], [`pids`], [`statvfs`], [`clock`] | the ways in which the kernel is asked |
+//!
+//! A value that the kernel does not give is marked as absent with the reason. It is never made up and never a zero.
 
-#[allow(
-    unsafe_code,
-    reason = "the CPU clock of another process has no safe interface"
-)]
+#[allow(unsafe_code, reason = "the CPU clock of another process has no safe interface")]
 pub mod clock;
 pub mod kept;
 pub mod netlink;
@@ -11,3 +20,10 @@ pub mod pids;
 pub mod proc;
 pub mod root;
 pub mod statvfs;
+
+mod objects;
+mod rising;
+mod sources;
+mod system;
+
+pub use system::{Clocks, System, clocks, host_name};

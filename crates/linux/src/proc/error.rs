@@ -33,13 +33,7 @@ impl ParseError {
         needed: &'static str,
         found: &[u8],
     ) -> ParseError {
-        ParseError {
-            file,
-            line,
-            column,
-            needed,
-            found: Excerpt::new(found),
-        }
+        ParseError { file, line, column, needed, found: Excerpt::new(found) }
     }
 
     /// The file as a whole lacks a line or key that every supported kernel prints.
@@ -54,11 +48,7 @@ impl fmt::Display for ParseError {
         if self.line > 0 {
             write!(f, " line {}", self.line)?;
         }
-        write!(
-            f,
-            ": {}: needed {}, found {}",
-            self.column, self.needed, self.found
-        )
+        write!(f, ": {}: needed {}, found {}", self.column, self.needed, self.found)
     }
 }
 
@@ -84,11 +74,7 @@ impl Excerpt {
             *kept = *byte;
             len += 1;
         }
-        Excerpt {
-            bytes,
-            len,
-            cut: text.len() > Excerpt::CAPACITY,
-        }
+        Excerpt { bytes, len, cut: text.len() > Excerpt::CAPACITY }
     }
 
     /// The bytes that were kept.
@@ -133,10 +119,7 @@ mod tests {
             "/proc/stat line 3: cpu1 idle: needed a decimal number, found \"12x\\n\""
         );
         let error = ParseError::missing("/proc/stat", "ctxt", "a line with this key");
-        assert_eq!(
-            error.to_string(),
-            "/proc/stat: ctxt: needed a line with this key, found nothing"
-        );
+        assert_eq!(error.to_string(), "/proc/stat: ctxt: needed a line with this key, found nothing");
     }
 
     #[test]

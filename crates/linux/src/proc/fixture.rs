@@ -7,9 +7,7 @@ use super::error::ParseError;
 
 /// The bytes of a file below `fixtures`.
 pub(crate) fn fixture(relative: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fixtures")
-        .join(relative);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(relative);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

@@ -32,9 +32,7 @@ impl Interrupts {
     /// No header with processors. Rows have no fixed form, so a row that is not understood is none of ours.
     pub fn parse(bytes: &[u8]) -> Result<Interrupts, ParseError> {
         let mut lines = lines(FILE, bytes);
-        let header = lines
-            .next()
-            .ok_or_else(|| ParseError::missing(FILE, "CPUn", "a header"))?;
+        let header = lines.next().ok_or_else(|| ParseError::missing(FILE, "CPUn", "a header"))?;
         let cpus = cpu_columns(header)?;
         let mut totals = vec![0_u32; cpus.len()];
         let mut clock: Option<Vec<u32>> = None;
@@ -102,11 +100,7 @@ mod tests {
         assert_eq!(interrupts.clock, Some(vec![1_204_410, 988_012, 871_102]));
         assert_eq!(
             interrupts.totals,
-            [
-                1_204_410 + 52_101 + 40_122 + 801 + 12,
-                988_012 + 39_004 + 702 + 3,
-                871_102 + 41_870 + 655
-            ]
+            [1_204_410 + 52_101 + 40_122 + 801 + 12, 988_012 + 39_004 + 702 + 3, 871_102 + 41_870 + 655]
         );
     }
 
@@ -117,11 +111,7 @@ mod tests {
                 .unwrap();
         assert_eq!((interrupts.totals, interrupts.clock), (vec![5], None));
         let interrupts = Interrupts::parse(b"CPU0 CPU1\nLOC: 4294967295 1 x\nRES: 3 y\nCAL: 2 2\n").unwrap();
-        assert_eq!(
-            interrupts.totals,
-            [1, 3],
-            "the row without two numbers does not count"
-        );
+        assert_eq!(interrupts.totals, [1, 3], "the row without two numbers does not count");
         assert_eq!(
             Interrupts::parse(b"").unwrap_err().to_string(),
             "/proc/interrupts: CPUn: needed a header, found nothing"

@@ -37,18 +37,9 @@ impl LoadAvg {
         let (running, threads) = split_at_byte(field, b'/')
             .and_then(|(running, threads)| Some((decimal(running)?, decimal(threads)?)))
             .ok_or_else(|| {
-                line.place.error(
-                    "running/threads",
-                    "two decimal numbers with a slash between",
-                    field,
-                )
+                line.place.error("running/threads", "two decimal numbers with a slash between", field)
             })?;
-        Ok(LoadAvg {
-            load,
-            running,
-            threads,
-            last_pid: fields.number_if_any("last pid")?,
-        })
+        Ok(LoadAvg { load, running, threads, last_pid: fields.number_if_any("last pid")? })
     }
 }
 
@@ -66,17 +57,9 @@ mod tests {
 
     #[test]
     fn values_stand_in_their_places() {
-        let expected = LoadAvg {
-            load: [1207, 350, 9],
-            running: 4,
-            threads: 1031,
-            last_pid: Some(7635),
-        };
+        let expected = LoadAvg { load: [1207, 350, 9], running: 4, threads: 1031, last_pid: Some(7635) };
         assert_eq!(LoadAvg::parse(b"12.07 3.50 0.09 4/1031 7635\n"), Ok(expected));
-        let expected = LoadAvg {
-            last_pid: None,
-            ..expected
-        };
+        let expected = LoadAvg { last_pid: None, ..expected };
         assert_eq!(LoadAvg::parse(b"12.07 3.50 0.09 4/1031"), Ok(expected));
     }
 

@@ -183,10 +183,7 @@ mod tests {
         let info = MemInfo::parse(&fixture("6.18/meminfo")).unwrap();
         assert_eq!(info.total, 24_684_092);
         assert!(info.free <= info.total && info.available.unwrap() <= info.total);
-        assert_eq!(
-            info.slab,
-            Some(info.slab_reclaimable.unwrap() + info.slab_unreclaimable.unwrap())
-        );
+        assert_eq!(info.slab, Some(info.slab_reclaimable.unwrap() + info.slab_unreclaimable.unwrap()));
         assert_eq!(info.vmalloc_total, Some(34_359_738_367));
         assert_eq!(info.huge_page_size, Some(2048));
         assert_eq!(info.zswap, Some(0));
@@ -195,16 +192,10 @@ mod tests {
     #[test]
     fn kernel_without_available() {
         let info = MemInfo::parse(&fixture("3.10/meminfo")).unwrap();
-        assert_eq!(
-            (info.available, info.kernel_reclaimable, info.per_cpu),
-            (None, None, None)
-        );
+        assert_eq!((info.available, info.kernel_reclaimable, info.per_cpu), (None, None, None));
         assert_eq!((info.total, info.free), (1_012_292, 101_540));
         assert_eq!(info.file_cache(), Some(602_112 + 2_108 - 6_812));
-        assert_eq!(
-            (info.committed, info.commit_limit),
-            (Some(2_901_232), Some(2_603_286))
-        );
+        assert_eq!((info.committed, info.commit_limit), (Some(2_901_232), Some(2_603_286)));
     }
 
     #[test]
@@ -218,14 +209,8 @@ mod tests {
     #[test]
     fn errors() {
         for (text, message) in [
-            (
-                "MemFree: 1 kB\n",
-                "/proc/meminfo: MemTotal: needed a line with this key, found nothing",
-            ),
-            (
-                "MemTotal: 1 kB\n",
-                "/proc/meminfo: MemFree: needed a line with this key, found nothing",
-            ),
+            ("MemFree: 1 kB\n", "/proc/meminfo: MemTotal: needed a line with this key, found nothing"),
+            ("MemTotal: 1 kB\n", "/proc/meminfo: MemFree: needed a line with this key, found nothing"),
             (
                 "MemTotal: 1 kB\nMemFree: 1 kB\nDirty: kB\n",
                 "/proc/meminfo line 3: Dirty: needed a decimal number below 2^64, found \"kB\"",

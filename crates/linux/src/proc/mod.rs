@@ -67,11 +67,7 @@ impl SystemFacts {
 
     /// `boot_time + ticks`: the time that is so many ticks after the start of the machine, at most the last file time.
     pub fn time_at(&self, ticks_since_boot: u64) -> FileTime {
-        FileTime(
-            self.boot_time
-                .0
-                .saturating_add(self.ticks_to_100ns(ticks_since_boot)),
-        )
+        FileTime(self.boot_time.0.saturating_add(self.ticks_to_100ns(ticks_since_boot)))
     }
 }
 
@@ -112,15 +108,9 @@ mod tests {
         assert_eq!(facts.pages_to_bytes(u64::MAX), u64::MAX);
         assert_eq!(facts.time_at(100), FileTime(132_000_000_010_000_000));
         assert_eq!(facts.time_at(u64::MAX / 100_000), FileTime(u64::MAX));
-        let odd = SystemFacts {
-            ticks_per_second: 1024,
-            ..facts
-        };
+        let odd = SystemFacts { ticks_per_second: 1024, ..facts };
         assert_eq!(odd.ticks_to_100ns(1024), 10_000_000);
-        let none = SystemFacts {
-            ticks_per_second: 0,
-            ..facts
-        };
+        let none = SystemFacts { ticks_per_second: 0, ..facts };
         assert_eq!(none.ticks_to_100ns(5), 0);
         assert_eq!(kib_to_bytes(3), 3072);
         assert_eq!(microseconds_to_100ns(7), 70);

@@ -69,30 +69,21 @@ mod tests {
     #[test]
     fn current_kernel() {
         let io = PidIo::parse(&fixture("6.18/pid/io")).unwrap();
-        assert_eq!(
-            (io.read_bytes, io.written_bytes, io.reads, io.writes),
-            (6976, 0, 10, 0)
-        );
+        assert_eq!((io.read_bytes, io.written_bytes, io.reads, io.writes), (6976, 0, 10, 0));
         assert_eq!((io.disk_read_bytes, io.cancelled_write_bytes), (Some(0), Some(0)));
     }
 
     #[test]
     fn keys_in_another_order_with_a_new_one_between() {
         let io = PidIo::parse(b"syscw: 4\nnew_key: x\nsyscr: 3\nwchar: 2\nrchar: 1\nwrite_bytes: 5").unwrap();
-        assert_eq!(
-            (io.read_bytes, io.written_bytes, io.reads, io.writes),
-            (1, 2, 3, 4)
-        );
+        assert_eq!((io.read_bytes, io.written_bytes, io.reads, io.writes), (1, 2, 3, 4));
         assert_eq!((io.disk_read_bytes, io.disk_written_bytes), (None, Some(5)));
     }
 
     #[test]
     fn errors() {
         for (text, message) in [
-            (
-                "",
-                "/proc/PID/io: rchar: needed a line with this key, found nothing",
-            ),
+            ("", "/proc/PID/io: rchar: needed a line with this key, found nothing"),
             (
                 "rchar: 1\nwchar: 1\nsyscr: 1\n",
                 "/proc/PID/io: syscw: needed a line with this key, found nothing",

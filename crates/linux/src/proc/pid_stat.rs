@@ -131,17 +131,11 @@ mod tests {
     fn name_with_blanks_parentheses_and_a_false_column() {
         let bytes = fixture("6.18/pid/stat");
         let stat = PidStat::parse(&bytes).unwrap();
-        assert_eq!(
-            (stat.comm, stat.state, stat.parent),
-            (&b"x) R 1 (y"[..], b'S', stat.pid - 22)
-        );
+        assert_eq!((stat.comm, stat.state, stat.parent), (&b"x) R 1 (y"[..], b'S', stat.pid - 22));
         assert_eq!((stat.minor_faults, stat.major_faults, stat.threads), (141, 0, 1));
         assert_eq!((stat.priority, stat.nice, stat.start_ticks), (20, 0, 211_111));
         assert_eq!(stat.virtual_bytes, 2_990_080);
-        assert_eq!(
-            (stat.processor, stat.realtime_priority, stat.policy),
-            (Some(1), Some(0), Some(0))
-        );
+        assert_eq!((stat.processor, stat.realtime_priority, stat.policy), (Some(1), Some(0), Some(0)));
         assert_eq!(stat.io_delay_ticks, Some(0));
         assert!(!stat.is_kernel_thread());
     }
@@ -174,31 +168,16 @@ mod tests {
     #[test]
     fn line_that_ends_after_the_needed_columns() {
         let stat = PidStat::parse(b"1 () Z 0 0 0 0 -1 4 0 0 0 0 0 0 0 0 20 -5 1 0 9 0").unwrap();
-        assert_eq!(
-            (stat.comm, stat.nice, stat.start_ticks, stat.processor),
-            (&b""[..], -5, 9, None)
-        );
+        assert_eq!((stat.comm, stat.nice, stat.start_ticks, stat.processor), (&b""[..], -5, 9, None));
     }
 
     #[test]
     fn errors() {
         for (text, message) in [
-            (
-                "",
-                "/proc/PID/stat line 1: 2 comm: needed a name in parentheses, found nothing",
-            ),
-            (
-                "1 )a( R",
-                "/proc/PID/stat line 1: 2 comm: needed a name in parentheses, found \"1 )a( R\"",
-            ),
-            (
-                "x (a) R 1",
-                "/proc/PID/stat line 1: 1 pid: needed a decimal number below 2^64, found \"x\"",
-            ),
-            (
-                "1 (a) RS 1",
-                "/proc/PID/stat line 1: 3 state: needed one letter, found \"RS\"",
-            ),
+            ("", "/proc/PID/stat line 1: 2 comm: needed a name in parentheses, found nothing"),
+            ("1 )a( R", "/proc/PID/stat line 1: 2 comm: needed a name in parentheses, found \"1 )a( R\""),
+            ("x (a) R 1", "/proc/PID/stat line 1: 1 pid: needed a decimal number below 2^64, found \"x\""),
+            ("1 (a) RS 1", "/proc/PID/stat line 1: 3 state: needed one letter, found \"RS\""),
             (
                 "1 (a) R 1 0 0 0 -1",
                 "/proc/PID/stat line 1: 9 flags: needed a decimal number below 2^64, found nothing",
@@ -210,12 +189,7 @@ mod tests {
 
     #[test]
     fn damaged_files_do_not_panic() {
-        for name in [
-            "6.18/pid/stat",
-            "6.18/kthread/stat",
-            "6.18/pid-escaped/stat",
-            "2.6.32/pid/stat",
-        ] {
+        for name in ["6.18/pid/stat", "6.18/kthread/stat", "6.18/pid-escaped/stat", "2.6.32/pid/stat"] {
             check_damage(name, |bytes| PidStat::parse(bytes).map(|stat| stat.comm.len()));
         }
     }

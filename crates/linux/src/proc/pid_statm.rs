@@ -59,24 +59,15 @@ mod tests {
 
     #[test]
     fn kernel_thread_and_impossible_numbers() {
-        assert_eq!(
-            PidStatm::parse(&fixture("6.18/kthread/statm")),
-            Ok(PidStatm::default())
-        );
+        assert_eq!(PidStatm::parse(&fixture("6.18/kthread/statm")), Ok(PidStatm::default()));
         assert_eq!(PidStatm::parse(b"9 1 2\n").unwrap().anonymous(), 0);
     }
 
     #[test]
     fn errors() {
         for (text, message) in [
-            (
-                "",
-                "/proc/PID/statm line 1: 1 size: needed a decimal number below 2^64, found nothing",
-            ),
-            (
-                "1 2\n",
-                "/proc/PID/statm line 1: 3 shared: needed a decimal number below 2^64, found nothing",
-            ),
+            ("", "/proc/PID/statm line 1: 1 size: needed a decimal number below 2^64, found nothing"),
+            ("1 2\n", "/proc/PID/statm line 1: 3 shared: needed a decimal number below 2^64, found nothing"),
             (
                 "1 -2 0",
                 "/proc/PID/statm line 1: 2 resident: needed a decimal number below 2^64, found \"-2\"",

@@ -123,33 +123,21 @@ mod tests {
         };
         assert_eq!(status, expected);
         assert!(status.process.is_some());
-        assert_eq!(
-            (status.context_switches(), status.private()),
-            (Some(1), Some(108))
-        );
+        assert_eq!((status.context_switches(), status.private()), (Some(1), Some(108)));
     }
 
     #[test]
     fn kernel_thread_has_no_memory() {
         let status = PidStatus::parse(&fixture("6.18/kthread/status")).unwrap();
         assert_eq!((status.process, status.threads), (Some(2), Some(1)));
-        assert_eq!(
-            (status.resident, status.swap, status.private()),
-            (None, None, None)
-        );
+        assert_eq!((status.resident, status.swap, status.private()), (None, None, None));
     }
 
     #[test]
     fn kernel_without_swap_and_anonymous_lines() {
         let status = PidStatus::parse(&fixture("2.6.32/pid/status")).unwrap();
-        assert_eq!(
-            (status.swap, status.resident_anon, status.private()),
-            (None, None, None)
-        );
-        assert_eq!(
-            (status.resident_peak, status.resident),
-            (Some(1_240), Some(1_204))
-        );
+        assert_eq!((status.swap, status.resident_anon, status.private()), (None, None, None));
+        assert_eq!((status.resident_peak, status.resident), (Some(1_240), Some(1_204)));
         assert_eq!(status.context_switches(), Some(40_121 + 77));
     }
 
@@ -168,15 +156,9 @@ mod tests {
                 "Name:\ta\nVmRSS:\t kB\n",
                 "/proc/PID/status line 2: VmRSS: needed a decimal number below 2^64, found \"kB\"",
             ),
-            (
-                "Uid:",
-                "/proc/PID/status line 1: Uid: needed a decimal number below 2^64, found nothing",
-            ),
+            ("Uid:", "/proc/PID/status line 1: Uid: needed a decimal number below 2^64, found nothing"),
         ] {
-            assert_eq!(
-                PidStatus::parse(text.as_bytes()).unwrap_err().to_string(),
-                message
-            );
+            assert_eq!(PidStatus::parse(text.as_bytes()).unwrap_err().to_string(), message);
         }
         assert_eq!(PidStatus::parse(b""), Ok(PidStatus::default()));
     }

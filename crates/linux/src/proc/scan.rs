@@ -20,11 +20,7 @@ pub const NEEDED_WORD: &str = "a word";
 ///
 /// A line feed at the end does not begin another line; a last line without one is still a line.
 pub fn lines<'a>(file: &'static str, bytes: &'a [u8]) -> Lines<'a> {
-    Lines {
-        file,
-        number: 0,
-        rest: bytes,
-    }
+    Lines { file, number: 0, rest: bytes }
 }
 
 /// The iterator of [`lines`].
@@ -45,13 +41,7 @@ impl<'a> Iterator for Lines<'a> {
         let (bytes, rest) = split_at_byte(self.rest, b'\n').unwrap_or((self.rest, b""));
         self.rest = rest;
         self.number = self.number.saturating_add(1);
-        Some(Line {
-            place: Place {
-                file: self.file,
-                line: self.number,
-            },
-            bytes,
-        })
+        Some(Line { place: Place { file: self.file, line: self.number }, bytes })
     }
 }
 
@@ -69,10 +59,7 @@ pub struct Line<'a> {
 impl<'a> Line<'a> {
     /// The blank-separated fields.
     pub fn fields(self) -> Fields<'a> {
-        Fields {
-            place: self.place,
-            rest: self.bytes,
-        }
+        Fields { place: self.place, rest: self.bytes }
     }
 
     /// Splits `Key:  rest` at the first colon: the key without blanks around it, and the fields after the colon.
@@ -80,13 +67,7 @@ impl<'a> Line<'a> {
     /// `None` when there is no colon.
     pub fn key_and_fields(self) -> Option<(&'a [u8], Fields<'a>)> {
         let (key, rest) = split_at_byte(self.bytes, b':')?;
-        Some((
-            key.trim_ascii(),
-            Fields {
-                place: self.place,
-                rest,
-            },
-        ))
+        Some((key.trim_ascii(), Fields { place: self.place, rest }))
     }
 }
 
@@ -135,10 +116,7 @@ impl<'a> Fields<'a> {
     pub fn next_field(&mut self) -> Option<&'a [u8]> {
         let start = self.rest.iter().position(|byte| !is_blank(*byte))?;
         let field = self.rest.get(start..)?;
-        let len = field
-            .iter()
-            .position(|byte| is_blank(*byte))
-            .unwrap_or(field.len());
+        let len = field.iter().position(|byte| is_blank(*byte)).unwrap_or(field.len());
         let (field, rest) = field.split_at_checked(len)?;
         self.rest = rest;
         Some(field)
@@ -155,8 +133,7 @@ impl<'a> Fields<'a> {
     /// The next field, which must exist.
     #[inline]
     pub fn word(&mut self, column: &'static str) -> Result<&'a [u8], ParseError> {
-        self.next_field()
-            .ok_or_else(|| self.place.error(column, NEEDED_WORD, b""))
+        self.next_field().ok_or_else(|| self.place.error(column, NEEDED_WORD, b""))
     }
 
     /// The next field as an unsigned number; it must exist.
@@ -343,9 +320,8 @@ mod tests {
 
     #[test]
     fn lines_have_numbers_and_the_last_line_feed_ends_the_last_line() {
-        let numbered: Vec<(usize, &[u8])> = lines("f", b"a\n\nb")
-            .map(|line| (line.place.line, line.bytes))
-            .collect();
+        let numbered: Vec<(usize, &[u8])> =
+            lines("f", b"a\n\nb").map(|line| (line.place.line, line.bytes)).collect();
         assert_eq!(numbered, [(1, &b"a"[..]), (2, b""), (3, b"b")]);
         assert_eq!(lines("f", b"a\n").count(), 1);
         assert_eq!(lines("f", b"").count(), 0);
@@ -360,10 +336,7 @@ mod tests {
         assert_eq!(fields.signed("s"), Ok(-3));
         assert_eq!(fields.hundredths("h"), Ok(50));
         let error = fields.number("bad").unwrap_err();
-        assert_eq!(
-            (error.line, error.column, error.found.bytes()),
-            (4, "bad", &b"word"[..])
-        );
+        assert_eq!((error.line, error.column, error.found.bytes()), (4, "bad", &b"word"[..]));
         assert_eq!(fields.next_field(), None);
         assert_eq!(fields.number_if_any("none"), Ok(None));
         assert!(fields.word("w").is_err());

@@ -35,9 +35,7 @@ impl<'a> Softirqs<'a> {
     /// No header with processors, or a row with fewer numbers than the header has processors.
     pub fn parse(bytes: &'a [u8]) -> Result<Softirqs<'a>, ParseError> {
         let mut lines = lines(FILE, bytes);
-        let header = lines
-            .next()
-            .ok_or_else(|| ParseError::missing(FILE, "CPUn", "a header"))?;
+        let header = lines.next().ok_or_else(|| ParseError::missing(FILE, "CPUn", "a header"))?;
         let cpus = cpu_columns(header)?;
         let mut totals = vec![0_u32; cpus.len()];
         let mut kinds = Vec::new();
@@ -107,20 +105,14 @@ mod tests {
         let softirqs = Softirqs::parse(b"  CPU0 CPU3\nHI: 4294967295 1\nTIMER: 2 4294967298\n").unwrap();
         assert_eq!(softirqs.cpus, [0, 3]);
         assert_eq!(softirqs.totals, [1, 3]);
-        assert_eq!(
-            softirqs.kinds.iter().map(|kind| kind.total).collect::<Vec<u32>>(),
-            [0, 4]
-        );
+        assert_eq!(softirqs.kinds.iter().map(|kind| kind.total).collect::<Vec<u32>>(), [0, 4]);
     }
 
     #[test]
     fn errors() {
         for (text, message) in [
             ("", "/proc/softirqs: CPUn: needed a header, found nothing"),
-            (
-                "  \nHI: 1\n",
-                "/proc/softirqs line 1: CPUn: needed at least one processor, found \"  \"",
-            ),
+            ("  \nHI: 1\n", "/proc/softirqs line 1: CPUn: needed at least one processor, found \"  \""),
             (
                 "CPU0 cpu1\n",
                 "/proc/softirqs line 1: CPUn: needed CPU and a number below 2^32, found \"cpu1\"",
@@ -136,8 +128,6 @@ mod tests {
 
     #[test]
     fn damaged_files_do_not_panic() {
-        check_damage("6.18/softirqs", |bytes| {
-            Softirqs::parse(bytes).map(|softirqs| softirqs.totals)
-        });
+        check_damage("6.18/softirqs", |bytes| Softirqs::parse(bytes).map(|softirqs| softirqs.totals));
     }
 }

@@ -76,9 +76,7 @@ impl CpuTicks {
 
     /// `system + irq + softirq`: NT's privileged time holds interrupts and deferred procedure calls.
     pub fn privileged_time(self) -> u64 {
-        self.system
-            .saturating_add(self.irq.unwrap_or(0))
-            .saturating_add(self.softirq.unwrap_or(0))
+        self.system.saturating_add(self.irq.unwrap_or(0)).saturating_add(self.softirq.unwrap_or(0))
     }
 }
 
@@ -119,11 +117,7 @@ impl Stat {
                 }
             }
         }
-        if has_total {
-            Ok(stat)
-        } else {
-            Err(ParseError::missing(FILE, "cpu", "a line with this key"))
-        }
+        if has_total { Ok(stat) } else { Err(ParseError::missing(FILE, "cpu", "a line with this key")) }
     }
 }
 
@@ -150,10 +144,7 @@ mod tests {
     #[test]
     fn current_kernel() {
         let stat = Stat::parse(&fixture("6.18/stat")).unwrap();
-        assert_eq!(
-            stat.cpus.iter().map(|(cpu, _)| *cpu).collect::<Vec<u32>>(),
-            [0, 1]
-        );
+        assert_eq!(stat.cpus.iter().map(|(cpu, _)| *cpu).collect::<Vec<u32>>(), [0, 1]);
         assert!(stat.total.guest_nice.is_some());
         assert!(stat.interrupts.unwrap() > 0 && stat.softirqs.unwrap() > 0);
         assert!(stat.context_switches.unwrap() > stat.forks.unwrap());
@@ -168,10 +159,7 @@ mod tests {
         let stat = Stat::parse(&fixture("2.6.32/stat")).unwrap();
         let (cpu, ticks) = stat.cpus[1];
         assert_eq!(cpu, 2, "processor 1 is offline and has no line");
-        assert_eq!(
-            (ticks.steal, ticks.guest, ticks.guest_nice),
-            (Some(0), Some(311), None)
-        );
+        assert_eq!((ticks.steal, ticks.guest, ticks.guest_nice), (Some(0), Some(311), None));
         assert_eq!(ticks.user_time(), 52_140 + 1_022);
         assert_eq!(ticks.privileged_time(), 20_411 + 17 + 902);
         assert_eq!(ticks.idle_time(), 9_120_402 + 3_301);
@@ -190,10 +178,7 @@ mod tests {
     fn errors() {
         for (text, message) in [
             ("", "/proc/stat: cpu: needed a line with this key, found nothing"),
-            (
-                "cpu 1 2 3\n",
-                "/proc/stat line 1: idle: needed a decimal number below 2^64, found nothing",
-            ),
+            ("cpu 1 2 3\n", "/proc/stat line 1: idle: needed a decimal number below 2^64, found nothing"),
             (
                 "cpu 1 2 3 4\ncpux 1 2 3 4\n",
                 "/proc/stat line 2: cpuN: needed a processor number below 2^32, found \"x\"",

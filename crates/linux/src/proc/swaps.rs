@@ -87,10 +87,7 @@ mod tests {
         ];
         assert_eq!(swaps.len(), expected.len());
         for (swap, expected) in swaps.iter().zip(expected) {
-            assert_eq!(
-                (&*swap.path, swap.kind, swap.size, swap.used, swap.priority),
-                expected
-            );
+            assert_eq!((&*swap.path, swap.kind, swap.size, swap.used, swap.priority), expected);
         }
     }
 

@@ -46,13 +46,7 @@ mod tests {
 
     #[test]
     fn values_and_errors() {
-        assert_eq!(
-            Uptime::parse(b"1829.59 3603.12\n"),
-            Ok(Uptime {
-                up: 182_959,
-                idle: Some(360_312)
-            })
-        );
+        assert_eq!(Uptime::parse(b"1829.59 3603.12\n"), Ok(Uptime { up: 182_959, idle: Some(360_312) }));
         assert_eq!(Uptime::parse(b"0.00\n"), Ok(Uptime { up: 0, idle: None }));
         assert_eq!(
             Uptime::parse(b"1.00 x\n").unwrap_err().to_string(),

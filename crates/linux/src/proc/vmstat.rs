@@ -105,15 +105,10 @@ impl VmStat {
     ///
     /// `pgsteal_anon` and `pgsteal_file` are the same pages split another way and no part of it.
     pub fn stolen(&self) -> Option<u64> {
-        [
-            self.stolen_by_kswapd,
-            self.stolen_directly,
-            self.stolen_by_khugepaged,
-            self.stolen_proactively,
-        ]
-        .into_iter()
-        .flatten()
-        .reduce(u64::wrapping_add)
+        [self.stolen_by_kswapd, self.stolen_directly, self.stolen_by_khugepaged, self.stolen_proactively]
+            .into_iter()
+            .flatten()
+            .reduce(u64::wrapping_add)
     }
 
     fn slot(&mut self, name: &[u8]) -> Option<(&mut Option<u64>, &'static str)> {
@@ -180,10 +175,7 @@ mod tests {
         assert!(stat.faults.unwrap() > stat.major_faults.unwrap());
         assert!(stat.read_kib.unwrap() > 0 && stat.file_refaults.unwrap() > 0);
         assert_eq!((stat.allocation_stalls, stat.stolen()), (Some(0), Some(0)));
-        assert_eq!(
-            (stat.stolen_proactively, stat.zswap_in, stat.oom_kills),
-            (Some(0), Some(0), Some(0))
-        );
+        assert_eq!((stat.stolen_proactively, stat.zswap_in, stat.oom_kills), (Some(0), Some(0), Some(0)));
     }
 
     #[test]
@@ -191,17 +183,10 @@ mod tests {
         let stat = VmStat::parse(&fixture("3.10/vmstat")).unwrap();
         assert_eq!(stat.stolen_by_kswapd, Some(20_101 + 610_220 + 3));
         assert_eq!(stat.stolen_directly, Some(512 + 77));
-        assert_eq!(
-            stat.scanned_directly,
-            Some(600 + 90),
-            "pgscan_direct_throttle is no zone"
-        );
+        assert_eq!(stat.scanned_directly, Some(600 + 90), "pgscan_direct_throttle is no zone");
         assert_eq!(stat.stolen(), Some(20_101 + 610_220 + 3 + 512 + 77));
         assert_eq!(stat.allocation_stalls, Some(31));
-        assert_eq!(
-            (stat.file_refaults, stat.oom_kills, stat.zswap_out),
-            (None, None, None)
-        );
+        assert_eq!((stat.file_refaults, stat.oom_kills, stat.zswap_out), (None, None, None));
     }
 
     #[test]
@@ -215,10 +200,7 @@ mod tests {
     #[test]
     fn errors() {
         for (text, message) in [
-            (
-                "pgfault\n",
-                "/proc/vmstat line 1: pgfault: needed a decimal number below 2^64, found nothing",
-            ),
+            ("pgfault\n", "/proc/vmstat line 1: pgfault: needed a decimal number below 2^64, found nothing"),
             (
                 "unknown x\npgsteal_direct_high 1.5\n",
                 "/proc/vmstat line 2: pgsteal_direct_ZONE: needed a decimal number below 2^64, found \"1.5\"",

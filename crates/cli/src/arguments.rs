@@ -1,0 +1,254 @@
+//! What can be written on the command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const AFTER_HELP: &str = "\
+Examples:
+  tally get '\\Processor(_Total)\\% Processor Time'
+  tally watch '//./Process(*)/Working Set' --interval 5s --csv > sizes.csv
+  tally explain '\\PhysicalDisk(*)\\% Idle Time'
+
+Paths contain backslashes: put them in single quotes, or write them with slashes as in '//host/Object(instance)/Counter'.
+A path names objects and counters in English, in any other language of 'tally list --lang', or by index as in '\\238(_Total)\\6'.
+
+Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 no value, 5 access denied, 6 unreachable, 7 damaged file.";
+
+/// Windows performance counters, everywhere.
+///
+/// Without a command: a live table of the default counters on a terminal, one report of them elsewhere.
+#[derive(Debug, Parser)]
+#[command(name = "tally", version, after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Language of names and help texts: en, ko, ja, ru, or a code such as 012.
+    #[arg(long, global = true, env = "TALLY_LANG", hide_env = true, value_name = "LANGUAGE")]
+    pub(crate) lang: Option<String>,
+    /// Read this saved data block instead of the running system.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the values of some counters once.
+    Get(Get),
+    /// Print the values of some counters again and again, until stopped.
+    Watch(Watch),
+    /// List objects, or the counters of an object, or its instances.
+    List(List),
+    /// Find counters by words in their names and help texts, in every language.
+    Find(Find),
+    /// Say what a counter means, how it is computed, and from which numbers now.
+    Explain(Explain),
+    /// Print a data block field by field: of a query, or of a file.
+    Dump(Dump),
+    /// Say what works on this machine, what does not, and how to get it.
+    Doctor(Doctor),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// Counter paths; wildcards are allowed in instance and counter.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Time between the two samples that rates need, such as 500ms, 2s, 1m or 00:00:05.
+    #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Duration,
+    #[command(flatten)]
+    pub(crate) format: FormatOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// Counter paths; wildcards are allowed in instance and counter, new instances are followed.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05.
+    #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Duration,
+    /// Stop after this many rows.
+    #[arg(long, short, value_name = "N")]
+    pub(crate) count: Option<u64>,
+    #[command(flatten)]
+    pub(crate) format: FormatOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// An object, by name in any language or by index; without it the objects are listed.
+    #[arg(value_name = "OBJECT")]
+    pub(crate) object: Option<String>,
+    /// List the instances that exist now.
+    #[arg(long, requires = "object")]
+    pub(crate) instances: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Find {
+    /// Words that must all occur in the name of the object, the name of the counter, or its help text.
+    #[arg(required = true, value_name = "TEXT")]
+    pub(crate) words: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// A counter path.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: String,
+    /// Time between the two samples that rates need.
+    #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Duration,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Dump {
+    /// A query such as Global, Costly, '238 230' or 'Counter 009', or a file with a saved data block.
+    #[arg(default_value = "Global", value_name = "QUERY|FILE")]
+    pub(crate) what: String,
+    /// Save the bytes of the block to this file instead of printing its fields.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) raw: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How values are printed.
+#[derive(Debug, Args)]
+pub(crate) struct FormatOptions {
+    /// PDH-CSV, as typeperf writes it.
+    #[arg(long, group = "form")]
+    csv: bool,
+    /// PDH-TSV.
+    #[arg(long, group = "form")]
+    tsv: bool,
+    /// JSON, one object a row.
+    #[arg(long, group = "form")]
+    json: bool,
+    /// Only the value, one a line; a missing one is an empty line.
+    #[arg(long, group = "form")]
+    plain: bool,
+    /// Let percentages exceed 100.
+    #[arg(long)]
+    pub(crate) no_cap: bool,
+}
+
+/// The form of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// For people.
+    Table,
+    /// PDH-CSV.
+    Csv,
+    /// PDH-TSV.
+    Tsv,
+    /// One JSON object a row.
+    Json,
+    /// Values only.
+    Plain,
+}
+
+impl FormatOptions {
+    pub(crate) const fn form(&self) -> Form {
+        match self {
+            FormatOptions { csv: true, .. } => Form::Csv,
+            FormatOptions { tsv: true, .. } => Form::Tsv,
+            FormatOptions { json: true, .. } => Form::Json,
+            FormatOptions { plain: true, .. } => Form::Plain,
+            _ => Form::Table,
+        }
+    }
+}
+
+/// The longest interval: more than a year between two samples is a mistake.
+const LONGEST: Duration = Duration::from_secs(366 * 86_400);
+/// The shortest interval: clocks of the kernel tick 100 times a second.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// A time such as `500ms`, `5s`, `1.5s`, `2m`, `1h`, `5`, or `[[hh:]mm:]ss`.
+fn interval(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is no time; write it as 500ms, 5s, 2m, 1h or hh:mm:ss");
+    let seconds = if text.contains(':') {
+        let parts: Vec<&str> = text.split(':').collect();
+        if parts.len() > 3 {
+            return Err(wrong());
+        }
+        let mut seconds = 0.0;
+        for part in parts {
+            let number: u32 = part.parse().map_err(|_| wrong())?;
+            seconds = seconds * 60.0 + f64::from(number);
+        }
+        seconds
+    } else {
+        let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+        let number: f64 = digits.parse().map_err(|_| wrong())?;
+        let unit = match text.get(digits.len()..).unwrap_or_default() {
+            "ms" => 0.001,
+            "" | "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(wrong()),
+        };
+        number * unit
+    };
+    let duration = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
+    if (SHORTEST..=LONGEST).contains(&duration) {
+        Ok(duration)
+    } else {
+        Err(format!("{text:?} is out of range: 10ms to 366 days"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times() {
+        for (text, milliseconds) in [
+            ("500ms", 500),
+            ("5s", 5_000),
+            ("5", 5_000),
+            ("1.5s", 1_500),
+            ("2m", 120_000),
+            ("1h", 3_600_000),
+            ("00:00:05", 5_000),
+            ("01:30", 90_000),
+        ] {
+            assert_eq!(interval(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+        }
+        for text in ["", "s", "-1s", "1x", "1:2:3:4", "1:x", "nan", "inf", "0", "1ms", "9e9s"] {
+            assert!(interval(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `tally explain`: what a counter means, and how its value came about.
+
+use std::io::{self, Write};
+
+use serde_json::json;
+use tallymon::core::counter;
+use tallymon::{Explanation, explain};
+
+use super::collect;
+use crate::arguments::{Common, Explain};
+use crate::exit::{Failure, Kind, kind_of};
+use crate::output::json_value;
+use crate::paths;
+
+pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
+    let mut query = paths::query(common)?;
+    let handle = paths::add(&mut query, &arguments.path)?;
+    collect(&mut query, arguments.interval)?;
+    let readings = query.readings();
+    let Some(reading) = readings.first() else {
+        let words = format!("{}: no instance matches; 'tally list OBJECT --instances' names them", query.path(handle));
+        return Err(Failure::new(Kind::NotFound, words));
+    };
+    let object = query.catalog().object(reading.object);
+    let object_help = object.and_then(|object| query.names().help(object.help));
+    let explanation = explain(reading, query.names(), object_help);
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{}", as_json(&explanation))?;
+    } else {
+        let value = match &explanation.value {
+            Ok(value) => {
+                let shown = counter::human(value, reading.definition.counter_type).to_string();
+                format!("{shown} {}", explanation.unit)
+            }
+            Err(why) => format!("none: {why} ({})", why.pdh_status().name),
+        };
+        let power = explanation.default_scale;
+        let mut lines = vec![
+            ("path", explanation.path.clone()),
+            ("in your language", explanation.local_path.clone()),
+            ("by index", explanation.index_path.clone()),
+            ("object", explanation.object_help.clone().unwrap_or_default()),
+            ("counter", explanation.help.clone().unwrap_or_default()),
+            ("type", format!("{}: {}", explanation.counter_type, explanation.meaning)),
+            ("formula", explanation.formula.to_string()),
+            ("with the numbers", explanation.numbers.clone().unwrap_or_default()),
+            ("value", value),
+            ("in charts", if power == 0 { String::new() } else { format!("times 10^{power}") }),
+            ("for", format!("{} users", explanation.detail)),
+        ];
+        if explanation.local_path == explanation.path {
+            lines.remove(1);
+        }
+        for (title, text) in lines.iter().filter(|(_, text)| !text.is_empty()) {
+            writeln!(out, "{title:>16}  {}", text.trim_end())?;
+        }
+        if readings.len() > 1 {
+            writeln!(out, "{:>16}  this is the first of {} matches", "", readings.len())?;
+        }
+    }
+    match &explanation.value {
+        Err(why) => Err(Failure::silent(kind_of(*why))),
+        Ok(_) => Ok(()),
+    }
+}
+
+fn as_json(explanation: &Explanation) -> serde_json::Value {
+    let (value, status) = match &explanation.value {
+        Ok(value) => (json_value(value), None),
+        Err(why) => (serde_json::Value::Null, Some((why.pdh_status().name, why.to_string()))),
+    };
+    json!({
+        "path": explanation.path,
+        "local_path": explanation.local_path,
+        "index_path": explanation.index_path,
+        "object_help": explanation.object_help,
+        "help": explanation.help,
+        "type": explanation.counter_type,
+        "meaning": explanation.meaning,
+        "unit": explanation.unit,
+        "formula": explanation.formula,
+        "numbers": explanation.numbers,
+        "value": value,
+        "status": status.as_ref().map(|(name, _)| name),
+        "reason": status.as_ref().map(|(_, reason)| reason),
+        "scale": explanation.default_scale,
+        "detail": explanation.detail,
+    })
+}

@@ -1,0 +1,54 @@
+//! `tally get`: the values of some counters, once.
+
+use std::io;
+
+use tallymon::core::counter::Format;
+use tallymon::core::flow::NoValue;
+use tallymon::{CounterHandle, Query, Reading};
+
+use super::collect;
+use crate::arguments::{Common, Get};
+use crate::exit::{Failure, Kind, kind_of};
+use crate::output::Rows;
+use crate::paths;
+
+pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
+    let mut query = paths::query(common)?;
+    query.set_format(Format { cap100: !get.format.no_cap, ..Format::default() });
+    let handles = paths::add_all(&mut query, &get.paths)?;
+    let time = collect(&mut query, get.interval)?;
+    let readings = query.readings();
+    Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false).row(time, &readings)?;
+    missing(&query, &handles, &readings)
+}
+
+/// The failure of the first path without any value; a path with some is a success.
+pub(super) fn missing(query: &Query, handles: &[CounterHandle], readings: &[Reading]) -> Result<(), Failure> {
+    let mut first = None;
+    for handle in handles {
+        let mut own = readings.iter().filter(|reading| reading.handle == *handle).peekable();
+        let why = match own.peek() {
+            // A wildcard that matches nothing.
+            None => NoValue::NoInstance,
+            Some(reading) => match &reading.cell.value {
+                Err(why) => *why,
+                Ok(_) => continue,
+            },
+        };
+        if own.any(|reading| reading.cell.value.is_ok()) {
+            continue;
+        }
+        let path = query.path(*handle);
+        eprintln!("tally: {path}: {why}{}", nearest(query, *handle, why));
+        first.get_or_insert(kind_of(why));
+    }
+    first.map_or(Ok(()), |kind: Kind| Err(Failure::silent(kind)))
+}
+
+fn nearest(query: &Query, handle: CounterHandle, why: NoValue) -> String {
+    if why != NoValue::NoInstance {
+        return String::new();
+    }
+    let names = query.nearest_instances(handle);
+    if names.is_empty() { String::new() } else { format!("; the nearest are {}", names.join(", ")) }
+}

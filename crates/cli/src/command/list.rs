@@ -1,0 +1,123 @@
+//! `tally list`: objects, the counters of one, or its instances.
+
+use std::io::{self, Write};
+
+use serde_json::json;
+use tallymon::core::path::Part;
+use tallymon::core::title::TitleIndex;
+use tallymon::{CatalogObject, Query};
+use unicode_width::UnicodeWidthStr;
+
+use crate::arguments::{Common, List};
+use crate::exit::{Failure, Kind};
+use crate::paths;
+
+pub(crate) fn run(common: &Common, list: &List) -> Result<(), Failure> {
+    let mut query = paths::query(common)?;
+    let Some(wanted) = &list.object else { return objects(&query, list.json) };
+    let name = object(&mut query, wanted)?;
+    if list.instances { instances(&mut query, name, list.json) } else { counters(&query, name, list.json) }
+}
+
+fn objects(query: &Query, as_json: bool) -> Result<(), Failure> {
+    let mut objects: Vec<(String, &CatalogObject)> =
+        query.catalog().objects().iter().map(|object| (query.names().name(object.name), object)).collect();
+    objects.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut out = io::stdout().lock();
+    if as_json {
+        let rows: Vec<_> = objects
+            .iter()
+            .map(|(name, object)| {
+                json!({
+                    "name": name,
+                    "english": query.names().english(object.name),
+                    "index": object.name.0,
+                    "counters": object.visible_counters().count(),
+                    "instances": object.has_instances,
+                    "costly": object.costly,
+                    "help": query.names().help(object.help),
+                })
+            })
+            .collect();
+        writeln!(out, "{}", json!(rows))?;
+        return Ok(());
+    }
+    let width = objects.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+    for (name, object) in objects {
+        let counters = object.visible_counters().count();
+        let kind = if object.has_instances { "instances" } else { "" };
+        let gap = " ".repeat(width - name.width());
+        let line = format!("{name}{gap}  {:>5}  {counters:>3} counters  {kind}", object.name.0);
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn counters(query: &Query, name: TitleIndex, as_json: bool) -> Result<(), Failure> {
+    let Some(object) = query.catalog().object(name) else { return Ok(()) };
+    let object_name = query.names().name(name);
+    let instance = if object.has_instances { "(*)" } else { "" };
+    let rows: Vec<(String, &_)> = object
+        .visible_counters()
+        .map(|counter| (format!("\\{object_name}{instance}\\{}", query.names().name(counter.name)), counter))
+        .collect();
+    let mut out = io::stdout().lock();
+    if as_json {
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|(path, counter)| {
+                json!({
+                    "path": path,
+                    "english": query.names().english(counter.name),
+                    "index": counter.name.0,
+                    "type": counter.counter_type.to_string(),
+                    "unit": counter.counter_type.suffix().as_str(),
+                    "scale": counter.default_scale,
+                    "detail": counter.detail_level.name(),
+                    "help": query.names().help(counter.help),
+                })
+            })
+            .collect();
+        writeln!(out, "{}", json!(rows))?;
+        return Ok(());
+    }
+    let width = rows.iter().map(|(path, _)| path.width()).max().unwrap_or(0);
+    for (path, counter) in rows {
+        let gap = " ".repeat(width - path.width());
+        let unit = counter.counter_type.suffix().as_str();
+        writeln!(out, "{path}{gap}  {:>5}  {unit:5}  {}", counter.name.0, counter.counter_type)?;
+    }
+    Ok(())
+}
+
+fn instances(query: &mut Query, name: TitleIndex, as_json: bool) -> Result<(), Failure> {
+    let object_name = query.names().name(name);
+    if query.catalog().object(name).is_some_and(|object| !object.has_instances) {
+        return Err(Failure::new(Kind::Usage, format_args!("{object_name} has no instances")));
+    }
+    let keys = query.instances(name)?;
+    let mut out = io::stdout().lock();
+    if as_json {
+        let rows: Vec<_> = keys
+            .iter()
+            .map(|key| {
+                json!({ "instance": key.to_string(), "name": key.name, "parent": key.parent, "number": key.number })
+            })
+            .collect();
+        writeln!(out, "{}", json!(rows))?;
+        return Ok(());
+    }
+    for key in keys {
+        writeln!(out, "\\{object_name}({key})")?;
+    }
+    Ok(())
+}
+
+/// The object that a word on the command line names, with or without a backslash or an instance.
+fn object(query: &mut Query, wanted: &str) -> Result<TitleIndex, Failure> {
+    let trimmed = wanted.trim_matches(|letter| letter == '\\' || letter == '/');
+    let text = trimmed.strip_suffix("(*)").unwrap_or(trimmed);
+    let part = text.parse().map_or_else(|_| Part::Name(text.to_string()), |index| Part::Index(TitleIndex(index)));
+    query.object(wanted, &part).map_err(Failure::from)
+}
+

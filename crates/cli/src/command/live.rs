@@ -1,0 +1,174 @@
+//! Without a command: a live table of the default counters on a terminal, one report of them elsewhere.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use crossterm::cursor::{Hide, MoveTo, Show};
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, poll, read};
+use crossterm::style::{Attribute, SetAttribute};
+use crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
+};
+use crossterm::{execute, queue};
+use tallymon::{Query, Reading};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::collect;
+use crate::arguments::{Common, Form};
+use crate::exit::Failure;
+use crate::output::{Rows, shown};
+use crate::paths;
+use crate::stop::Ticks;
+
+/// What somebody who asked for nothing in particular wants to see.
+const DEFAULT_COUNTERS: &[&str] = &[
+    r"\Processor(_Total)\% Processor Time",
+    r"\Processor(_Total)\% User Time",
+    r"\Processor(_Total)\% Privileged Time",
+    r"\System\Processor Queue Length",
+    r"\System\Context Switches/sec",
+    r"\System\Processes",
+    r"\System\Threads",
+    r"\System\System Up Time",
+    r"\Memory\Available MBytes",
+    r"\Memory\% Committed Bytes In Use",
+    r"\Memory\Page Faults/sec",
+    r"\Memory\Pages/sec",
+    r"\PhysicalDisk(*)\Disk Read Bytes/sec",
+    r"\PhysicalDisk(*)\Disk Write Bytes/sec",
+    r"\PhysicalDisk(*)\Avg. Disk sec/Transfer",
+    r"\LogicalDisk(*)\% Free Space",
+    r"\Network Interface(*)\Bytes Received/sec",
+    r"\Network Interface(*)\Bytes Sent/sec",
+    r"\TCPv4\Connections Established",
+    r"\TCPv4\Segments Retransmitted/sec",
+];
+
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// One report: two samples a second apart, then the values.
+pub(crate) fn report(common: &Common) -> Result<(), Failure> {
+    let mut query = default_query(common)?;
+    let time = collect(&mut query, INTERVAL)?;
+    Rows::new(io::stdout().lock(), Form::Table, query.system_name(), true).row(time, &query.readings())?;
+    Ok(())
+}
+
+/// The live table, until `q`, Escape or Ctrl-C.
+pub(crate) fn run(common: &Common) -> Result<(), Failure> {
+    let mut query = default_query(common)?;
+    let screen = Screen::open()?;
+    let mut ticks = Ticks::start(INTERVAL);
+    query.collect()?;
+    draw(&query, &query.readings())?;
+    loop {
+        let next = ticks.next();
+        loop {
+            let left = next.saturating_duration_since(Instant::now());
+            if left.is_zero() || !poll(left)? {
+                break;
+            }
+            match read()? {
+                Event::Key(key) if key.kind == KeyEventKind::Press => {
+                    let interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+                    if interrupt || matches!(key.code, KeyCode::Char('q' | 'Q') | KeyCode::Esc) {
+                        drop(screen);
+                        return Ok(());
+                    }
+                }
+                Event::Resize(_, _) => draw(&query, &query.readings())?,
+                _ => {}
+            }
+        }
+        query.collect()?;
+        draw(&query, &query.readings())?;
+    }
+}
+
+/// The default counters that this source has.
+fn default_query(common: &Common) -> Result<Query, Failure> {
+    let mut query = paths::query(common)?;
+    for path in DEFAULT_COUNTERS {
+        // A saved block has the objects that it has.
+        let _ = query.add(path);
+    }
+    Ok(query)
+}
+
+/// The terminal in raw mode on its alternate screen; put back when this goes away, also by a panic.
+struct Screen;
+
+impl Screen {
+    fn open() -> io::Result<Screen> {
+        enable_raw_mode()?;
+        let screen = Screen;
+        execute!(io::stdout(), EnterAlternateScreen, Hide)?;
+        Ok(screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no restoring.
+        let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
+        let _ = disable_raw_mode();
+    }
+}
+
+fn draw(query: &Query, readings: &[Reading]) -> io::Result<()> {
+    let (columns, lines) = size().unwrap_or((80, 24));
+    let (columns, lines) = (usize::from(columns), usize::from(lines));
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let mut out = io::stdout().lock();
+    queue!(out, MoveTo(0, 0))?;
+    let mut row = 0usize;
+    let mut line = |text: &str, bold: bool| -> io::Result<()> {
+        if row < lines {
+            if bold && !plain {
+                queue!(out, SetAttribute(Attribute::Bold))?;
+            }
+            // The last line without a line feed, so that the screen never scrolls.
+            write!(out, "{}", cut(text, columns))?;
+            queue!(out, SetAttribute(Attribute::Reset), Clear(ClearType::UntilNewLine))?;
+            if row + 1 < lines {
+                write!(out, "\r\n")?;
+            }
+            row += 1;
+        }
+        Ok(())
+    };
+    let names = query.names();
+    let title = format!("Tallymon - {} - every {} s - q quits", query.system_name(), INTERVAL.as_secs());
+    line(&title, true)?;
+    let mut object = None;
+    for reading in readings {
+        if object != Some(reading.object) {
+            object = Some(reading.object);
+            line(&names.name(reading.object), true)?;
+        }
+        let mut label = names.name(reading.counter);
+        if let Some(instance) = &reading.instance {
+            label = format!("{label}  {instance}");
+        }
+        let value = shown(reading);
+        let unit = reading.definition.counter_type.suffix().as_str();
+        // Value and unit stand right; a narrow terminal cuts the label.
+        let right = format!("{value:>16} {unit:4}");
+        let left = cut(&label, columns.saturating_sub(right.width() + 3).min(56));
+        let gap = " ".repeat(columns.min(80).saturating_sub(left.width() + right.width() + 2));
+        line(&format!("  {left}{gap}{right}"), false)?;
+    }
+    queue!(out, Clear(ClearType::FromCursorDown))?;
+    out.flush()
+}
+
+/// The beginning of a text that fits into a number of terminal columns.
+fn cut(text: &str, columns: usize) -> String {
+    let mut width = 0;
+    text.chars()
+        .take_while(|letter| {
+            width += letter.width().unwrap_or(0);
+            width <= columns
+        })
+        .collect()
+}

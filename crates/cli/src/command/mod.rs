@@ -1,0 +1,28 @@
+//! One module a command.
+
+pub(crate) mod doctor;
+pub(crate) mod dump;
+pub(crate) mod explain;
+pub(crate) mod find;
+pub(crate) mod get;
+pub(crate) mod list;
+pub(crate) mod live;
+pub(crate) mod watch;
+
+use std::thread;
+use std::time::Duration;
+
+use tallymon::Query;
+use tallymon::core::time::FileTime;
+
+use crate::exit::Failure;
+
+/// Collects as often as the values need: once, or twice an interval apart.
+fn collect(query: &mut Query, interval: Duration) -> Result<FileTime, Failure> {
+    let time = query.collect()?;
+    if !query.needs_two_samples() {
+        return Ok(time);
+    }
+    thread::sleep(interval);
+    Ok(query.collect()?)
+}

@@ -1,0 +1,42 @@
+//! `tally watch`: the values of some counters, row after row.
+
+use std::io;
+
+use tallymon::core::counter::Format;
+
+use super::get::missing;
+use crate::arguments::{Common, Watch};
+use crate::exit::Failure;
+use crate::output::Rows;
+use crate::paths;
+use crate::stop::{Stop, Ticks};
+
+pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
+    let mut query = paths::query(common)?;
+    query.set_format(Format { cap100: !watch.format.no_cap, ..Format::default() });
+    let handles = paths::add_all(&mut query, &watch.paths)?;
+    let stop = Stop::on_signals()?;
+    let mut rows = Rows::new(io::stdout().lock(), watch.format.form(), query.system_name(), true);
+    let mut ticks = Ticks::start(watch.interval);
+    let mut time = query.collect()?;
+    if query.needs_two_samples() {
+        if !stop.wait_until(ticks.next()) {
+            return Ok(());
+        }
+        time = query.collect()?;
+    }
+    let mut done = 0u64;
+    loop {
+        let readings = query.readings();
+        rows.row(time, &readings)?;
+        if done == 0 {
+            // Said once: a path that has no value now may have one later, so it is no failure.
+            let _ = missing(&query, &handles, &readings);
+        }
+        done += 1;
+        if watch.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {
+            return Ok(());
+        }
+        time = query.collect()?;
+    }
+}

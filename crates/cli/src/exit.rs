@@ -1,0 +1,109 @@
+//! Exit codes, one for each kind of failure.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
+use tallymon::{PathError, PathProblem};
+
+/// Why the command ends without success. Without a message it was said already.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: Kind,
+    pub(crate) message: Option<String>,
+}
+
+/// Kinds of failure and their exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// The reader of our output went away. That is its right.
+    ClosedPipe = 0,
+    /// Anything else.
+    Other = 1,
+    /// The arguments are wrong.
+    Usage = 2,
+    /// Host, object, counter or instance does not exist.
+    NotFound = 3,
+    /// It exists, but there is no value.
+    NoData = 4,
+    /// More rights are needed.
+    AccessDenied = 5,
+    /// Host or provider does not answer.
+    Unreachable = 6,
+    /// A file is damaged.
+    BadFile = 7,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl fmt::Display) -> Failure {
+        Failure { kind, message: Some(message.to_string()) }
+    }
+
+    /// A failure whose words were printed already.
+    pub(crate) const fn silent(kind: Kind) -> Failure {
+        Failure { kind, message: None }
+    }
+
+    pub(crate) fn code(&self) -> ExitCode {
+        ExitCode::from(self.kind as u8)
+    }
+
+    /// A failure to read or write a file.
+    pub(crate) fn file(path: &std::path::Path, error: &io::Error) -> Failure {
+        let kind = match error.kind() {
+            io::ErrorKind::NotFound => Kind::NotFound,
+            io::ErrorKind::PermissionDenied => Kind::AccessDenied,
+            _ => Kind::Other,
+        };
+        Failure::new(kind, format_args!("{}: {error}", path.display()))
+    }
+}
+
+/// What kind of failure a missing value is.
+pub(crate) const fn kind_of(why: NoValue) -> Kind {
+    match why {
+        NoValue::NoObject | NoValue::NoCounter | NoValue::NoInstance => Kind::NotFound,
+        NoValue::NoMachine => Kind::Unreachable,
+        NoValue::NoData(tallymon::core::flow::Absence::AccessDenied) => Kind::AccessDenied,
+        _ => Kind::NoData,
+    }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Failure {
+        let kind = match error.kind {
+            SourceErrorKind::NotFound => Kind::NotFound,
+            SourceErrorKind::AccessDenied => Kind::AccessDenied,
+            SourceErrorKind::Unreachable => Kind::Unreachable,
+            SourceErrorKind::BadData => Kind::BadFile,
+            _ => Kind::Other,
+        };
+        Failure::new(kind, error)
+    }
+}
+
+impl From<PathError> for Failure {
+    fn from(error: PathError) -> Failure {
+        let kind = match &error.problem {
+            PathProblem::Syntax(_) | PathProblem::InstanceMissing(_) | PathProblem::NoInstances(_) => Kind::Usage,
+            PathProblem::OtherHost(_) => Kind::Unreachable,
+            PathProblem::Unknown(_) => Kind::NotFound,
+            PathProblem::Source(source) => return Failure::from(source.clone()),
+            _ => Kind::Other,
+        };
+        Failure::new(kind, crate::paths::drawn(&error))
+    }
+}
+
+/// Errors of our own output: a closed pipe is the end, not a failure.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Failure::silent(Kind::ClosedPipe)
+        } else {
+            Failure::new(Kind::Other, format_args!("writing the output: {error}"))
+        }
+    }
+}

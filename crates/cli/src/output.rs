@@ -1,0 +1,216 @@
+//! Rows of readings in every form: a table for people, PDH-CSV, PDH-TSV, JSON, values only.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value as Json, json};
+use tallymon::Reading;
+use tallymon::core::counter;
+use tallymon::core::flow::Value;
+use tallymon::core::time::FileTime;
+use unicode_width::UnicodeWidthStr;
+
+use crate::arguments::Form;
+
+/// Writes rows in one form. CSV and TSV fix their columns with the first row; the others follow what there is.
+pub(crate) struct Rows<'w> {
+    out: Box<dyn Write + 'w>,
+    form: Form,
+    host: String,
+    /// Paths of the columns of a CSV, once known.
+    columns: Option<Vec<String>>,
+    /// Instances that came too late for a column, to be told once.
+    late: Vec<String>,
+    zone: TimeZone,
+    rows: u64,
+    with_time: bool,
+}
+
+impl<'w> Rows<'w> {
+    /// `with_time` puts the time before every row of a table.
+    pub(crate) fn new(out: impl Write + 'w, form: Form, host: &str, with_time: bool) -> Rows<'w> {
+        Rows {
+            out: Box::new(out),
+            form,
+            host: host.to_string(),
+            columns: None,
+            late: Vec::new(),
+            zone: TimeZone::system(),
+            rows: 0,
+            with_time,
+        }
+    }
+
+    /// Writes one row and flushes it.
+    pub(crate) fn row(&mut self, time: FileTime, readings: &[Reading]) -> io::Result<()> {
+        match self.form {
+            Form::Table => self.table(time, readings)?,
+            Form::Csv => self.separated(time, readings, ',', "CSV")?,
+            Form::Tsv => self.separated(time, readings, '\t', "TSV")?,
+            Form::Json => {
+                let row = self.json(time, readings);
+                writeln!(self.out, "{row}")?;
+            }
+            Form::Plain => {
+                for reading in readings {
+                    writeln!(self.out, "{}", plain(reading))?;
+                }
+            }
+        }
+        self.rows += 1;
+        self.out.flush()
+    }
+
+    fn table(&mut self, time: FileTime, readings: &[Reading]) -> io::Result<()> {
+        if self.with_time {
+            if self.rows > 0 {
+                writeln!(self.out)?;
+            }
+            writeln!(self.out, "{}", self.local(time).strftime("%Y-%m-%d %H:%M:%S%.3f"))?;
+        }
+        let cells: Vec<String> = readings.iter().map(shown).collect();
+        let width = readings.iter().map(|reading| reading.path.width()).max().unwrap_or(0);
+        let value_width = cells.iter().map(|cell| cell.width()).max().unwrap_or(0);
+        for (reading, cell) in readings.iter().zip(&cells) {
+            let path = &reading.path;
+            let gap = " ".repeat(width - path.width() + 2 + value_width - cell.width());
+            let unit = reading.definition.counter_type.suffix().as_str();
+            let note = note(reading);
+            writeln!(self.out, "{}", format!("{path}{gap}{cell} {unit}{note}").trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn separated(&mut self, time: FileTime, readings: &[Reading], separator: char, kind: &str) -> io::Result<()> {
+        let host = &self.host;
+        let full = |reading: &Reading| format!("\\\\{host}{}", reading.path);
+        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        if self.columns.is_none() {
+            let columns: Vec<String> = readings.iter().map(full).collect();
+            let local = self.local(time);
+            // UTC = local time + bias, in minutes.
+            let bias = -(local.offset().seconds() / 60);
+            let zone = local.strftime("%Z").to_string();
+            write!(self.out, "\"(PDH-{kind} 4.0) ({zone})({bias})\"")?;
+            for column in &columns {
+                write!(self.out, "{separator}{}", quoted(column))?;
+            }
+            write!(self.out, "\r\n")?;
+            self.columns = Some(columns);
+        }
+        let columns = self.columns.as_deref().unwrap_or_default();
+        write!(self.out, "\"{}\"", self.local(time).strftime("%m/%d/%Y %H:%M:%S%.3f"))?;
+        for column in columns {
+            let reading = readings.iter().find(|reading| full(reading) == *column);
+            let text = match reading.map(|reading| &reading.cell.value) {
+                Some(Ok(Value::Text(text))) => quoted(text),
+                Some(Ok(value)) => format!("\"{}\"", exact(value)),
+                // What the Performance Data Helper writes for a missing value.
+                Some(Err(_)) | None => "\" \"".to_string(),
+            };
+            write!(self.out, "{separator}{text}")?;
+        }
+        write!(self.out, "\r\n")?;
+        for reading in readings {
+            let path = full(reading);
+            if !columns.contains(&path) && !self.late.contains(&path) {
+                eprintln!("tally: {path} came too late for a column; use --json to have it");
+                self.late.push(path);
+            }
+        }
+        Ok(())
+    }
+
+    fn json(&self, time: FileTime, readings: &[Reading]) -> Json {
+        let values: Vec<Json> = readings.iter().map(json_reading).collect();
+        json!({ "time": rfc3339(time), "host": self.host, "values": values })
+    }
+
+    fn local(&self, time: FileTime) -> jiff::Zoned {
+        timestamp(time).to_zoned(self.zone.clone())
+    }
+}
+
+fn timestamp(time: FileTime) -> Timestamp {
+    Timestamp::from_nanosecond(time.unix_nanoseconds()).unwrap_or_default()
+}
+
+/// A time in UTC to the millisecond.
+pub(crate) fn rfc3339(time: FileTime) -> String {
+    timestamp(time).strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+/// A reading as JSON. A missing value is null, with the reason beside it.
+pub(crate) fn json_reading(reading: &Reading) -> Json {
+    let mut object = Map::new();
+    object.insert("path".into(), reading.path.clone().into());
+    object.insert("object".into(), reading.object.0.into());
+    object.insert("counter".into(), reading.counter.0.into());
+    if let Some(instance) = &reading.instance {
+        object.insert("instance".into(), instance.to_string().into());
+    }
+    match &reading.cell.value {
+        Ok(value) => object.insert("value".into(), json_value(value)),
+        Err(why) => {
+            object.insert("value".into(), Json::Null);
+            object.insert("status".into(), why.pdh_status().name.into());
+            object.insert("reason".into(), why.to_string().into())
+        }
+    };
+    if reading.cell.stale {
+        object.insert("stale".into(), true.into());
+    }
+    object.insert("unit".into(), reading.definition.counter_type.suffix().as_str().into());
+    object.insert("type".into(), reading.definition.counter_type.to_string().into());
+    if let Some(sample) = reading.cell.sample {
+        // As text, because 64-bit numbers do not survive readers that take every number for a double.
+        object.insert("first".into(), sample.first.to_string().into());
+        object.insert("second".into(), sample.second.to_string().into());
+    }
+    Json::Object(object)
+}
+
+pub(crate) fn json_value(value: &Value) -> Json {
+    match value {
+        Value::Number(number) => json!(number),
+        Value::Integer(integer) => json!(integer),
+        Value::Text(text) => json!(text),
+        _ => Json::Null,
+    }
+}
+
+/// A value for people; a dash when there is none.
+pub(crate) fn shown(reading: &Reading) -> String {
+    match &reading.cell.value {
+        Ok(value) => counter::human(value, reading.definition.counter_type).to_string(),
+        Err(_) => "-".to_string(),
+    }
+}
+
+/// Why a value is missing or old, to stand behind it.
+fn note(reading: &Reading) -> String {
+    match &reading.cell.value {
+        Err(why) => format!("  ({why})"),
+        Ok(_) if reading.cell.stale => "  (old: the source does not answer)".to_string(),
+        Ok(_) => String::new(),
+    }
+}
+
+/// A value with all its digits; nothing when there is none.
+fn plain(reading: &Reading) -> String {
+    match &reading.cell.value {
+        Ok(Value::Text(text)) => text.clone(),
+        Ok(value) => exact(value),
+        Err(_) => String::new(),
+    }
+}
+
+/// A number as C's `%.17g`, which is what Windows writes.
+fn exact(value: &Value) -> String {
+    match value {
+        Value::Integer(integer) => integer.to_string(),
+        Value::Number(number) => counter::g17(*number),
+        _ => String::new(),
+    }
+}

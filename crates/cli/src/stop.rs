@@ -1,0 +1,56 @@
+//! Ctrl-C and a request to end as the normal end of a command that runs until stopped.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use crate::exit::{Failure, Kind};
+
+/// Waits, and knows when the user has had enough.
+pub(crate) struct Stop {
+    signals: Receiver<()>,
+}
+
+impl Stop {
+    /// From now on Ctrl-C ends a wait instead of the program.
+    pub(crate) fn on_signals() -> Result<Stop, Failure> {
+        let (sender, signals) = channel();
+        // A second signal while the first is not seen yet changes nothing.
+        let handler = move || drop(sender.send(()));
+        ctrlc::set_handler(handler)
+            .map_err(|error| Failure::new(Kind::Other, format_args!("catching Ctrl-C: {error}")))?;
+        Ok(Stop { signals })
+    }
+
+    /// Waits until a time; `false` when the user asked to stop.
+    pub(crate) fn wait_until(&self, time: Instant) -> bool {
+        let left = time.saturating_duration_since(Instant::now());
+        matches!(self.signals.recv_timeout(left), Err(RecvTimeoutError::Timeout))
+    }
+
+    /// Whether the user asked to stop.
+    pub(crate) fn stopped(&self) -> bool {
+        !self.wait_until(Instant::now())
+    }
+}
+
+/// The times of samples: at fixed multiples of an interval, so that a slow sample does not shift those behind it.
+pub(crate) struct Ticks {
+    next: Instant,
+    interval: Duration,
+}
+
+impl Ticks {
+    pub(crate) fn start(interval: Duration) -> Ticks {
+        Ticks { next: Instant::now(), interval }
+    }
+
+    /// The time of the next sample; those that were missed are left out.
+    pub(crate) fn next(&mut self) -> Instant {
+        let now = Instant::now();
+        self.next += self.interval;
+        while self.next < now {
+            self.next += self.interval;
+        }
+        self.next
+    }
+}

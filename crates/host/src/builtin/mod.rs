@@ -1,0 +1,23 @@
+//! The built-in objects of the system that this was compiled for.
+
+use tallymon_core::time::{FileTime, Frequency, PerfTime};
+
+#[cfg_attr(target_os = "linux", path = "linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "none.rs")]
+mod system;
+
+pub(crate) use system::{clocks, providers, system_name};
+
+/// All clocks at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clocks {
+    /// Performance clock; it counts through sleep.
+    pub perf_time: PerfTime,
+    /// Its ticks per second.
+    pub perf_freq: Frequency,
+    /// UTC on a clock that does not jump: the civil time at the first reading plus what the performance clock counted
+    /// since.
+    pub time_100ns: FileTime,
+    /// UTC as the civil clock shows it.
+    pub system_time: FileTime,
+}

@@ -1,0 +1,235 @@
+//! Memory (4): physical memory, commitment, page traffic and the kernel's own memory.
+
+use tallymon_provider::{
+    Absence, Ask, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectsWriter, PerfTime,
+};
+
+use super::Object;
+use super::spec::{counters, object};
+use crate::proc::SystemFacts;
+use crate::proc::meminfo::MemInfo;
+use crate::proc::vmstat::VmStat;
+use crate::sources::Sources;
+
+counters! {
+    /// Positions of the counters.
+    At, COUNTERS {
+        PageFaults: 28, 29, PERF_COUNTER_COUNTER, -1, NOVICE;
+        AvailableBytes: 24, 25, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT;
+        CommittedBytes: 26, 27, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT;
+        CommitLimit: 30, 31, PERF_COUNTER_LARGE_RAWCOUNT, -6, WIZARD;
+        WriteCopies: 32, 33, PERF_COUNTER_COUNTER, 0, WIZARD;
+        TransitionFaults: 34, 35, PERF_COUNTER_COUNTER, -1, WIZARD;
+        CacheFaults: 36, 37, PERF_COUNTER_COUNTER, -1, WIZARD;
+        DemandZeroFaults: 38, 39, PERF_COUNTER_COUNTER, -1, WIZARD;
+        Pages: 40, 41, PERF_COUNTER_COUNTER, 0, NOVICE;
+        PagesInput: 822, 823, PERF_COUNTER_COUNTER, 0, NOVICE;
+        PageReads: 42, 43, PERF_COUNTER_COUNTER, 0, EXPERT;
+        PagesOutput: 48, 49, PERF_COUNTER_COUNTER, 0, ADVANCED;
+        PoolPagedBytes: 56, 57, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        PoolNonpagedBytes: 58, 59, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        PageWrites: 50, 51, PERF_COUNTER_COUNTER, 0, EXPERT;
+        PoolPagedAllocs: 60, 61, PERF_COUNTER_RAWCOUNT, -2, WIZARD;
+        PoolNonpagedAllocs: 64, 65, PERF_COUNTER_RAWCOUNT, -2, WIZARD;
+        FreeSystemPageTableEntries: 678, 679, PERF_COUNTER_RAWCOUNT, -2, WIZARD;
+        CacheBytes: 818, 819, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        CacheBytesPeak: 820, 821, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        PoolPagedResidentBytes: 66, 63, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        SystemCodeTotalBytes: 68, 69, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        SystemCodeResidentBytes: 70, 71, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        SystemDriverTotalBytes: 72, 73, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        SystemDriverResidentBytes: 74, 75, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        SystemCacheResidentBytes: 76, 77, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        PercentCommittedBytesInUse: 1406, 1407, PERF_RAW_FRACTION, 0, EXPERT;
+        PercentCommittedBytesInUseBase: 1406, 1407, PERF_RAW_BASE, 0, EXPERT;
+        AvailableKBytes: 1380, 1381, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT;
+        AvailableMBytes: 1382, 1383, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT;
+        TransitionPagesRePurposed: 824, 825, PERF_COUNTER_COUNTER, -1, WIZARD;
+        FreeAndZeroPageListBytes: 1676, 1677, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD;
+        ModifiedPageListBytes: 1678, 1679, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD;
+        StandbyCacheReserveBytes: 1680, 1681, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD;
+        StandbyCacheNormalPriorityBytes: 1682, 1683, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD;
+        StandbyCacheCoreBytes: 1684, 1685, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD;
+    }
+}
+
+const SPEC: ObjectSpec<'static> =
+    object(4, 5, DetailLevel::NOVICE, At::Pages.at(), InstanceKind::None, COUNTERS);
+
+/// Counters that are filled from `/proc/vmstat`.
+const OF_VMSTAT: [At; 8] = [
+    At::PageFaults,
+    At::TransitionFaults,
+    At::CacheFaults,
+    At::Pages,
+    At::PagesInput,
+    At::PageReads,
+    At::PagesOutput,
+    At::PageWrites,
+];
+
+/// Counters that are filled from `/proc/meminfo`.
+const OF_MEMINFO: [At; 16] = [
+    At::AvailableBytes,
+    At::CommittedBytes,
+    At::CommitLimit,
+    At::PoolPagedBytes,
+    At::PoolNonpagedBytes,
+    At::PoolPagedResidentBytes,
+    At::FreeSystemPageTableEntries,
+    At::CacheBytes,
+    At::CacheBytesPeak,
+    At::SystemCacheResidentBytes,
+    At::PercentCommittedBytesInUse,
+    At::AvailableKBytes,
+    At::AvailableMBytes,
+    At::FreeAndZeroPageListBytes,
+    At::ModifiedPageListBytes,
+    At::StandbyCacheNormalPriorityBytes,
+];
+
+/// Counters that nothing on Linux stands for.
+const NOWHERE: [At; 4] =
+    [At::WriteCopies, At::DemandZeroFaults, At::StandbyCacheReserveBytes, At::StandbyCacheCoreBytes];
+
+/// Counters whose source only root can read, and which are dear: `/proc/slabinfo`, `/proc/iomem`, `/proc/modules`.
+const NOT_ENABLED: [At; 6] = [
+    At::PoolPagedAllocs,
+    At::PoolNonpagedAllocs,
+    At::SystemCodeTotalBytes,
+    At::SystemCodeResidentBytes,
+    At::SystemDriverTotalBytes,
+    At::SystemDriverResidentBytes,
+];
+
+/// The object Memory.
+pub(super) struct Memory {
+    layout: ObjectLayout<'static>,
+    /// The most that Cache Bytes was since this process looks: the kernel keeps no peak of it.
+    cache_peak: u64,
+}
+
+impl Memory {
+    pub(super) fn new() -> Memory {
+        Memory { layout: ObjectLayout::new(SPEC), cache_peak: 0 }
+    }
+}
+
+impl Object for Memory {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let wants = |positions: &[At]| {
+            let names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
+            names.into_iter().any(|counter| ask.interest.wants(SPEC.name, counter.name))
+        };
+        let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        let mut values = object.single();
+        let facts = sources.facts;
+        if wants(&OF_MEMINFO) {
+            match sources.meminfo() {
+                Ok(meminfo) => from_meminfo(meminfo, &facts, &mut self.cache_peak, &mut values),
+                Err(absence) => values.absent(OF_MEMINFO.map(At::at), absence),
+            }
+        } else {
+            values.absent(OF_MEMINFO.map(At::at), Absence::NotRequested);
+        }
+        if wants(&OF_VMSTAT) || wants(&[At::TransitionPagesRePurposed]) {
+            match sources.vmstat() {
+                Ok(vmstat) => from_vmstat(vmstat, &facts, &mut values),
+                Err(absence) => values.absent(OF_VMSTAT.map(At::at), absence),
+            }
+        } else {
+            values.absent(OF_VMSTAT.map(At::at), Absence::NotRequested);
+        }
+        values.absent(NOWHERE.map(At::at), Absence::NotOnThisSystem);
+        values.absent(NOT_ENABLED.map(At::at), Absence::NotEnabled);
+    }
+}
+
+/// The sum of what the kernel prints of some numbers; `None` when it prints none of them.
+fn sum(numbers: &[Option<u64>]) -> Option<u64> {
+    numbers.iter().flatten().copied().reduce(u64::saturating_add)
+}
+
+fn from_meminfo(m: &MemInfo, facts: &SystemFacts, cache_peak: &mut u64, values: &mut CounterBlockMut<'_>) {
+    let mut set = |position: At, value: Option<u64>| {
+        values.set_or(position.at(), value, Absence::NotInThisKernel);
+    };
+    set(At::AvailableBytes, m.available);
+    set(At::AvailableKBytes, m.available.map(|bytes| bytes / 1024));
+    set(At::AvailableMBytes, m.available.map(|bytes| bytes / (1024 * 1024)));
+    set(At::CommittedBytes, m.committed);
+    set(At::CommitLimit, m.commit_limit);
+    // Slab that the kernel can give back is NT's paged pool; nothing of it is ever paged out.
+    set(At::PoolPagedBytes, m.slab_reclaimable);
+    set(At::PoolPagedResidentBytes, m.slab_reclaimable);
+    set(
+        At::PoolNonpagedBytes,
+        m.slab_unreclaimable.and_then(|slab| sum(&[Some(slab), m.kernel_stack, m.page_tables, m.per_cpu])),
+    );
+    let free_address_space =
+        m.vmalloc_total.zip(m.vmalloc_used).map(|(total, used)| total.saturating_sub(used));
+    // 64-bit kernels have more than 32 bits can count; NT's own counter stops at its largest number too.
+    let entries = free_address_space.and_then(|bytes| bytes.checked_div(facts.page_size));
+    set(At::FreeSystemPageTableEntries, entries.map(|entries| entries.min(u64::from(u32::MAX))));
+    let cache = m.file_cache().map(|cache| cache.saturating_add(m.slab_reclaimable.unwrap_or(0)));
+    set(At::CacheBytes, cache);
+    *cache_peak = (*cache_peak).max(cache.unwrap_or(0));
+    set(At::CacheBytesPeak, cache.map(|_| *cache_peak));
+    let resident = sum(&[m.cached, m.buffers]).map(|cache| cache.saturating_sub(m.shmem.unwrap_or(0)));
+    set(At::SystemCacheResidentBytes, resident);
+    set(At::FreeAndZeroPageListBytes, Some(m.free));
+    let modified = sum(&[m.dirty, m.writeback]);
+    set(At::ModifiedPageListBytes, modified);
+    let file_pages = sum(&[m.active_file, m.inactive_file]);
+    set(
+        At::StandbyCacheNormalPriorityBytes,
+        file_pages.map(|bytes| bytes.saturating_sub(modified.unwrap_or(0))),
+    );
+    match m.committed.zip(m.commit_limit) {
+        Some((committed, limit)) => {
+            values.set_fraction(At::PercentCommittedBytesInUse.at(), committed, limit)
+        }
+        None => values.absent([At::PercentCommittedBytesInUse.at()], Absence::NotInThisKernel),
+    }
+}
+
+fn from_vmstat(v: &VmStat, facts: &SystemFacts, values: &mut CounterBlockMut<'_>) {
+    let mut set = |position: At, value: Option<u64>| {
+        values.set_or(position.at(), value, Absence::NotInThisKernel);
+    };
+    let pages = |kib: u64| kib.wrapping_mul(1024).checked_div(facts.page_size).unwrap_or(0);
+    let input = v.read_kib.map(pages);
+    // Only what was written to make room counts, as on NT; pgpgout would be every write to any disk.
+    let output = sum(&[v.swapped_out, v.reclaim_writes]);
+    set(At::PageFaults, v.faults);
+    set(At::TransitionFaults, v.faults.zip(v.major_faults).map(|(all, major)| all.wrapping_sub(major)));
+    set(At::CacheFaults, v.file_refaults);
+    set(At::PagesInput, input);
+    set(At::PagesOutput, output);
+    set(At::Pages, input.zip(output).map(|(input, output)| input.wrapping_add(output)));
+    set(At::PageReads, v.major_faults);
+    set(At::PageWrites, v.swapped_out);
+    set(At::TransitionPagesRePurposed, v.stolen());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_has_a_source_or_a_reason() {
+        let mut filled: Vec<usize> = [&OF_VMSTAT[..], &OF_MEMINFO, &NOWHERE, &NOT_ENABLED]
+            .concat()
+            .into_iter()
+            .chain([At::TransitionPagesRePurposed, At::PercentCommittedBytesInUseBase])
+            .map(At::at)
+            .collect();
+        filled.sort_unstable();
+        assert_eq!(filled, (0..COUNTERS.len()).collect::<Vec<_>>());
+    }
+}

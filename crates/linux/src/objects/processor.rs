@@ -1,0 +1,347 @@
+//! Processor (238): one instance a processor that is online, and `_Total`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tallymon_provider::{
+    Absence, Ask, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectsWriter, PerfTime,
+};
+
+use super::Object;
+use super::spec::{counters, object};
+use crate::kept::{Buffer, Kept, Shape};
+use crate::proc::microseconds_to_100ns;
+use crate::proc::scan::decimal;
+use crate::proc::stat::CpuTicks;
+use crate::rising::Rising;
+use crate::sources::Sources;
+
+counters! {
+    /// Positions of the counters.
+    At, COUNTERS {
+        PercentProcessorTime: 6, 7, PERF_100NSEC_TIMER_INV, 0, NOVICE;
+        PercentUserTime: 142, 143, PERF_100NSEC_TIMER, 0, ADVANCED;
+        PercentPrivilegedTime: 144, 145, PERF_100NSEC_TIMER, 0, ADVANCED;
+        Interrupts: 148, 149, PERF_COUNTER_COUNTER, -2, NOVICE;
+        PercentDPCTime: 696, 339, PERF_100NSEC_TIMER, 0, ADVANCED;
+        PercentInterruptTime: 698, 397, PERF_100NSEC_TIMER, 0, ADVANCED;
+        DPCsQueued: 1334, 1335, PERF_COUNTER_COUNTER, 0, ADVANCED;
+        DPCRate: 1336, 1337, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        PercentIdleTime: 1746, 1747, PERF_100NSEC_TIMER, 0, WIZARD;
+        PercentC1Time: 1748, 1749, PERF_100NSEC_TIMER, 0, WIZARD;
+        PercentC2Time: 1750, 1751, PERF_100NSEC_TIMER, 0, WIZARD;
+        PercentC3Time: 1752, 1753, PERF_100NSEC_TIMER, 0, WIZARD;
+        C1Transitions: 1754, 1755, PERF_COUNTER_BULK_COUNT, 0, WIZARD;
+        C2Transitions: 1756, 1757, PERF_COUNTER_BULK_COUNT, 0, WIZARD;
+        C3Transitions: 1758, 1759, PERF_COUNTER_BULK_COUNT, 0, WIZARD;
+    }
+}
+
+const SPEC: ObjectSpec<'static> =
+    object(238, 239, DetailLevel::NOVICE, At::PercentProcessorTime.at(), InstanceKind::Many, COUNTERS);
+
+const IDLE_STATES: [At; 6] = [
+    At::PercentC1Time,
+    At::PercentC2Time,
+    At::PercentC3Time,
+    At::C1Transitions,
+    At::C2Transitions,
+    At::C3Transitions,
+];
+
+/// The object Processor.
+pub(super) struct Processor {
+    layout: ObjectLayout<'static>,
+    history: BTreeMap<u32, History>,
+    buffer: Buffer,
+    /// When the DPCs of the rate were counted last, in 100 ns units.
+    counted: Option<PerfTime>,
+}
+
+/// What is remembered of a processor between two samples.
+#[derive(Default)]
+struct History {
+    idle: Rising,
+    iowait: Rising,
+    /// Softirqs at the last sample.
+    softirqs: Option<u32>,
+    idle_states: Option<IdleStates>,
+}
+
+/// The values of one instance, and sums of them.
+#[derive(Clone, Copy, Default)]
+struct Values {
+    idle: u64,
+    user: u64,
+    privileged: u64,
+    interrupt: Option<u64>,
+    dpc: Option<u64>,
+    interrupts: Option<u64>,
+    softirqs: Option<u64>,
+    dpc_rate: Option<u64>,
+    /// Time in 100 ns units and entries, of C1, C2, C3.
+    idle_states: Option<[(u64, u64); 3]>,
+}
+
+impl Processor {
+    pub(super) fn new() -> Processor {
+        Processor {
+            layout: ObjectLayout::new(SPEC),
+            history: BTreeMap::new(),
+            buffer: Buffer::new(),
+            counted: None,
+        }
+    }
+}
+
+impl Object for Processor {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let wants = |position: At| {
+            COUNTERS.get(position.at()).is_some_and(|counter| ask.interest.wants(SPEC.name, counter.name))
+        };
+        let interrupts = by_number(wants(At::Interrupts).then(|| {
+            sources
+                .interrupts()
+                .map(|found| found.cpus.iter().copied().zip(found.totals.iter().copied()).collect())
+        }));
+        let softirqs =
+            by_number((wants(At::DPCsQueued) || wants(At::DPCRate)).then(|| sources.softirqs().cloned()));
+        let wants_states = IDLE_STATES.iter().any(|position| wants(*position));
+        let facts = sources.facts;
+        let now = sources.perf_time;
+        // Ticks of NT's clock, 10 ms each, since the DPCs were counted last.
+        let ticks = self.counted.map(|then| now.0.saturating_sub(then.0).cast_unsigned() / 100_000);
+        let mut rows: Vec<(u32, Values)> = Vec::new();
+        let mut missing = None;
+        let mut all_interrupts = None;
+        match sources.stat() {
+            Ok(stat) => {
+                all_interrupts = stat.interrupts;
+                for (number, cpu) in &stat.cpus {
+                    let history = self.history.entry(*number).or_default();
+                    let mut values = times(cpu, history, |ticks| facts.ticks_to_100ns(ticks));
+                    values.interrupts =
+                        interrupts.as_ref().ok().and_then(|of| of.get(number)).copied().map(u64::from);
+                    if let Some(count) = softirqs.as_ref().ok().and_then(|of| of.get(number)).copied() {
+                        let before = history.softirqs.replace(count);
+                        values.softirqs = Some(u64::from(count));
+                        values.dpc_rate = before.zip(ticks).and_then(|(before, ticks)| {
+                            u64::from(count.wrapping_sub(before)).checked_div(ticks)
+                        });
+                    }
+                    rows.push((*number, values));
+                }
+            }
+            Err(absence) => missing = Some(absence),
+        }
+        if softirqs.is_ok() {
+            self.counted = Some(now);
+        }
+        self.history.retain(|number, _| rows.iter().any(|(known, _)| known == number));
+        if wants_states {
+            for (number, values) in &mut rows {
+                let Some(history) = self.history.get_mut(number) else { continue };
+                let states = history.idle_states.get_or_insert_with(|| {
+                    IdleStates::open(&sources.root.sys(&format!("devices/system/cpu/cpu{number}/cpuidle")))
+                });
+                values.idle_states = states.read(&mut self.buffer);
+            }
+        }
+        let reasons = Reasons {
+            interrupts: interrupts.err(),
+            softirqs: softirqs.err(),
+            idle_states: if wants_states { Absence::NotFromThisDevice } else { Absence::NotRequested },
+        };
+        let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        let mut total = Values::default();
+        for (number, values) in &rows {
+            write(&mut object.instance(&number.to_string(), None, None), values, &reasons);
+            total.add(values);
+        }
+        let mut last = object.instance("_Total", None, None);
+        match missing {
+            None => {
+                total.divide(u64::try_from(rows.len()).unwrap_or(u64::MAX).max(1));
+                // One number of /proc/stat that needs no other file.
+                total.interrupts = all_interrupts;
+                write(&mut last, &total, &reasons);
+            }
+            Some(absence) => last.absent(0..COUNTERS.len(), absence),
+        }
+    }
+}
+
+/// Why some values are not there.
+struct Reasons {
+    interrupts: Option<Absence>,
+    softirqs: Option<Absence>,
+    idle_states: Absence,
+}
+
+/// The column sums of a file by processor number; the reason when it was not asked for or not read.
+fn by_number(read: Option<Result<Vec<(u32, u32)>, Absence>>) -> Result<BTreeMap<u32, u32>, Absence> {
+    Ok(read.unwrap_or(Err(Absence::NotRequested))?.into_iter().collect())
+}
+
+/// Processor times in 100 ns units. Waiting for I/O is idle time, as NT knows no other; a guest's time is user time
+/// already.
+fn times(cpu: &CpuTicks, history: &mut History, units: impl Fn(u64) -> u64) -> Values {
+    // Three seconds back is a processor that was unplugged; less is the kernel's known jitter.
+    const RESTART: u64 = 300;
+    let idle = history.idle.step(cpu.idle, RESTART);
+    let iowait = history.iowait.step(cpu.iowait.unwrap_or(0), RESTART);
+    Values {
+        idle: units(idle.wrapping_add(iowait)),
+        user: units(cpu.user_time()),
+        privileged: units(cpu.privileged_time()),
+        interrupt: cpu.irq.map(&units),
+        dpc: cpu.softirq.map(&units),
+        ..Values::default()
+    }
+}
+
+impl Values {
+    fn add(&mut self, other: &Values) {
+        fn sum(one: &mut Option<u64>, other: Option<u64>) {
+            if let Some(other) = other {
+                *one = Some(one.unwrap_or(0).wrapping_add(other));
+            }
+        }
+        self.idle = self.idle.wrapping_add(other.idle);
+        self.user = self.user.wrapping_add(other.user);
+        self.privileged = self.privileged.wrapping_add(other.privileged);
+        sum(&mut self.interrupt, other.interrupt);
+        sum(&mut self.dpc, other.dpc);
+        sum(&mut self.interrupts, other.interrupts);
+        sum(&mut self.softirqs, other.softirqs);
+        sum(&mut self.dpc_rate, other.dpc_rate);
+        if let Some(states) = other.idle_states {
+            let mut sums = self.idle_states.unwrap_or_default();
+            for (sum, state) in sums.iter_mut().zip(states) {
+                *sum = (sum.0.wrapping_add(state.0), sum.1.wrapping_add(state.1));
+            }
+            self.idle_states = Some(sums);
+        }
+    }
+
+    /// `_Total` is the mean of the shares and the sum of the counts.
+    fn divide(&mut self, processors: u64) {
+        let mean = |value: u64| value.checked_div(processors).unwrap_or(value);
+        self.idle = mean(self.idle);
+        self.user = mean(self.user);
+        self.privileged = mean(self.privileged);
+        self.interrupt = self.interrupt.map(mean);
+        self.dpc = self.dpc.map(mean);
+        self.idle_states = self.idle_states.map(|states| states.map(|(time, entries)| (mean(time), entries)));
+    }
+}
+
+fn write(block: &mut CounterBlockMut<'_>, values: &Values, reasons: &Reasons) {
+    block.set(At::PercentProcessorTime.at(), values.idle);
+    block.set(At::PercentIdleTime.at(), values.idle);
+    block.set(At::PercentUserTime.at(), values.user);
+    block.set(At::PercentPrivilegedTime.at(), values.privileged);
+    block.set_or(At::PercentInterruptTime.at(), values.interrupt, Absence::NotInThisKernel);
+    block.set_or(At::PercentDPCTime.at(), values.dpc, Absence::NotInThisKernel);
+    block.set_or(At::Interrupts.at(), values.interrupts, reasons.interrupts.unwrap_or(Absence::Other));
+    block.set_or(At::DPCsQueued.at(), values.softirqs, reasons.softirqs.unwrap_or(Absence::Other));
+    block.set_or(At::DPCRate.at(), values.dpc_rate, reasons.softirqs.unwrap_or(Absence::FirstSample));
+    match values.idle_states {
+        Some([(t1, n1), (t2, n2), (t3, n3)]) => {
+            for (position, value) in IDLE_STATES.into_iter().zip([t1, t2, t3, n1, n2, n3]) {
+                block.set(position.at(), value);
+            }
+        }
+        None => block.absent(IDLE_STATES.map(At::at), reasons.idle_states),
+    }
+}
+
+/// The files of a processor's idle states, by NT's three kinds: the shallowest is C1, the deepest C3, those between C2.
+struct IdleStates {
+    /// Which of the three, time in microseconds, entries.
+    files: Vec<(usize, Kept, Kept)>,
+}
+
+impl IdleStates {
+    fn open(folder: &Path) -> IdleStates {
+        let mut states = Vec::new();
+        for number in 0..64 {
+            let state = folder.join(format!("state{number}"));
+            let Ok(name) = std::fs::read_to_string(state.join("name")) else { break };
+            // Busy waiting is no sleep.
+            if name.trim() != "POLL" {
+                let file = |name: &str| Kept::new(state.join(name), Shape::Whole);
+                states.push((file("time"), file("usage")));
+            }
+        }
+        let deepest = states.len().saturating_sub(1);
+        let kind = |position: usize| match position {
+            0 => 0,
+            _ if position == deepest && deepest > 1 => 2,
+            _ => 1,
+        };
+        let files =
+            states.into_iter().enumerate().map(|(at, (time, usage))| (kind(at), time, usage)).collect();
+        IdleStates { files }
+    }
+
+    /// Time in 100 ns units and entries of the three kinds; `None` without any state, or when one can not be read.
+    fn read(&mut self, buffer: &mut Buffer) -> Option<[(u64, u64); 3]> {
+        let mut sums = [(0u64, 0u64); 3];
+        for (kind, time, usage) in &mut self.files {
+            let time = decimal(time.read(buffer).ok()?.trim_ascii())?;
+            let usage = decimal(usage.read(buffer).ok()?.trim_ascii())?;
+            let sum = sums.get_mut(*kind)?;
+            *sum = (sum.0.wrapping_add(microseconds_to_100ns(time)), sum.1.wrapping_add(usage));
+        }
+        (!self.files.is_empty()).then_some(sums)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn idle_states_by_depth() {
+        let folder = std::env::temp_dir().join(format!("tallymon-cpuidle-{}", std::process::id()));
+        for (number, (name, time, usage)) in
+            [("POLL", 7, 7), ("C1", 10, 1), ("C1E", 20, 2), ("C3", 30, 3), ("C6", 40, 4)].iter().enumerate()
+        {
+            let state = folder.join(format!("state{number}"));
+            fs::create_dir_all(&state).unwrap();
+            fs::write(state.join("name"), format!("{name}\n")).unwrap();
+            fs::write(state.join("time"), format!("{time}\n")).unwrap();
+            fs::write(state.join("usage"), format!("{usage}\n")).unwrap();
+        }
+        let read = IdleStates::open(&folder).read(&mut Buffer::new());
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(read, Some([(100, 1), (500, 5), (400, 4)]));
+        assert_eq!(IdleStates::open(&folder).read(&mut Buffer::new()), None, "a machine without cpuidle");
+    }
+
+    #[test]
+    fn waiting_is_idle_and_interrupts_are_privileged() {
+        let cpu = CpuTicks {
+            user: 100,
+            nice: 10,
+            system: 50,
+            idle: 1000,
+            iowait: Some(200),
+            irq: Some(3),
+            softirq: Some(4),
+            steal: Some(5),
+            guest: Some(60),
+            guest_nice: Some(0),
+        };
+        let values = times(&cpu, &mut History::default(), |ticks| ticks);
+        assert_eq!((values.idle, values.user, values.privileged), (1200, 110, 57));
+        assert_eq!((values.interrupt, values.dpc), (Some(3), Some(4)));
+    }
+}

@@ -1,0 +1,88 @@
+//! Short words for the tables of counters: one line a counter, names, help, type, scale and detail beside each other.
+
+use tallymon_provider::{
+    CounterSpec, CounterType, DetailLevel, HelpIndex, InstanceKind, ObjectSpec, TitleIndex,
+};
+
+/// An object whose values may be missing one by one.
+pub(super) const fn object(
+    name: u32,
+    help: u32,
+    detail: DetailLevel,
+    default_counter: usize,
+    instances: InstanceKind,
+    counters: &'static [CounterSpec],
+) -> ObjectSpec<'static> {
+    ObjectSpec {
+        name: TitleIndex(name),
+        help: HelpIndex(help),
+        detail,
+        // No object has more than a few dozen counters.
+        default_counter: default_counter as u16,
+        instances,
+        status: true,
+        counters,
+    }
+}
+
+/// A counter. An average timer is 8 bytes, although the size in its type says 4, as on real systems.
+pub(super) const fn counter(
+    name: u32,
+    help: u32,
+    counter_type: CounterType,
+    scale: i32,
+    detail: DetailLevel,
+) -> CounterSpec {
+    let size = if counter_type.0 == CounterType::PERF_AVERAGE_TIMER.0 { Some(8) } else { None };
+    CounterSpec {
+        name: TitleIndex(name),
+        help: HelpIndex(help),
+        counter_type,
+        scale,
+        detail,
+        size,
+        shares: None,
+    }
+}
+
+/// A counter that shares its data with the one at position `shares`, as all disk times share one time stamp.
+pub(super) const fn sharing(counter: CounterSpec, shares: u16) -> CounterSpec {
+    CounterSpec { shares: Some(shares), ..counter }
+}
+
+/// Declares the counters of an object: an enumeration of their positions, and the table.
+///
+/// Each line is `Position: name, help, type, scale, detail`, and `, sharing Position` for shared data.
+macro_rules! counters {
+    ($(#[$doc:meta])* $positions:ident, $table:ident {
+        $($position:ident: $name:literal, $help:literal, $type:ident, $scale:literal, $detail:ident
+          $(, sharing $shared:ident)?;)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        enum $positions { $($position),* }
+
+        const $table: &[tallymon_provider::CounterSpec] = &[$(
+            {
+                let counter = $crate::objects::spec::counter(
+                    $name,
+                    $help,
+                    tallymon_provider::CounterType::$type,
+                    $scale,
+                    tallymon_provider::DetailLevel::$detail,
+                );
+                $(let counter = $crate::objects::spec::sharing(counter, $positions::$shared as u16);)?
+                counter
+            }
+        ),*];
+
+        impl $positions {
+            /// Position in the table.
+            const fn at(self) -> usize {
+                self as usize
+            }
+        }
+    };
+}
+
+pub(super) use counters;

@@ -1,0 +1,123 @@
+//! System (2): the machine as a whole.
+
+use tallymon_provider::{
+    Absence, Ask, CounterBlockMut, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    TitleIndex,
+};
+
+use super::Object;
+use super::spec::{counters, object};
+use crate::sources::Sources;
+use crate::system::FREQUENCY;
+
+counters! {
+    /// Positions of the counters.
+    At, COUNTERS {
+        FileReadOperations: 10, 11, PERF_COUNTER_COUNTER, 0, NOVICE;
+        FileWriteOperations: 12, 13, PERF_COUNTER_COUNTER, 0, NOVICE;
+        FileControlOperations: 14, 15, PERF_COUNTER_COUNTER, 0, ADVANCED;
+        FileReadBytes: 16, 17, PERF_COUNTER_BULK_COUNT, -4, EXPERT;
+        FileWriteBytes: 18, 19, PERF_COUNTER_BULK_COUNT, -4, EXPERT;
+        FileControlBytes: 20, 21, PERF_COUNTER_BULK_COUNT, -3, WIZARD;
+        ContextSwitches: 146, 147, PERF_COUNTER_COUNTER, -2, ADVANCED;
+        SystemCalls: 150, 151, PERF_COUNTER_COUNTER, -1, ADVANCED;
+        FileDataOperations: 406, 407, PERF_COUNTER_COUNTER, 0, NOVICE;
+        SystemUpTime: 674, 675, PERF_ELAPSED_TIME, -5, NOVICE;
+        ProcessorQueueLength: 44, 45, PERF_COUNTER_RAWCOUNT, 1, WIZARD;
+        Processes: 248, 249, PERF_COUNTER_RAWCOUNT, 1, WIZARD;
+        Threads: 250, 251, PERF_COUNTER_RAWCOUNT, 1, WIZARD;
+        AlignmentFixups: 686, 687, PERF_COUNTER_COUNTER, 0, WIZARD;
+        ExceptionDispatches: 688, 689, PERF_COUNTER_COUNTER, 0, WIZARD;
+        FloatingEmulations: 690, 691, PERF_COUNTER_COUNTER, 0, WIZARD;
+        PercentRegistryQuotaInUse: 1350, 1351, PERF_RAW_FRACTION, 0, ADVANCED;
+        PercentRegistryQuotaInUseBase: 1350, 1351, PERF_RAW_BASE, 0, ADVANCED;
+    }
+}
+
+const SPEC: ObjectSpec<'static> =
+    object(2, 3, DetailLevel::NOVICE, At::ContextSwitches.at(), InstanceKind::None, COUNTERS);
+
+/// The counters that are summed up from the I/O of every process.
+const OF_PROCESSES: [(At, TitleIndex); 5] = [
+    (At::FileReadOperations, TitleIndex(10)),
+    (At::FileWriteOperations, TitleIndex(12)),
+    (At::FileReadBytes, TitleIndex(16)),
+    (At::FileWriteBytes, TitleIndex(18)),
+    (At::FileDataOperations, TitleIndex(406)),
+];
+
+/// The object System.
+pub(super) struct System {
+    layout: ObjectLayout<'static>,
+}
+
+impl System {
+    pub(super) fn new() -> System {
+        System { layout: ObjectLayout::new(SPEC) }
+    }
+}
+
+impl Object for System {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
+        let mut values = object.single();
+        from_stat(sources, &mut values);
+        from_processes(ask, sources, &mut values);
+        match sources.loadavg().map(|loadavg| loadavg.threads) {
+            Ok(threads) => values.set(At::Threads.at(), threads),
+            Err(absence) => values.absent([At::Threads.at()], absence),
+        }
+        // The start of the machine on the object's clock.
+        values.set(At::SystemUpTime.at(), sources.facts.boot_time.0);
+        // There is no registry, so nothing of it is in use; a base of 0 would be no share at all.
+        values.set_fraction(At::PercentRegistryQuotaInUse.at(), 0, 1);
+        // x86 handles both in hardware. Elsewhere the kernel counts them for perf events only.
+        if cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
+            values.set(At::AlignmentFixups.at(), 0);
+            values.set(At::FloatingEmulations.at(), 0);
+        } else {
+            values.absent([At::AlignmentFixups.at(), At::FloatingEmulations.at()], Absence::NotEnabled);
+        }
+        values.absent([At::FileControlOperations.at(), At::FileControlBytes.at()], Absence::NotOnThisSystem);
+        values.absent([At::SystemCalls.at(), At::ExceptionDispatches.at()], Absence::NotEnabled);
+    }
+}
+
+fn from_stat(sources: &mut Sources, values: &mut CounterBlockMut<'_>) {
+    match sources.stat() {
+        Ok(stat) => {
+            values.set_or(At::ContextSwitches.at(), stat.context_switches, Absence::NotInThisKernel);
+            // The kernel counts the running ones in; each processor runs at most one of them.
+            let processors = u64::try_from(stat.cpus.len()).unwrap_or(u64::MAX);
+            let waiting = stat.running.map(|running| running.saturating_sub(processors));
+            values.set_or(At::ProcessorQueueLength.at(), waiting, Absence::NotInThisKernel);
+        }
+        Err(absence) => values.absent([At::ContextSwitches.at(), At::ProcessorQueueLength.at()], absence),
+    }
+}
+
+fn from_processes(ask: &Ask<'_>, sources: &mut Sources, values: &mut CounterBlockMut<'_>) {
+    match sources.process_count() {
+        Ok(count) => values.set(At::Processes.at(), count),
+        Err(absence) => values.absent([At::Processes.at()], absence),
+    }
+    let positions = OF_PROCESSES.map(|(position, _)| position.at());
+    if !OF_PROCESSES.iter().any(|(_, name)| ask.interest.wants(SPEC.name, *name)) {
+        values.absent(positions, Absence::NotRequested);
+        return;
+    }
+    match sources.process_io() {
+        Ok(io) => {
+            values.set(At::FileReadOperations.at(), io.read_operations);
+            values.set(At::FileWriteOperations.at(), io.write_operations);
+            values.set(At::FileReadBytes.at(), io.read_bytes);
+            values.set(At::FileWriteBytes.at(), io.write_bytes);
+            values.set(At::FileDataOperations.at(), io.read_operations.wrapping_add(io.write_operations));
+        }
+        Err(absence) => values.absent(positions, absence),
+    }
+}

@@ -1,0 +1,242 @@
+//! The kernel files: kept open, read at most once a request, and only when an object needs them.
+
+use std::path::PathBuf;
+
+use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState, PerfTime};
+
+use crate::kept::{Buffer, Kept, ReadError, Shape};
+use crate::objects::process_table::{IoTotals, ProcessTable};
+use crate::pids::NumberFolder;
+use crate::proc::interrupts::Interrupts;
+use crate::proc::loadavg::LoadAvg;
+use crate::proc::meminfo::MemInfo;
+use crate::proc::stat::Stat;
+use crate::proc::vmstat::VmStat;
+use crate::proc::{ParseError, SystemFacts};
+use crate::root::Root;
+use crate::statvfs::Spaces;
+use crate::system::{boot_time, clocks};
+
+/// Everything that the objects are read from.
+pub(crate) struct Sources {
+    pub(crate) root: Root,
+    pub(crate) facts: SystemFacts,
+    /// When the request at hand began: the time of the objects that have a clock of their own.
+    pub(crate) now: FileTime,
+    pub(crate) perf_time: PerfTime,
+    pub(crate) spaces: Spaces,
+    pub(crate) processes: ProcessTable,
+    buffer: Buffer,
+    request: u64,
+    stat: File<Stat>,
+    meminfo: File<MemInfo>,
+    vmstat: File<VmStat>,
+    loadavg: File<LoadAvg>,
+    interrupts: File<Interrupts>,
+    /// Column sums of `/proc/softirqs` by processor number.
+    softirqs: File<Vec<(u32, u32)>>,
+    diskstats: File<Vec<u8>>,
+    mountinfo: File<Vec<u8>>,
+    swaps: File<Vec<u8>>,
+    snmp: File<Vec<u8>>,
+    snmp6: File<Vec<u8>>,
+    sockstat: File<Vec<u8>>,
+    sockstat6: File<Vec<u8>>,
+}
+
+/// A file, and what was read from it in the request at hand.
+struct File<T> {
+    kept: Kept,
+    parse: fn(&[u8]) -> Result<T, ParseError>,
+    /// The request that `value` is of.
+    request: u64,
+    value: Result<T, Absence>,
+    /// What went wrong last, in words.
+    trouble: Option<String>,
+}
+
+impl<T> File<T> {
+    fn new(path: PathBuf, shape: Shape, parse: fn(&[u8]) -> Result<T, ParseError>) -> File<T> {
+        let value = Err(Absence::NotRequested);
+        File { kept: Kept::new(path, shape), parse, request: 0, value, trouble: None }
+    }
+
+    /// What the file says now; read at most once a request.
+    fn get(&mut self, request: u64, buffer: &mut Buffer) -> Result<&T, Absence> {
+        if self.request != request {
+            self.request = request;
+            self.trouble = None;
+            self.value = match self.kept.read(buffer) {
+                Ok(bytes) => (self.parse)(bytes).map_err(|error| {
+                    self.trouble = Some(error.to_string());
+                    Absence::ReadFailed
+                }),
+                Err(error) => {
+                    self.trouble = Some(error.to_string());
+                    Err(absence(&error))
+                }
+            };
+        }
+        self.value.as_ref().map_err(|absence| *absence)
+    }
+}
+
+/// Why the values of a file that can not be read are not there.
+pub(crate) fn absence(error: &ReadError) -> Absence {
+    if error.is_denied() {
+        Absence::AccessDenied
+    } else if error.is_gone() {
+        Absence::NotInThisKernel
+    } else {
+        Absence::ReadFailed
+    }
+}
+
+/// For files whose objects look at the bytes themselves.
+fn whole(bytes: &[u8]) -> Result<Vec<u8>, ParseError> {
+    Ok(bytes.to_vec())
+}
+
+fn softirq_totals(bytes: &[u8]) -> Result<Vec<(u32, u32)>, ParseError> {
+    let softirqs = crate::proc::softirqs::Softirqs::parse(bytes)?;
+    Ok(softirqs.cpus.iter().copied().zip(softirqs.totals.iter().copied()).collect())
+}
+
+/// One accessor a file.
+macro_rules! accessors {
+    ($($name:ident: $value:ty;)*) => {
+        $(
+            /// What the file of this name says in this request.
+            pub(crate) fn $name(&mut self) -> Result<&$value, Absence> {
+                self.$name.get(self.request, &mut self.buffer)
+            }
+        )*
+    };
+}
+
+impl Sources {
+    pub(crate) fn open(root: Root) -> Result<Sources, ReadError> {
+        let folder = NumberFolder::open(&root.proc)?;
+        let facts = SystemFacts {
+            page_size: u64::try_from(rustix::param::page_size()).unwrap_or(4096),
+            ticks_per_second: rustix::param::clock_ticks_per_second(),
+            boot_time: boot_time(),
+            cpu_count: std::thread::available_parallelism()
+                .map_or(1, |n| u32::try_from(n.get()).unwrap_or(1)),
+        };
+        let now = clocks();
+        let proc = |name: &str| root.proc(name);
+        Ok(Sources {
+            facts,
+            now: now.steady,
+            perf_time: now.perf_time,
+            spaces: Spaces::new(),
+            processes: ProcessTable::new(folder),
+            buffer: Buffer::new(),
+            request: 0,
+            stat: File::new(proc("stat"), Shape::Whole, Stat::parse),
+            meminfo: File::new(proc("meminfo"), Shape::Whole, MemInfo::parse),
+            vmstat: File::new(proc("vmstat"), Shape::Records, VmStat::parse),
+            loadavg: File::new(proc("loadavg"), Shape::Whole, LoadAvg::parse),
+            interrupts: File::new(proc("interrupts"), Shape::Records, Interrupts::parse),
+            softirqs: File::new(proc("softirqs"), Shape::Records, softirq_totals),
+            diskstats: File::new(proc("diskstats"), Shape::Records, whole),
+            mountinfo: File::new(proc("self/mountinfo"), Shape::Records, whole),
+            swaps: File::new(proc("swaps"), Shape::Records, whole),
+            snmp: File::new(proc("net/snmp"), Shape::Whole, whole),
+            snmp6: File::new(proc("net/snmp6"), Shape::Whole, whole),
+            sockstat: File::new(proc("net/sockstat"), Shape::Whole, whole),
+            sockstat6: File::new(proc("net/sockstat6"), Shape::Whole, whole),
+            root,
+        })
+    }
+
+    /// Begins a request: from now on every file is read afresh, when it is needed.
+    pub(crate) fn begin(&mut self, ask: &Ask<'_>) {
+        self.request = self.request.wrapping_add(1);
+        let now = clocks();
+        self.now = now.steady;
+        self.perf_time = now.perf_time;
+        self.processes.begin(ask);
+    }
+
+    accessors! {
+        stat: Stat;
+        meminfo: MemInfo;
+        vmstat: VmStat;
+        loadavg: LoadAvg;
+        interrupts: Interrupts;
+        softirqs: Vec<(u32, u32)>;
+        diskstats: Vec<u8>;
+        mountinfo: Vec<u8>;
+        swaps: Vec<u8>;
+        snmp: Vec<u8>;
+        snmp6: Vec<u8>;
+        sockstat: Vec<u8>;
+        sockstat6: Vec<u8>;
+    }
+
+    /// The time of an object that has a clock of its own, as NT's System, Process and Thread do: a file time.
+    pub(crate) fn object_time(&self) -> PerfTime {
+        PerfTime(self.now.0.cast_signed())
+    }
+
+    /// How many processes there are.
+    pub(crate) fn process_count(&mut self) -> Result<u64, Absence> {
+        self.processes.count()
+    }
+
+    /// The I/O of all processes that are, and of those that were since we look.
+    pub(crate) fn process_io(&mut self) -> Result<IoTotals, Absence> {
+        self.processes.refresh(&self.facts, self.now, &mut self.buffer);
+        self.processes.io_totals()
+    }
+
+    /// Reads every file once and says how it went.
+    pub(crate) fn findings(&mut self) -> Vec<Finding> {
+        self.request = self.request.wrapping_add(1);
+        let mut findings = Vec::new();
+        let uname = rustix::system::uname();
+        findings.push(Finding {
+            subject: "kernel".to_string(),
+            state: FindingState::Good,
+            detail: format!(
+                "{} {} on {}, {} processors",
+                uname.sysname().to_string_lossy(),
+                uname.release().to_string_lossy(),
+                uname.machine().to_string_lossy(),
+                self.facts.cpu_count
+            ),
+            remedy: String::new(),
+        });
+        macro_rules! look {
+            ($($name:ident),*) => {$(
+                let result = self.$name.get(self.request, &mut self.buffer).map(|_| ());
+                findings.push(found(self.$name.kept.path().display().to_string(), result, self.$name.trouble.as_deref()));
+            )*};
+        }
+        look!(
+            stat, meminfo, vmstat, loadavg, interrupts, softirqs, diskstats, mountinfo, swaps, snmp, snmp6,
+            sockstat, sockstat6
+        );
+        findings.extend(self.processes.findings(&self.root));
+        findings
+    }
+}
+
+fn found(subject: String, result: Result<(), Absence>, trouble: Option<&str>) -> Finding {
+    let trouble = trouble.unwrap_or_default().to_string();
+    let (state, detail, remedy) = match result {
+        Ok(()) => (FindingState::Good, "read".to_string(), String::new()),
+        Err(Absence::AccessDenied) => {
+            (FindingState::Missing, trouble, "run tally as root, or allow reading this file".to_string())
+        }
+        Err(Absence::NotInThisKernel) => (
+            FindingState::Missing,
+            trouble,
+            "mount /proc, or use a kernel that provides this file".to_string(),
+        ),
+        Err(_) => (FindingState::Missing, trouble, "report this with the text of the file".to_string()),
+    };
+    Finding { subject, state, detail, remedy }
+}

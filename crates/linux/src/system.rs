@@ -1,0 +1,112 @@
+//! The provider: which objects there are, and the clocks that their values are of.
+
+use std::sync::OnceLock;
+
+use tallymon_provider::{
+    Ask, FileTime, Finding, Frequency, ObjectSpec, ObjectsWriter, PerfTime, Provider, ProviderError,
+    TitleIndex,
+};
+
+use crate::clock::Moment;
+use crate::kept::ReadError;
+use crate::objects::{self, Object};
+use crate::root::Root;
+use crate::sources::Sources;
+
+/// The objects of this machine.
+pub struct System {
+    sources: Sources,
+    objects: Vec<Box<dyn Object>>,
+    specs: Vec<ObjectSpec<'static>>,
+}
+
+impl System {
+    /// The running machine.
+    ///
+    /// # Errors
+    ///
+    /// `/proc` can not be opened.
+    pub fn open() -> Result<System, ReadError> {
+        System::open_below(Root::system())
+    }
+
+    /// The machine whose `/proc` and `/sys` are in `root`.
+    ///
+    /// # Errors
+    ///
+    /// Its `/proc` can not be opened.
+    pub fn open_below(root: Root) -> Result<System, ReadError> {
+        let sources = Sources::open(root)?;
+        let objects = objects::all();
+        let specs = objects.iter().map(|object| *object.spec()).collect();
+        Ok(System { sources, objects, specs })
+    }
+}
+
+impl Provider for System {
+    fn objects(&self) -> &[ObjectSpec<'static>] {
+        &self.specs
+    }
+
+    fn parents(&self, object: TitleIndex) -> &[TitleIndex] {
+        if object == objects::THREAD { &[objects::PROCESS] } else { &[] }
+    }
+
+    fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
+        self.sources.begin(ask);
+        for object in &mut self.objects {
+            if ask.wants(object.spec().name) {
+                object.collect(ask, &mut self.sources, out);
+            }
+        }
+        Ok(())
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        self.sources.findings()
+    }
+}
+
+/// All clocks at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clocks {
+    /// CLOCK_BOOTTIME in 100 ns units: it counts through sleep, as NT's performance counter does.
+    pub perf_time: PerfTime,
+    /// 10 MHz.
+    pub perf_freq: Frequency,
+    /// UTC that never steps: the civil time when this process first asked, plus the boot time that passed since.
+    pub steady: FileTime,
+    /// UTC as the civil clock shows it.
+    pub civil: FileTime,
+}
+
+/// The clocks now.
+pub fn clocks() -> Clocks {
+    let now = Moment::now();
+    let since_boot = now.since_boot / 100;
+    Clocks {
+        perf_time: PerfTime(i64::try_from(since_boot).unwrap_or(i64::MAX)),
+        perf_freq: FREQUENCY,
+        steady: FileTime(boot_time().0.saturating_add(since_boot)),
+        civil: FileTime(now.file_time()),
+    }
+}
+
+/// Ticks per second of every clock that we write.
+pub(crate) const FREQUENCY: Frequency = Frequency(10_000_000);
+
+/// When the boot time clock stood at 0, on the steady clock: fixed for the life of this process, so that start times
+/// of processes do not move when somebody sets the clock.
+pub(crate) fn boot_time() -> FileTime {
+    static BOOT_TIME: OnceLock<FileTime> = OnceLock::new();
+    *BOOT_TIME.get_or_init(|| {
+        let now = Moment::now();
+        FileTime(now.file_time().saturating_sub(now.since_boot / 100))
+    })
+}
+
+/// The name of this machine, as NT would show it: without domain.
+pub fn host_name() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    name.split('.').next().unwrap_or_default().to_string()
+}

@@ -1,0 +1,90 @@
+//! What objects and counters a source has, without their values.
+
+use tallymon_core::block::{CounterDefinition, DetailLevel, Snapshot};
+use tallymon_core::flow::{Source, SourceError};
+use tallymon_core::request::{Request, RequestKind};
+use tallymon_core::title::{HelpIndex, TitleIndex};
+
+/// The objects of a source.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    objects: Vec<CatalogObject>,
+}
+
+/// An object of a source.
+#[derive(Debug, Clone)]
+pub struct CatalogObject {
+    /// Name.
+    pub name: TitleIndex,
+    /// Help text.
+    pub help: HelpIndex,
+    /// How much a user has to know.
+    pub detail_level: DetailLevel,
+    /// Whether it has instances.
+    pub has_instances: bool,
+    /// Whether `Global` leaves it out.
+    pub costly: bool,
+    /// Position of the counter that a viewer shows first.
+    pub default_counter: Option<usize>,
+    /// Every counter definition, base counters included.
+    pub counters: Vec<CounterDefinition>,
+}
+
+impl Catalog {
+    /// Asks a source for its definitions, and for the name of its host.
+    ///
+    /// # Errors
+    ///
+    /// The source does not answer.
+    pub fn read(source: &mut dyn Source) -> Result<(String, Catalog), SourceError> {
+        let mut catalog = Catalog::default();
+        let mut system_name = String::new();
+        for costly in [false, true] {
+            let kind = RequestKind::Metadata { costly, old: false };
+            let snapshot = source.snapshot(&Request::from(kind))?;
+            catalog.merge(&snapshot, costly);
+            system_name = snapshot.system_name().to_string();
+        }
+        Ok((system_name, catalog))
+    }
+
+    /// Adds the objects of a snapshot that are not there yet.
+    pub(crate) fn merge(&mut self, snapshot: &Snapshot, costly: bool) {
+        for object in snapshot.objects() {
+            let header = object.header();
+            if self.object(header.name).is_none() {
+                self.objects.push(CatalogObject {
+                    name: header.name,
+                    help: header.help,
+                    detail_level: header.detail_level,
+                    has_instances: object.has_instances(),
+                    costly,
+                    default_counter: object.default_counter(),
+                    counters: object.counters().to_vec(),
+                });
+            }
+        }
+    }
+
+    /// All objects in the order of the source.
+    pub fn objects(&self) -> &[CatalogObject] {
+        &self.objects
+    }
+
+    /// The object with a name.
+    pub fn object(&self, name: TitleIndex) -> Option<&CatalogObject> {
+        self.objects.iter().find(|object| object.name == name)
+    }
+}
+
+impl CatalogObject {
+    /// The counters that a user is shown: no bases, no labels.
+    pub fn visible_counters(&self) -> impl Iterator<Item = &CounterDefinition> {
+        self.counters.iter().filter(|counter| counter.counter_type.is_visible())
+    }
+
+    /// The counter with a name that a user is shown.
+    pub fn counter(&self, name: TitleIndex) -> Option<&CounterDefinition> {
+        self.visible_counters().find(|counter| counter.name == name)
+    }
+}

@@ -1,0 +1,80 @@
+//! Where counters come from, and how to open it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tallymon_core::block::Snapshot;
+use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
+use tallymon_core::request::{Request, RequestKind};
+use tallymon_core::title::{Language, Titles};
+use tallymon_host::{Host, titles};
+
+/// Where counters come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// This machine, now.
+    Local,
+    /// A file with one saved data block.
+    File(PathBuf),
+}
+
+/// Opens a source.
+///
+/// # Errors
+///
+/// The file can not be read or is no data block; this system has no counters of its own.
+pub fn open(location: &Location) -> Result<Box<dyn Source>, SourceError> {
+    match location {
+        Location::Local => Ok(Box::new(Host::open()?)),
+        Location::File(path) => Ok(Box::new(FileSource::open(path.clone())?)),
+    }
+}
+
+/// One saved data block: it answers every request with the objects that it has.
+#[derive(Debug, Clone)]
+pub struct FileSource {
+    snapshot: Snapshot,
+}
+
+impl FileSource {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// The file can not be read, or is no data block; the message names the file and the byte.
+    pub fn open(path: PathBuf) -> Result<FileSource, SourceError> {
+        let bytes = fs::read(&path).map_err(|error| {
+            let kind = match error.kind() {
+                std::io::ErrorKind::NotFound => SourceErrorKind::NotFound,
+                std::io::ErrorKind::PermissionDenied => SourceErrorKind::AccessDenied,
+                _ => SourceErrorKind::Io,
+            };
+            SourceError::new(kind, format!("{}: {error}", path.display()))
+        })?;
+        let snapshot = Snapshot::new(bytes).map_err(|error| {
+            let words = format!("{}: not a valid data block: {error}", path.display());
+            SourceError::new(SourceErrorKind::BadData, words)
+        })?;
+        Ok(FileSource { snapshot })
+    }
+}
+
+impl Source for FileSource {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        if let RequestKind::Foreign { host, .. } = &request.kind
+            && !host.eq_ignore_ascii_case(self.snapshot.system_name())
+        {
+            let words = format!("the file is of host {:?}, not of {host:?}", self.snapshot.system_name());
+            return Err(SourceError::new(SourceErrorKind::NotFound, words));
+        }
+        Ok(self.snapshot.clone())
+    }
+
+    fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
+        titles::titles(language)
+    }
+
+    fn languages(&self) -> Vec<Language> {
+        titles::languages()
+    }
+}

@@ -1,0 +1,108 @@
+//! Names in the user's language, in English, and in every other language of the source.
+
+use tallymon_core::flow::{Source, SourceError};
+use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
+
+/// The name and help tables of a source: English, the user's language, and the others once they are needed.
+#[derive(Debug, Clone)]
+pub struct Names {
+    preferred: Language,
+    /// English first, then the preferred language, then whatever was loaded later.
+    tables: Vec<(Language, Titles)>,
+}
+
+impl Names {
+    /// Loads English and the user's language.
+    ///
+    /// # Errors
+    ///
+    /// The source has no name tables.
+    pub fn load(source: &mut dyn Source, preferred: Language) -> Result<Names, SourceError> {
+        let mut tables = vec![(Language::ENGLISH, source.titles(Language::ENGLISH)?)];
+        if preferred != Language::ENGLISH && source.languages().contains(&preferred) {
+            tables.push((preferred, source.titles(preferred)?));
+        }
+        Ok(Names { preferred, tables })
+    }
+
+    /// Loads every language that the source has, for a name that is in none of those loaded.
+    ///
+    /// # Errors
+    ///
+    /// A table can not be read.
+    pub fn load_all(&mut self, source: &mut dyn Source) -> Result<(), SourceError> {
+        for language in source.languages() {
+            if !self.tables.iter().any(|(known, _)| *known == language) {
+                self.tables.push((language, source.titles(language)?));
+            }
+        }
+        Ok(())
+    }
+
+    /// The user's language.
+    pub const fn preferred(&self) -> Language {
+        self.preferred
+    }
+
+    /// The English name, the canonical one; its number when it has none.
+    pub fn english(&self, index: TitleIndex) -> String {
+        let name = self.tables.first().and_then(|(_, titles)| titles.name(index));
+        name.map_or_else(|| index.0.to_string(), str::to_string)
+    }
+
+    /// The name in the user's language, else in English, else its number.
+    pub fn name(&self, index: TitleIndex) -> String {
+        let table = self.tables.iter().find(|(language, _)| *language == self.preferred);
+        let name = table.and_then(|(_, titles)| titles.name(index));
+        name.map_or_else(|| self.english(index), str::to_string)
+    }
+
+    /// The help text in the user's language, else in English; `None` when there is none.
+    pub fn help(&self, index: HelpIndex) -> Option<&str> {
+        let preferred = self.tables.iter().find(|(language, _)| *language == self.preferred);
+        let help = preferred.and_then(|(_, titles)| titles.help(index));
+        help.or_else(|| self.tables.first().and_then(|(_, titles)| titles.help(index)))
+    }
+
+    /// Whether a name that a user wrote is the name of an index in any loaded language.
+    ///
+    /// Case does not matter, and neither do blanks: "Logical Disk" is what some agents call LogicalDisk.
+    pub fn is(&self, index: TitleIndex, written: &str) -> bool {
+        self.tables.iter().any(|(_, titles)| titles.name(index).is_some_and(|name| same(name, written)))
+    }
+
+    /// Every loaded name of an index, with its language.
+    pub fn all(&self, index: TitleIndex) -> impl Iterator<Item = (Language, &str)> {
+        self.tables.iter().filter_map(move |(language, titles)| Some((*language, titles.name(index)?)))
+    }
+
+    /// Every loaded help text of an index, with its language.
+    pub fn all_help(&self, index: HelpIndex) -> impl Iterator<Item = (Language, &str)> {
+        self.tables.iter().filter_map(move |(language, titles)| Some((*language, titles.help(index)?)))
+    }
+}
+
+fn same(name: &str, written: &str) -> bool {
+    fn letters(text: &str) -> impl Iterator<Item = char> {
+        text.chars().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase)
+    }
+    letters(name).eq(letters(written))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same;
+
+    #[test]
+    fn case_and_blanks_do_not_matter() {
+        for (name, written, equal) in [
+            ("LogicalDisk", "Logical Disk", true),
+            ("% Processor Time", "% processor time", true),
+            ("% Загруженности процессора", "% загруженности ПРОЦЕССОРА", true),
+            ("Disk Reads/sec", "Disk Read/sec", false),
+            ("", "x", false),
+        ] {
+            assert_eq!(same(name, written), equal, "{name} / {written}");
+        }
+    }
+}

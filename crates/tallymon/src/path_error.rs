@@ -1,0 +1,96 @@
+//! Why a counter path can not be used: which part of it, and what there is instead.
+
+use std::fmt;
+use std::ops::Range;
+
+use tallymon_core::flow::SourceError;
+
+/// A part of a counter path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PathPart {
+    /// The whole path.
+    Path,
+    /// The host.
+    Host,
+    /// The object.
+    Object,
+    /// The instance in parentheses.
+    Instance,
+    /// The counter.
+    Counter,
+}
+
+impl PathPart {
+    /// The part in one word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            PathPart::Path => "path",
+            PathPart::Host => "host",
+            PathPart::Object => "object",
+            PathPart::Instance => "instance",
+            PathPart::Counter => "counter",
+        }
+    }
+}
+
+/// A counter path that can not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathError {
+    /// The path as it was given.
+    pub path: String,
+    /// The part at fault.
+    pub part: PathPart,
+    /// Where that part stands in the path, in bytes.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub problem: PathProblem,
+    /// The nearest names that exist, best first.
+    pub nearest: Vec<String>,
+}
+
+/// What is wrong with a counter path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PathProblem {
+    /// It does not follow the grammar; what was needed, in words.
+    Syntax(String),
+    /// Nothing has that name.
+    Unknown(String),
+    /// The object has instances and the path names none; the name of the object.
+    InstanceMissing(String),
+    /// The object has no instances and the path names one; the name of the object.
+    NoInstances(String),
+    /// The path is of another host than the source; the name of this one.
+    OtherHost(String),
+    /// The source did not answer.
+    Source(SourceError),
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = self.part.word();
+        match &self.problem {
+            PathProblem::Syntax(needed) => write!(f, "{part}: {needed}")?,
+            PathProblem::Unknown(text) => write!(f, "no {part} {text:?}")?,
+            PathProblem::InstanceMissing(object) => {
+                write!(f, "{object} has instances: name one as in {object}(_Total), or all with {object}(*)")?;
+            }
+            PathProblem::NoInstances(object) => write!(f, "{object} has no instances: leave the parentheses out")?,
+            PathProblem::OtherHost(host) => write!(f, "another host than {host:?}")?,
+            PathProblem::Source(error) => return write!(f, "{error}"),
+        }
+        write!(f, " in {:?}", self.path)?;
+        match self.nearest.split_first() {
+            Some((best, rest)) => {
+                write!(f, "; did you mean {best:?}")?;
+                for other in rest {
+                    write!(f, ", {other:?}")?;
+                }
+                f.write_str("?")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for PathError {}

@@ -1,0 +1,450 @@
+//! A query: counter paths are added once, then samples are collected as often as wanted.
+
+use std::collections::HashMap;
+
+use tallymon_core::block::{CounterDefinition, Snapshot};
+use tallymon_core::counter::{self, Format};
+use tallymon_core::flow::{Cell, NoValue, Row, Sample, Source, SourceError, Value, ValueState};
+use tallymon_core::path::{CounterPath, InstancePath, Part};
+use tallymon_core::request::{Interest, Request};
+use tallymon_core::time::FileTime;
+use tallymon_core::title::{self, Language, TitleIndex};
+
+use crate::catalog::{Catalog, CatalogObject};
+use crate::location::{Location, open};
+use crate::matching::{self, IDENTITY_COUNTERS, InstanceKey, Matching};
+use crate::names::Names;
+use crate::path_error::{PathError, PathPart, PathProblem};
+
+/// Counter paths over one source, and the last two samples of them.
+pub struct Query {
+    source: Box<dyn Source>,
+    system_name: String,
+    names: Names,
+    catalog: Catalog,
+    entries: Vec<Entry>,
+    format: Format,
+    matching: Matching,
+    older: Option<Taken>,
+    newer: Option<Taken>,
+}
+
+/// A path that was added to a [`Query`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CounterHandle(usize);
+
+/// A path with its names resolved.
+struct Entry {
+    path: String,
+    object: TitleIndex,
+    /// One, or all that match a pattern.
+    counters: Vec<TitleIndex>,
+    instance: Option<InstancePath>,
+}
+
+/// A snapshot with the names of its instances.
+struct Taken {
+    snapshot: Snapshot,
+    keys: HashMap<TitleIndex, Vec<InstanceKey>>,
+}
+
+/// One counter of one instance at the last collection.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    /// The path that it belongs to.
+    pub handle: CounterHandle,
+    /// Its full path in English, without host and wildcards.
+    pub path: String,
+    /// Object.
+    pub object: TitleIndex,
+    /// Counter.
+    pub counter: TitleIndex,
+    /// Instance; `None` for an object without instances and for a path that matched none.
+    pub instance: Option<InstanceKey>,
+    /// The counter's definition.
+    pub definition: CounterDefinition,
+    /// What was read, and what it means.
+    pub cell: Cell,
+    /// The sample before, of the same instance.
+    pub older: Option<Sample>,
+}
+
+impl Query {
+    /// A query over a location, with names in English only.
+    ///
+    /// # Errors
+    ///
+    /// The location can not be opened.
+    pub fn open(location: &Location) -> Result<Query, SourceError> {
+        Query::new(open(location)?, Language::ENGLISH)
+    }
+
+    /// A query over a source, for a user of a language.
+    ///
+    /// # Errors
+    ///
+    /// The source does not tell what it has.
+    pub fn new(mut source: Box<dyn Source>, language: Language) -> Result<Query, SourceError> {
+        let names = Names::load(source.as_mut(), language)?;
+        let (system_name, catalog) = Catalog::read(source.as_mut())?;
+        Ok(Query {
+            source,
+            system_name,
+            names,
+            catalog,
+            entries: Vec::new(),
+            format: Format::default(),
+            matching: Matching::default(),
+            older: None,
+            newer: None,
+        })
+    }
+
+    /// How values are formatted from now on.
+    pub const fn set_format(&mut self, format: Format) {
+        self.format = format;
+    }
+
+    /// How instances are matched from the next collection on.
+    pub const fn set_matching(&mut self, matching: Matching) {
+        self.matching = matching;
+    }
+
+    /// Adds a path: names in any language of the source, or numbers; wildcards in instance and counter.
+    ///
+    /// An instance need not exist yet; readings say [`NoValue::NoInstance`] until it does.
+    ///
+    /// # Errors
+    ///
+    /// The part of the path that does not exist, with the nearest names that do.
+    pub fn add(&mut self, path: &str) -> Result<CounterHandle, PathError> {
+        let parsed = CounterPath::parse(path).map_err(|error| PathError {
+            path: path.to_string(),
+            part: PathPart::Path,
+            span: error.at..path.len(),
+            problem: PathProblem::Syntax(error.to_string()),
+            nearest: Vec::new(),
+        })?;
+        self.add_path(path, &parsed.path)
+    }
+
+    /// Adds a path that was parsed already; `text` is what the user wrote, for messages.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::add`].
+    pub fn add_path(&mut self, text: &str, path: &CounterPath) -> Result<CounterHandle, PathError> {
+        let error = |part, found: &str, problem, nearest| PathError {
+            path: text.to_string(),
+            part,
+            span: text.rfind(found).map_or(0..text.len(), |at| at..at + found.len()),
+            problem,
+            nearest,
+        };
+        if let Some(machine) = &path.machine
+            && !self.is_this_host(machine)
+        {
+            let problem = PathProblem::OtherHost(self.system_name.clone());
+            return Err(error(PathPart::Host, machine, problem, Vec::new()));
+        }
+        let object = match self.resolve_object(&path.object) {
+            Some(object) => object,
+            None => {
+                // A name in a language that was not loaded so far.
+                self.names
+                    .load_all(self.source.as_mut())
+                    .map_err(|source| error(PathPart::Path, text, PathProblem::Source(source), Vec::new()))?;
+                self.resolve_object(&path.object).ok_or_else(|| {
+                    let wanted = path.object.to_string();
+                    let all = self.catalog.objects().iter().map(|object| object.name);
+                    let nearest = self.nearest(&wanted, all);
+                    error(PathPart::Object, &wanted, PathProblem::Unknown(wanted.clone()), nearest)
+                })?
+            }
+        };
+        let mut counters = self.resolve_counters(object, &path.counter);
+        if counters.is_empty() {
+            self.names
+                .load_all(self.source.as_mut())
+                .map_err(|source| error(PathPart::Path, text, PathProblem::Source(source), Vec::new()))?;
+            counters = self.resolve_counters(object, &path.counter);
+        }
+        let known = self.catalog.object(object);
+        if counters.is_empty() {
+            let wanted = path.counter.to_string();
+            let all = known.into_iter().flat_map(CatalogObject::visible_counters).map(|counter| counter.name);
+            let nearest = self.nearest(&wanted, all);
+            return Err(error(PathPart::Counter, &wanted, PathProblem::Unknown(wanted.clone()), nearest));
+        }
+        let has_instances = known.is_some_and(|object| object.has_instances);
+        match (&path.instance, has_instances) {
+            (None, true) => {
+                let name = self.names.name(object);
+                return Err(error(PathPart::Instance, text, PathProblem::InstanceMissing(name), Vec::new()));
+            }
+            (Some(instance), false) => {
+                let name = self.names.name(object);
+                let found = instance.to_string();
+                return Err(error(PathPart::Instance, &found, PathProblem::NoInstances(name), Vec::new()));
+            }
+            _ => {}
+        }
+        self.entries.push(Entry { path: text.to_string(), object, counters, instance: path.instance.clone() });
+        Ok(CounterHandle(self.entries.len() - 1))
+    }
+
+    /// Whether a host in a path is the one that the source is of.
+    fn is_this_host(&self, machine: &str) -> bool {
+        machine.eq_ignore_ascii_case(&self.system_name) || machine == "." || machine.eq_ignore_ascii_case("localhost")
+    }
+
+    /// Name of the host that the source is of.
+    pub fn system_name(&self) -> &str {
+        &self.system_name
+    }
+
+    fn resolve_object(&self, part: &Part) -> Option<TitleIndex> {
+        let mut objects = self.catalog.objects().iter().map(|object| object.name);
+        match part {
+            Part::Index(index) => objects.find(|name| name == index),
+            Part::Name(written) => objects.find(|name| self.names.is(*name, written)),
+        }
+    }
+
+    fn resolve_counters(&self, object: TitleIndex, part: &Part) -> Vec<TitleIndex> {
+        let counters = self.catalog.object(object).into_iter().flat_map(CatalogObject::visible_counters);
+        let names = counters.map(|counter| counter.name);
+        match part {
+            Part::Index(index) => names.filter(|name| name == index).take(1).collect(),
+            Part::Name(written) if part.is_pattern() => names
+                .filter(|name| self.names.all(*name).any(|(_, known)| tallymon_core::path::matches(written, known)))
+                .collect(),
+            Part::Name(written) => names.filter(|name| self.names.is(*name, written)).take(1).collect(),
+        }
+    }
+
+    fn nearest(&self, wanted: &str, candidates: impl Iterator<Item = TitleIndex>) -> Vec<String> {
+        let names: Vec<String> = candidates
+            .flat_map(|name| self.names.all(name).map(|(_, text)| text.to_string()).collect::<Vec<_>>())
+            .collect();
+        let nearest = title::nearest(wanted, names.iter().map(String::as_str), 3);
+        nearest.into_iter().map(str::to_string).collect()
+    }
+
+    /// The existing instances that are nearest to the one that a path names, best first.
+    pub fn nearest_instances(&self, handle: CounterHandle) -> Vec<String> {
+        let (Some(entry), Some(newer)) = (self.entries.get(handle.0), &self.newer) else { return Vec::new() };
+        let Some(wanted) = &entry.instance else { return Vec::new() };
+        let keys = newer.keys.get(&entry.object).map_or(&[][..], Vec::as_slice);
+        let names: Vec<String> = keys.iter().map(InstanceKey::to_string).collect();
+        let nearest = title::nearest(&wanted.to_string(), names.iter().map(String::as_str), 3);
+        nearest.into_iter().map(str::to_string).collect()
+    }
+
+    /// The text of a path as it was added.
+    pub fn path(&self, handle: CounterHandle) -> &str {
+        self.entries.get(handle.0).map_or("", |entry| &entry.path)
+    }
+
+    /// Takes a sample of every path.
+    ///
+    /// # Errors
+    ///
+    /// The source does not answer. The samples from before stay.
+    pub fn collect(&mut self) -> Result<FileTime, SourceError> {
+        let mut interest = Interest::everything();
+        let mut objects: Vec<TitleIndex> = Vec::new();
+        for entry in &self.entries {
+            if !objects.contains(&entry.object) {
+                objects.push(entry.object);
+            }
+            for counter in entry.counters.iter().chain(&IDENTITY_COUNTERS) {
+                interest.add(entry.object, *counter);
+            }
+        }
+        objects.sort_unstable();
+        let request = Request::objects(objects.iter().copied()).with_interest(interest);
+        let snapshot = self.source.snapshot(&request)?;
+        let keys = objects
+            .iter()
+            .filter_map(|name| Some((*name, snapshot.object(*name)?)))
+            .filter(|(_, object)| object.has_instances())
+            .map(|(name, object)| (name, matching::keys(object)))
+            .collect();
+        let time = snapshot.header().perf_time_100ns;
+        self.older = self.newer.replace(Taken { snapshot, keys });
+        Ok(time)
+    }
+
+    /// Whether any path has a counter whose value needs two samples.
+    pub fn needs_two_samples(&self) -> bool {
+        self.entries.iter().any(|entry| {
+            let object = self.catalog.object(entry.object);
+            entry.counters.iter().any(|name| {
+                let counter = object.and_then(|object| object.counter(*name));
+                counter.is_some_and(|counter| counter.counter_type.needs_two_samples())
+            })
+        })
+    }
+
+    /// Everything that the last collection found, in the order of the paths, and of the instances in the block.
+    ///
+    /// A path that matches nothing now has one reading that says so, unless it has a wildcard.
+    pub fn readings(&self) -> Vec<Reading> {
+        let mut readings = Vec::new();
+        let mut pairs: HashMap<TitleIndex, Vec<Option<usize>>> = HashMap::new();
+        for (number, entry) in self.entries.iter().enumerate() {
+            let pairs = pairs.entry(entry.object).or_insert_with(|| self.pairs(entry.object));
+            self.read_entry(CounterHandle(number), entry, pairs, &mut readings);
+        }
+        readings
+    }
+
+    /// The last row: the cells of [`Query::readings`] under the time of the sample.
+    pub fn row<'c>(&self, cells: &'c [Cell]) -> Row<'c> {
+        Row { time: self.newer.as_ref().map(|taken| taken.snapshot.header().perf_time_100ns).unwrap_or_default(), cells }
+    }
+
+    /// The last snapshot.
+    pub fn snapshot(&self) -> Option<&Snapshot> {
+        self.newer.as_ref().map(|taken| &taken.snapshot)
+    }
+
+    /// What objects and counters the source has.
+    pub const fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The names of the source.
+    pub const fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Loads the names of every language, for a search.
+    ///
+    /// # Errors
+    ///
+    /// A table can not be read.
+    pub fn load_all_names(&mut self) -> Result<(), SourceError> {
+        self.names.load_all(self.source.as_mut())
+    }
+
+    /// The instances that an object has now.
+    ///
+    /// # Errors
+    ///
+    /// The source does not answer.
+    pub fn instances(&mut self, object: TitleIndex) -> Result<Vec<InstanceKey>, SourceError> {
+        let mut interest = Interest::everything();
+        interest.add(object, IDENTITY_COUNTERS[0]);
+        let snapshot = self.source.snapshot(&Request::objects([object]).with_interest(interest))?;
+        let found = snapshot.object(object).filter(|object| object.has_instances());
+        Ok(found.map(matching::keys).unwrap_or_default())
+    }
+
+    /// For each instance of an object in the newer snapshot, its position in the older one.
+    fn pairs(&self, object: TitleIndex) -> Vec<Option<usize>> {
+        let (Some(older), Some(newer)) = (&self.older, &self.newer) else { return Vec::new() };
+        let (Some(was), Some(is)) = (older.snapshot.object(object), newer.snapshot.object(object)) else {
+            return Vec::new();
+        };
+        match (older.keys.get(&object), newer.keys.get(&object)) {
+            (Some(older_keys), Some(newer_keys)) => matching::pair(was, older_keys, is, newer_keys, self.matching),
+            (None, None) => vec![Some(0)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn read_entry(
+        &self,
+        handle: CounterHandle,
+        entry: &Entry,
+        pairs: &[Option<usize>],
+        readings: &mut Vec<Reading>,
+    ) {
+        let Some(catalog_object) = self.catalog.object(entry.object) else { return };
+        let definitions = entry.counters.iter().filter_map(|name| catalog_object.counter(*name));
+        let object = self.newer.as_ref().and_then(|taken| taken.snapshot.object(entry.object));
+        let keys = self.newer.as_ref().and_then(|taken| taken.keys.get(&entry.object));
+        let has_parents = keys.is_some_and(|keys| keys.iter().any(|key| key.parent.is_some()));
+        let chosen: Vec<(usize, Option<&InstanceKey>)> = match (&entry.instance, keys) {
+            (None, _) => vec![(0, None)],
+            (Some(wanted), Some(keys)) => keys
+                .iter()
+                .enumerate()
+                .filter(|(_, key)| {
+                    wanted.matches(has_parents, key.parent.as_deref().unwrap_or_default(), &key.name, key.number)
+                })
+                .map(|(position, key)| (position, Some(key)))
+                .collect(),
+            (Some(_), None) => Vec::new(),
+        };
+        let wildcard = entry.instance.as_ref().is_some_and(InstancePath::is_pattern);
+        for definition in definitions {
+            let reading = |instance: Option<&InstanceKey>, cell, older| Reading {
+                handle,
+                path: self.full_path(entry.object, instance.map(InstanceKey::to_string), definition.name),
+                object: entry.object,
+                counter: definition.name,
+                instance: instance.cloned(),
+                definition: *definition,
+                cell,
+                older,
+            };
+            let Some(object) = object else {
+                readings.push(reading(None, no_value(NoValue::NoObject), None));
+                continue;
+            };
+            if chosen.is_empty() && !wildcard {
+                let wanted = entry.instance.as_ref().map(InstancePath::to_string);
+                let path = self.full_path(entry.object, wanted, definition.name);
+                readings.push(Reading { path, ..reading(None, no_value(NoValue::NoInstance), None) });
+            }
+            for (position, key) in &chosen {
+                let (cell, older) = self.read(object, *position, pairs.get(*position).copied().flatten(), definition);
+                readings.push(reading(*key, cell, older));
+            }
+        }
+    }
+
+    /// One value: the sample now, the sample before of the same instance, and what they mean.
+    fn read(
+        &self,
+        object: tallymon_core::block::SnapshotObject<'_>,
+        position: usize,
+        before: Option<usize>,
+        definition: &CounterDefinition,
+    ) -> (Cell, Option<Sample>) {
+        let Some(instance) = object.instance(position) else { return (no_value(NoValue::NoInstance), None) };
+        let Some(counter) = object.position(definition.name) else { return (no_value(NoValue::NoCounter), None) };
+        let stale = instance.state(counter) == ValueState::Stale;
+        if let Some(text) = instance.text(counter) {
+            return (Cell { sample: None, value: Ok(Value::Text(text)), stale }, None);
+        }
+        let sample = match instance.sample(counter) {
+            Ok(sample) => sample,
+            Err(why) => return (no_value(why), None),
+        };
+        let older = before.and_then(|before| {
+            let older = self.older.as_ref()?.snapshot.object(object.header().name)?;
+            older.instance(before)?.sample(older.position(definition.name)?).ok()
+        });
+        let value = counter::compute(older.as_ref(), &sample)
+            .map(|value| counter::apply(value, definition.counter_type, definition.default_scale, &self.format));
+        (Cell { sample: Some(sample), value, stale }, older)
+    }
+
+    /// A full path in English.
+    fn full_path(&self, object: TitleIndex, instance: Option<String>, counter: TitleIndex) -> String {
+        let object = self.names.english(object);
+        let counter = self.names.english(counter);
+        match instance {
+            Some(instance) => format!("\\{object}({instance})\\{counter}"),
+            None => format!("\\{object}\\{counter}"),
+        }
+    }
+}
+
+const fn no_value(why: NoValue) -> Cell {
+    Cell { sample: None, value: Err(why), stale: false }
+}
