@@ -10,13 +10,16 @@
 use tallymon_core::time::FileTime;
 
 mod columns;
+pub mod cpuidle;
 pub mod diskstats;
 pub mod error;
 pub mod interrupts;
 pub mod loadavg;
 pub mod meminfo;
 pub mod mountinfo;
+pub mod pid_cmdline;
 pub mod pid_io;
+pub mod pid_schedstat;
 pub mod pid_stat;
 pub mod pid_statm;
 pub mod pid_status;

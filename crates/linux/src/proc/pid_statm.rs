@@ -34,8 +34,6 @@ impl PidStatm {
     }
 
     /// `resident - shared`: pages in memory that belong to this process alone, at least 0.
-    ///
-    /// Before kernel 4.5 `shared` leaves out shared memory, which is then counted here.
     pub fn anonymous(self) -> u64 {
         self.resident.saturating_sub(self.shared)
     }
