@@ -52,7 +52,8 @@ pub fn parse_name(bytes: &[u8]) -> &[u8] {
 /// assert_eq!(idle_classes(&[b"WFI", b"cpu-sleep", b"cluster-sleep"]), [C1, C2, C3]);
 /// ```
 pub fn idle_classes(names: &[&[u8]]) -> Vec<IdleClass> {
-    let is_polling = |name: &[u8]| name == b"POLL";
+    // The generic name, and the one of POWER.
+    let is_polling = |name: &[u8]| name == b"POLL" || name == b"snooze";
     let first = names.iter().position(|name| !is_polling(name));
     let last = names.iter().rposition(|name| !is_polling(name));
     let class = |(state, name): (usize, &&[u8])| {
@@ -123,7 +124,10 @@ mod tests {
         check(&["POLL", "C1_ACPI", "C2_ACPI", "C3_ACPI"], &[Polling, C1, C2, C3]);
         check(&["WFI"], &[C1]);
         check(&["WFI", "cpu-sleep-0"], &[C1, C3]);
-        check(&["snooze", "Nap", "Fastsleep", "C0", "C"], &[C1, C2, C2, C2, C3]);
+        check(
+            &["snooze", "Nap", "Fastsleep", "C0", "C"],
+            &[Polling, C1, C2, C2, C3],
+        );
         check(&["POLL"], &[Polling]);
         check(&[], &[]);
     }

@@ -69,10 +69,10 @@ impl Excerpt {
     /// Keeps the first [`Excerpt::CAPACITY`] bytes of `text`.
     pub fn new(text: &[u8]) -> Excerpt {
         let mut bytes = [0; Excerpt::CAPACITY];
-        let mut len = 0;
+        let mut len: u8 = 0;
         for (kept, byte) in bytes.iter_mut().zip(text) {
             *kept = *byte;
-            len += 1;
+            len = len.saturating_add(1);
         }
         Excerpt { bytes, len, cut: text.len() > Excerpt::CAPACITY }
     }

@@ -79,16 +79,22 @@ mod tests {
     fn partition_file_with_blank_and_deleted_file() {
         let bytes = fixture("4.18/swaps");
         let swaps = parse_swaps(&bytes).unwrap();
-        let expected: [(&[u8], &[u8], u64, u64, i64); 4] = [
-            (b"/dev/dm-1", b"partition", 8_388_604, 1_204, -2),
-            (b"/var/swap file", b"file", 1_048_572, 0, -3),
-            (b"/swap (deleted)", b"file", 65_532, 12, 5),
-            (b"/old (deleted)", b"file", 65_532, 0, -4),
-        ];
-        assert_eq!(swaps.len(), expected.len());
-        for (swap, expected) in swaps.iter().zip(expected) {
-            assert_eq!((&*swap.path, swap.kind, swap.size, swap.used, swap.priority), expected);
-        }
+        let area = |path: &'static [u8], kind, size, used, priority| Swap {
+            path: Cow::Borrowed(path),
+            kind,
+            size,
+            used,
+            priority,
+        };
+        assert_eq!(
+            swaps,
+            [
+                area(b"/dev/dm-1", b"partition", 8_388_604, 1_204, -2),
+                area(b"/var/swap file", b"file", 1_048_572, 0, -3),
+                area(b"/swap (deleted)", b"file", 65_532, 12, 5),
+                area(b"/old (deleted)", b"file", 65_532, 0, -4),
+            ]
+        );
     }
 
     #[test]
