@@ -91,24 +91,14 @@ mod tests {
 
     #[test]
     fn virtual_machine_with_a_polling_state() {
-        let names = [
-            fixture("6.18/cpuidle/state0/name"),
-            fixture("6.18/cpuidle/state1/name"),
-        ];
+        let names = [fixture("6.18/cpuidle/state0/name"), fixture("6.18/cpuidle/state1/name")];
         let names = [parse_name(&names[0]), parse_name(&names[1])];
         assert_eq!(names, [&b"POLL"[..], b"haltpoll idle"]);
         assert_eq!(idle_classes(&names), [Polling, C1]);
-        let time = parse_value("stateK/time", &fixture("6.18/cpuidle/state1/time"))
-            .unwrap()
-            .unwrap();
-        let usage = parse_value("stateK/usage", &fixture("6.18/cpuidle/state1/usage"))
-            .unwrap()
-            .unwrap();
+        let time = parse_value("stateK/time", &fixture("6.18/cpuidle/state1/time")).unwrap().unwrap();
+        let usage = parse_value("stateK/usage", &fixture("6.18/cpuidle/state1/usage")).unwrap().unwrap();
         assert!(time > usage && usage > 0);
-        assert_eq!(
-            parse_value("stateK/disable", &fixture("6.18/cpuidle/state0/disable")),
-            Ok(Some(0))
-        );
+        assert_eq!(parse_value("stateK/disable", &fixture("6.18/cpuidle/state0/disable")), Ok(Some(0)));
     }
 
     #[test]
@@ -117,17 +107,11 @@ mod tests {
             let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
             assert_eq!(idle_classes(&names), classes, "{names:?}");
         };
-        check(
-            &["POLL", "C1", "C1E", "C3", "C6", "C7s", "C10"],
-            &[Polling, C1, C1, C3, C3, C3, C3],
-        );
+        check(&["POLL", "C1", "C1E", "C3", "C6", "C7s", "C10"], &[Polling, C1, C1, C3, C3, C3, C3]);
         check(&["POLL", "C1_ACPI", "C2_ACPI", "C3_ACPI"], &[Polling, C1, C2, C3]);
         check(&["WFI"], &[C1]);
         check(&["WFI", "cpu-sleep-0"], &[C1, C3]);
-        check(
-            &["snooze", "Nap", "Fastsleep", "C0", "C"],
-            &[Polling, C1, C2, C2, C3],
-        );
+        check(&["snooze", "Nap", "Fastsleep", "C0", "C"], &[Polling, C1, C2, C2, C3]);
         check(&["POLL"], &[Polling]);
         check(&[], &[]);
     }
@@ -137,28 +121,12 @@ mod tests {
         assert_eq!(parse_value("scaling_cur_freq", b"2596122\n"), Ok(Some(2_596_122)));
         assert_eq!(parse_value("cpuinfo_cur_freq", b"<unknown>\n"), Ok(None));
         for (text, message) in [
-            (
-                "",
-                "stateK/time line 1: value: needed a decimal number below 2^64, found nothing",
-            ),
-            (
-                "1 2\n",
-                "stateK/time line 1: value: needed a decimal number below 2^64, found \"1 2\"",
-            ),
-            (
-                "<x",
-                "stateK/time line 1: value: needed a decimal number below 2^64, found \"<x\"",
-            ),
+            ("", "stateK/time line 1: value: needed a decimal number below 2^64, found nothing"),
+            ("1 2\n", "stateK/time line 1: value: needed a decimal number below 2^64, found \"1 2\""),
+            ("<x", "stateK/time line 1: value: needed a decimal number below 2^64, found \"<x\""),
         ] {
-            assert_eq!(
-                parse_value("stateK/time", text.as_bytes())
-                    .unwrap_err()
-                    .to_string(),
-                message
-            );
+            assert_eq!(parse_value("stateK/time", text.as_bytes()).unwrap_err().to_string(), message);
         }
-        check_damage("6.18/cpuidle/state1/time", |bytes| {
-            parse_value("stateK/time", bytes)
-        });
+        check_damage("6.18/cpuidle/state1/time", |bytes| parse_value("stateK/time", bytes));
     }
 }

@@ -58,15 +58,10 @@ mod tests {
         }
         let readme = String::from_utf8(fixture("README.md")).unwrap();
         // The files stand in the first column between back quotes, the origin in the second.
-        let cells = readme
-            .lines()
-            .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+        let cells = readme.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
         let mut listed = BTreeSet::new();
         for (files, origin) in cells {
-            assert!(
-                origin.contains("captured") || origin.contains("written"),
-                "{files}: no origin"
-            );
+            assert!(origin.contains("captured") || origin.contains("written"), "{files}: no origin");
             for file in files.split("`, `") {
                 assert!(listed.insert(file.to_owned()), "{file} is listed twice");
             }

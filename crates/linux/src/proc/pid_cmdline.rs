@@ -40,13 +40,8 @@ pub fn image_name<'a>(comm: &'a [u8], cmdline: &'a [u8]) -> &'a [u8] {
     let Some(more) = file_name.strip_prefix(comm) else {
         return comm;
     };
-    let more_len = more
-        .iter()
-        .position(|byte| matches!(byte, b' ' | b':'))
-        .unwrap_or(more.len());
-    file_name
-        .get(..comm.len().saturating_add(more_len))
-        .unwrap_or(comm)
+    let more_len = more.iter().position(|byte| matches!(byte, b' ' | b':')).unwrap_or(more.len());
+    file_name.get(..comm.len().saturating_add(more_len)).unwrap_or(comm)
 }
 
 /// Whether the kernel may have cut this name. A kernel thread's name can be longer and is whole.
@@ -80,21 +75,9 @@ mod tests {
     fn names() {
         for (comm, cmdline, name) in [
             ("fifteen-letters", "/a/fifteen-letters\0-x", "fifteen-letters"),
-            (
-                "fifteen-letters",
-                "/a/fifteen-letters-and-more",
-                "fifteen-letters-and-more",
-            ),
-            (
-                "fifteen-letters",
-                "fifteen-letters-2: worker 7/9",
-                "fifteen-letters",
-            ),
-            (
-                "fifteen-letters",
-                "fifteen-letters-2: worker 7",
-                "fifteen-letters-2",
-            ),
+            ("fifteen-letters", "/a/fifteen-letters-and-more", "fifteen-letters-and-more"),
+            ("fifteen-letters", "fifteen-letters-2: worker 7/9", "fifteen-letters"),
+            ("fifteen-letters", "fifteen-letters-2: worker 7", "fifteen-letters-2"),
             ("fifteen-letters", "fifteen-letters and state", "fifteen-letters"),
             ("fifteen-letters", "/a/other", "fifteen-letters"),
             ("fifteen-letters", "\0fifteen-letters-2", "fifteen-letters"),

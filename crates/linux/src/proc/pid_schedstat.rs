@@ -41,21 +41,14 @@ mod tests {
 
     #[test]
     fn current_kernel() {
-        let expected = PidSchedstat {
-            run_time: 889_446,
-            wait_time: 524_522,
-            slices: 1,
-        };
+        let expected = PidSchedstat { run_time: 889_446, wait_time: 524_522, slices: 1 };
         assert_eq!(PidSchedstat::parse(&fixture("6.18/pid/schedstat")), Ok(expected));
     }
 
     #[test]
     fn errors() {
         for (text, message) in [
-            (
-                "",
-                "/proc/PID/schedstat line 1: 1 run time: needed a decimal number below 2^64, found nothing",
-            ),
+            ("", "/proc/PID/schedstat line 1: 1 run time: needed a decimal number below 2^64, found nothing"),
             (
                 "1 2\n",
                 "/proc/PID/schedstat line 1: 3 slices: needed a decimal number below 2^64, found nothing",
@@ -65,10 +58,7 @@ mod tests {
                 "/proc/PID/schedstat line 1: 2 wait time: needed a decimal number below 2^64, found \"x\"",
             ),
         ] {
-            assert_eq!(
-                PidSchedstat::parse(text.as_bytes()).unwrap_err().to_string(),
-                message
-            );
+            assert_eq!(PidSchedstat::parse(text.as_bytes()).unwrap_err().to_string(), message);
         }
     }
 
