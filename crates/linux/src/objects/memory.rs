@@ -7,9 +7,9 @@ use tallymon_provider::{
 
 use super::Object;
 use super::spec::{counters, object};
-use crate::proc::SystemFacts;
 use crate::proc::meminfo::MemInfo;
 use crate::proc::vmstat::VmStat;
+use crate::proc::{SystemFacts, kib_to_bytes};
 use crate::sources::Sources;
 
 counters! {
@@ -155,13 +155,14 @@ fn sum(numbers: &[Option<u64>]) -> Option<u64> {
     numbers.iter().flatten().copied().reduce(u64::saturating_add)
 }
 
+/// The file counts in KiB.
 fn from_meminfo(m: &MemInfo, facts: &SystemFacts, cache_peak: &mut u64, values: &mut CounterBlockMut<'_>) {
-    let mut set = |position: At, value: Option<u64>| {
-        values.set_or(position.at(), value, Absence::NotInThisKernel);
+    values.set_or(At::AvailableKBytes.at(), m.available, Absence::NotInThisKernel);
+    values.set_or(At::AvailableMBytes.at(), m.available.map(|kib| kib / 1024), Absence::NotInThisKernel);
+    let mut set = |position: At, kib: Option<u64>| {
+        values.set_or(position.at(), kib.map(kib_to_bytes), Absence::NotInThisKernel);
     };
     set(At::AvailableBytes, m.available);
-    set(At::AvailableKBytes, m.available.map(|bytes| bytes / 1024));
-    set(At::AvailableMBytes, m.available.map(|bytes| bytes / (1024 * 1024)));
     set(At::CommittedBytes, m.committed);
     set(At::CommitLimit, m.commit_limit);
     // Slab that the kernel can give back is NT's paged pool; nothing of it is ever paged out.
@@ -171,11 +172,6 @@ fn from_meminfo(m: &MemInfo, facts: &SystemFacts, cache_peak: &mut u64, values: 
         At::PoolNonpagedBytes,
         m.slab_unreclaimable.and_then(|slab| sum(&[Some(slab), m.kernel_stack, m.page_tables, m.per_cpu])),
     );
-    let free_address_space =
-        m.vmalloc_total.zip(m.vmalloc_used).map(|(total, used)| total.saturating_sub(used));
-    // 64-bit kernels have more than 32 bits can count; NT's own counter stops at its largest number too.
-    let entries = free_address_space.and_then(|bytes| bytes.checked_div(facts.page_size));
-    set(At::FreeSystemPageTableEntries, entries.map(|entries| entries.min(u64::from(u32::MAX))));
     let cache = m.file_cache().map(|cache| cache.saturating_add(m.slab_reclaimable.unwrap_or(0)));
     set(At::CacheBytes, cache);
     *cache_peak = (*cache_peak).max(cache.unwrap_or(0));
@@ -186,10 +182,12 @@ fn from_meminfo(m: &MemInfo, facts: &SystemFacts, cache_peak: &mut u64, values: 
     let modified = sum(&[m.dirty, m.writeback]);
     set(At::ModifiedPageListBytes, modified);
     let file_pages = sum(&[m.active_file, m.inactive_file]);
-    set(
-        At::StandbyCacheNormalPriorityBytes,
-        file_pages.map(|bytes| bytes.saturating_sub(modified.unwrap_or(0))),
-    );
+    set(At::StandbyCacheNormalPriorityBytes, file_pages.map(|kib| kib.saturating_sub(modified.unwrap_or(0))));
+    let free_address_space =
+        m.vmalloc_total.zip(m.vmalloc_used).map(|(total, used)| total.saturating_sub(used));
+    // 64-bit kernels have more than 32 bits can count: the value is then out of range, and says so.
+    let entries = free_address_space.and_then(|kib| kib_to_bytes(kib).checked_div(facts.page_size));
+    values.set_or(At::FreeSystemPageTableEntries.at(), entries, Absence::NotInThisKernel);
     match m.committed.zip(m.commit_limit) {
         Some((committed, limit)) => {
             values.set_fraction(At::PercentCommittedBytesInUse.at(), committed, limit)

@@ -11,8 +11,8 @@ use tallymon_provider::{
 use super::Object;
 use super::spec::{counters, object};
 use crate::kept::{Buffer, Kept, Shape};
+use crate::proc::cpuidle::{IdleClass, idle_classes, parse_name, parse_value};
 use crate::proc::microseconds_to_100ns;
-use crate::proc::scan::decimal;
 use crate::proc::stat::CpuTicks;
 use crate::rising::Rising;
 use crate::sources::Sources;
@@ -272,30 +272,30 @@ impl IdleStates {
         let mut states = Vec::new();
         for number in 0..64 {
             let state = folder.join(format!("state{number}"));
-            let Ok(name) = std::fs::read_to_string(state.join("name")) else { break };
-            // Busy waiting is no sleep.
-            if name.trim() != "POLL" {
-                let file = |name: &str| Kept::new(state.join(name), Shape::Whole);
-                states.push((file("time"), file("usage")));
-            }
+            let Ok(name) = std::fs::read(state.join("name")) else { break };
+            states.push((state, parse_name(&name).to_vec()));
         }
-        let deepest = states.len().saturating_sub(1);
-        let kind = |position: usize| match position {
-            0 => 0,
-            _ if position == deepest && deepest > 1 => 2,
-            _ => 1,
-        };
-        let files =
-            states.into_iter().enumerate().map(|(at, (time, usage))| (kind(at), time, usage)).collect();
-        IdleStates { files }
+        let names: Vec<&[u8]> = states.iter().map(|(_, name)| name.as_slice()).collect();
+        let kinds = idle_classes(&names).into_iter().map(|class| match class {
+            // Busy waiting is no sleep.
+            IdleClass::Polling => None,
+            IdleClass::C1 => Some(0),
+            IdleClass::C2 => Some(1),
+            IdleClass::C3 => Some(2),
+        });
+        let file = |state: &Path, name: &str| Kept::new(state.join(name), Shape::Whole);
+        let files = kinds
+            .zip(&states)
+            .filter_map(|(kind, (state, _))| Some((kind?, file(state, "time"), file(state, "usage"))));
+        IdleStates { files: files.collect() }
     }
 
     /// Time in 100 ns units and entries of the three kinds; `None` without any state, or when one can not be read.
     fn read(&mut self, buffer: &mut Buffer) -> Option<[(u64, u64); 3]> {
         let mut sums = [(0u64, 0u64); 3];
         for (kind, time, usage) in &mut self.files {
-            let time = decimal(time.read(buffer).ok()?.trim_ascii())?;
-            let usage = decimal(usage.read(buffer).ok()?.trim_ascii())?;
+            let time = parse_value("cpuidle/time", time.read(buffer).ok()?).ok()??;
+            let usage = parse_value("cpuidle/usage", usage.read(buffer).ok()?).ok()??;
             let sum = sums.get_mut(*kind)?;
             *sum = (sum.0.wrapping_add(microseconds_to_100ns(time)), sum.1.wrapping_add(usage));
         }
@@ -322,7 +322,7 @@ mod tests {
         }
         let read = IdleStates::open(&folder).read(&mut Buffer::new());
         fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(read, Some([(100, 1), (500, 5), (400, 4)]));
+        assert_eq!(read, Some([(300, 3), (0, 0), (700, 7)]), "C1 and C1E are C1, C3 and C6 are C3");
         assert_eq!(IdleStates::open(&folder).read(&mut Buffer::new()), None, "a machine without cpuidle");
     }
 

@@ -60,6 +60,7 @@ macro_rules! counters {
     }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(dead_code, reason = "a base is set together with its numerator")]
         enum $positions { $($position),* }
 
         const $table: &[tallymon_provider::CounterSpec] = &[$(
