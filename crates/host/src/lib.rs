@@ -66,11 +66,16 @@ impl Host {
             RequestKind::Objects(objects) => objects.iter().copied().collect(),
             // A foreign host that is this one; any other is not ours to answer for.
             RequestKind::Foreign { host, objects } if host.eq_ignore_ascii_case(&self.system_name) => {
-                if objects.is_empty() { self.all(|costly| !costly) } else { objects.iter().copied().collect() }
+                if objects.is_empty() {
+                    self.all(|costly| !costly)
+                } else {
+                    objects.iter().copied().collect()
+                }
             }
-            RequestKind::Foreign { .. } | RequestKind::Names(_) | RequestKind::Help(_) | RequestKind::Unknown(_) => {
-                BTreeSet::new()
-            }
+            RequestKind::Foreign { .. }
+            | RequestKind::Names(_)
+            | RequestKind::Help(_)
+            | RequestKind::Unknown(_) => BTreeSet::new(),
             _ => BTreeSet::new(),
         };
         let mut open: Vec<TitleIndex> = objects.iter().copied().collect();
@@ -116,8 +121,12 @@ impl Source for Host {
         let mut writer = BlockWriter::growing(&mut buffer, &header);
         let metadata = matches!(request.kind, RequestKind::Metadata { .. });
         for provider in &mut self.providers {
-            let theirs: Vec<TitleIndex> =
-                provider.objects().iter().map(|object| object.name).filter(|name| objects.contains(name)).collect();
+            let theirs: Vec<TitleIndex> = provider
+                .objects()
+                .iter()
+                .map(|object| object.name)
+                .filter(|name| objects.contains(name))
+                .collect();
             if theirs.is_empty() {
                 continue;
             }

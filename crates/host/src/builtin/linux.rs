@@ -20,5 +20,10 @@ pub(crate) fn system_name() -> String {
 
 pub(crate) fn clocks() -> Clocks {
     let now = tallymon_linux::clocks();
-    Clocks { perf_time: now.perf_time, perf_freq: now.perf_freq, time_100ns: now.steady, system_time: now.civil }
+    Clocks {
+        perf_time: now.perf_time,
+        perf_freq: now.perf_freq,
+        time_100ns: now.steady,
+        system_time: now.civil,
+    }
 }

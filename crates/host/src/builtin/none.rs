@@ -20,7 +20,8 @@ pub(crate) fn system_name() -> String {
 
 pub(crate) fn clocks() -> Clocks {
     static START: std::sync::OnceLock<(Instant, FileTime)> = std::sync::OnceLock::new();
-    let nanoseconds = |duration: std::time::Duration| i128::try_from(duration.as_nanos()).unwrap_or(i128::MAX);
+    let nanoseconds =
+        |duration: std::time::Duration| i128::try_from(duration.as_nanos()).unwrap_or(i128::MAX);
     let civil = SystemTime::now().duration_since(UNIX_EPOCH).map(nanoseconds).unwrap_or_default();
     let civil = FileTime::from_unix_nanoseconds(civil).unwrap_or_default();
     let (start, first) = START.get_or_init(|| (Instant::now(), civil));
@@ -32,4 +33,3 @@ pub(crate) fn clocks() -> Clocks {
         system_time: civil,
     }
 }
-
