@@ -99,7 +99,9 @@ fn filled_in(formula: &str, older: Option<&Sample>, newer: &Sample) -> String {
             None if token.is_empty() => text.push(letter),
             None => text.push_str(&token),
         }
-        rest = rest.get(token.len().max(if token.is_empty() { letter.len_utf8() } else { 0 })..).unwrap_or_default();
+        rest = rest
+            .get(token.len().max(if token.is_empty() { letter.len_utf8() } else { 0 })..)
+            .unwrap_or_default();
     }
     text
 }
@@ -121,7 +123,10 @@ mod tests {
             time: FileTime(0),
         };
         let formula = "(N1 - N0) / ((D1 - D0) / F)";
-        assert_eq!(filled_in(formula, Some(&sample(5, 100)), &sample(9, 140)), "(9 - 5) / ((140 - 100) / 10)");
+        assert_eq!(
+            filled_in(formula, Some(&sample(5, 100)), &sample(9, 140)),
+            "(9 - 5) / ((140 - 100) / 10)"
+        );
         assert_eq!(filled_in(formula, None, &sample(9, 140)), "(9 - N0) / ((140 - D0) / 10)");
         assert_eq!(filled_in("NONE N1x é", None, &sample(1, 2)), "NONE N1x é");
     }

@@ -80,7 +80,11 @@ pub(crate) fn pair(
     newer_identities.iter().map(|identity| positions.get(identity).copied()).collect()
 }
 
-fn identities<'k>(object: SnapshotObject<'_>, keys: &'k [InstanceKey], matching: Matching) -> Vec<Identity<'k>> {
+fn identities<'k>(
+    object: SnapshotObject<'_>,
+    keys: &'k [InstanceKey],
+    matching: Matching,
+) -> Vec<Identity<'k>> {
     let counters = IDENTITY_COUNTERS.map(|counter| object.position(counter));
     let by_ids = counters.iter().any(Option::is_some);
     object

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use tallymon_core::flow::SourceError;
+use tallymon_core::path;
 
 /// A part of a counter path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,6 +30,24 @@ impl PathPart {
             PathPart::Object => "object",
             PathPart::Instance => "instance",
             PathPart::Counter => "counter",
+        }
+    }
+}
+
+impl PathError {
+    /// A text that does not follow the grammar of counter paths.
+    pub fn syntax(path: &str, error: path::PathError) -> PathError {
+        PathError {
+            path: path.to_string(),
+            part: match error.part {
+                path::PathPart::Machine => PathPart::Host,
+                path::PathPart::Object => PathPart::Object,
+                path::PathPart::Instance => PathPart::Instance,
+                path::PathPart::Counter => PathPart::Counter,
+            },
+            span: error.at..path.len(),
+            problem: PathProblem::Syntax(error.to_string()),
+            nearest: Vec::new(),
         }
     }
 }
@@ -70,12 +89,17 @@ impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = self.part.word();
         match &self.problem {
-            PathProblem::Syntax(needed) => write!(f, "{part}: {needed}")?,
+            PathProblem::Syntax(needed) => write!(f, "{needed}")?,
             PathProblem::Unknown(text) => write!(f, "no {part} {text:?}")?,
             PathProblem::InstanceMissing(object) => {
-                write!(f, "{object} has instances: name one as in {object}(_Total), or all with {object}(*)")?;
+                write!(
+                    f,
+                    "{object} has instances: name one as in {object}(_Total), or all with {object}(*)"
+                )?;
             }
-            PathProblem::NoInstances(object) => write!(f, "{object} has no instances: leave the parentheses out")?,
+            PathProblem::NoInstances(object) => {
+                write!(f, "{object} has no instances: leave the parentheses out")?
+            }
             PathProblem::OtherHost(host) => write!(f, "another host than {host:?}")?,
             PathProblem::Source(error) => return write!(f, "{error}"),
         }

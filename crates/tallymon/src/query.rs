@@ -118,13 +118,7 @@ impl Query {
     ///
     /// The part of the path that does not exist, with the nearest names that do.
     pub fn add(&mut self, path: &str) -> Result<CounterHandle, PathError> {
-        let parsed = CounterPath::parse(path).map_err(|error| PathError {
-            path: path.to_string(),
-            part: PathPart::Path,
-            span: error.at..path.len(),
-            problem: PathProblem::Syntax(error.to_string()),
-            nearest: Vec::new(),
-        })?;
+        let parsed = CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?;
         self.add_path(path, &parsed.path)
     }
 
@@ -147,21 +141,7 @@ impl Query {
             let problem = PathProblem::OtherHost(self.system_name.clone());
             return Err(error(PathPart::Host, machine, problem, Vec::new()));
         }
-        let object = match self.resolve_object(&path.object) {
-            Some(object) => object,
-            None => {
-                // A name in a language that was not loaded so far.
-                self.names
-                    .load_all(self.source.as_mut())
-                    .map_err(|source| error(PathPart::Path, text, PathProblem::Source(source), Vec::new()))?;
-                self.resolve_object(&path.object).ok_or_else(|| {
-                    let wanted = path.object.to_string();
-                    let all = self.catalog.objects().iter().map(|object| object.name);
-                    let nearest = self.nearest(&wanted, all);
-                    error(PathPart::Object, &wanted, PathProblem::Unknown(wanted.clone()), nearest)
-                })?
-            }
-        };
+        let object = self.object(text, &path.object)?;
         let mut counters = self.resolve_counters(object, &path.counter);
         if counters.is_empty() {
             self.names
@@ -189,13 +169,45 @@ impl Query {
             }
             _ => {}
         }
-        self.entries.push(Entry { path: text.to_string(), object, counters, instance: path.instance.clone() });
+        self.entries.push(Entry {
+            path: text.to_string(),
+            object,
+            counters,
+            instance: path.instance.clone(),
+        });
         Ok(CounterHandle(self.entries.len() - 1))
+    }
+
+    /// The object that a part of a path names; `text` is what the user wrote, for messages.
+    ///
+    /// # Errors
+    ///
+    /// There is no such object; the nearest names are those that there are.
+    pub fn object(&mut self, text: &str, part: &Part) -> Result<TitleIndex, PathError> {
+        if let Some(object) = self.resolve_object(part) {
+            return Ok(object);
+        }
+        // Maybe it is a name in a language that was not loaded so far.
+        let error = |problem, nearest| {
+            let found = part.to_string();
+            let span = text.find(&found).map_or(0..text.len(), |at| at..at + found.len());
+            PathError { path: text.to_string(), part: PathPart::Object, span, problem, nearest }
+        };
+        self.names
+            .load_all(self.source.as_mut())
+            .map_err(|source| error(PathProblem::Source(source), Vec::new()))?;
+        self.resolve_object(part).ok_or_else(|| {
+            let wanted = part.to_string();
+            let nearest = self.nearest(&wanted, self.catalog.objects().iter().map(|object| object.name));
+            error(PathProblem::Unknown(wanted), nearest)
+        })
     }
 
     /// Whether a host in a path is the one that the source is of.
     fn is_this_host(&self, machine: &str) -> bool {
-        machine.eq_ignore_ascii_case(&self.system_name) || machine == "." || machine.eq_ignore_ascii_case("localhost")
+        machine.eq_ignore_ascii_case(&self.system_name)
+            || machine == "."
+            || machine.eq_ignore_ascii_case("localhost")
     }
 
     /// Name of the host that the source is of.
@@ -206,7 +218,7 @@ impl Query {
     fn resolve_object(&self, part: &Part) -> Option<TitleIndex> {
         let mut objects = self.catalog.objects().iter().map(|object| object.name);
         match part {
-            Part::Index(index) => objects.find(|name| name == index),
+            Part::Index(index) => objects.find(|name| name.0 == *index),
             Part::Name(written) => objects.find(|name| self.names.is(*name, written)),
         }
     }
@@ -215,11 +227,13 @@ impl Query {
         let counters = self.catalog.object(object).into_iter().flat_map(CatalogObject::visible_counters);
         let names = counters.map(|counter| counter.name);
         match part {
-            Part::Index(index) => names.filter(|name| name == index).take(1).collect(),
-            Part::Name(written) if part.is_pattern() => names
-                .filter(|name| self.names.all(*name).any(|(_, known)| tallymon_core::path::matches(written, known)))
-                .collect(),
-            Part::Name(written) => names.filter(|name| self.names.is(*name, written)).take(1).collect(),
+            Part::Index(index) => names.filter(|name| name.0 == *index).take(1).collect(),
+            Part::Name(written) => match part.pattern().filter(|_| part.is_wild()) {
+                Some(pattern) => names
+                    .filter(|name| self.names.all(*name).any(|(_, known)| pattern.matches(known)))
+                    .collect(),
+                None => names.filter(|name| self.names.is(*name, written)).take(1).collect(),
+            },
         }
     }
 
@@ -302,7 +316,14 @@ impl Query {
 
     /// The last row: the cells of [`Query::readings`] under the time of the sample.
     pub fn row<'c>(&self, cells: &'c [Cell]) -> Row<'c> {
-        Row { time: self.newer.as_ref().map(|taken| taken.snapshot.header().perf_time_100ns).unwrap_or_default(), cells }
+        Row {
+            time: self
+                .newer
+                .as_ref()
+                .map(|taken| taken.snapshot.header().perf_time_100ns)
+                .unwrap_or_default(),
+            cells,
+        }
     }
 
     /// The last snapshot.
@@ -349,7 +370,9 @@ impl Query {
             return Vec::new();
         };
         match (older.keys.get(&object), newer.keys.get(&object)) {
-            (Some(older_keys), Some(newer_keys)) => matching::pair(was, older_keys, is, newer_keys, self.matching),
+            (Some(older_keys), Some(newer_keys)) => {
+                matching::pair(was, older_keys, is, newer_keys, self.matching)
+            }
             (None, None) => vec![Some(0)],
             _ => Vec::new(),
         }
@@ -366,20 +389,20 @@ impl Query {
         let definitions = entry.counters.iter().filter_map(|name| catalog_object.counter(*name));
         let object = self.newer.as_ref().and_then(|taken| taken.snapshot.object(entry.object));
         let keys = self.newer.as_ref().and_then(|taken| taken.keys.get(&entry.object));
-        let has_parents = keys.is_some_and(|keys| keys.iter().any(|key| key.parent.is_some()));
-        let chosen: Vec<(usize, Option<&InstanceKey>)> = match (&entry.instance, keys) {
+        let pattern = entry.instance.as_ref().map(InstancePath::pattern);
+        let chosen: Vec<(usize, Option<&InstanceKey>)> = match (&pattern, keys) {
             (None, _) => vec![(0, None)],
             (Some(wanted), Some(keys)) => keys
                 .iter()
                 .enumerate()
                 .filter(|(_, key)| {
-                    wanted.matches(has_parents, key.parent.as_deref().unwrap_or_default(), &key.name, key.number)
+                    wanted.matches(key.parent.as_deref(), &key.name) && wanted.matches_index(key.number)
                 })
                 .map(|(position, key)| (position, Some(key)))
                 .collect(),
             (Some(_), None) => Vec::new(),
         };
-        let wildcard = entry.instance.as_ref().is_some_and(InstancePath::is_pattern);
+        let wildcard = entry.instance.as_ref().is_some_and(InstancePath::is_wild);
         for definition in definitions {
             let reading = |instance: Option<&InstanceKey>, cell, older| Reading {
                 handle,
@@ -401,7 +424,8 @@ impl Query {
                 readings.push(Reading { path, ..reading(None, no_value(NoValue::NoInstance), None) });
             }
             for (position, key) in &chosen {
-                let (cell, older) = self.read(object, *position, pairs.get(*position).copied().flatten(), definition);
+                let (cell, older) =
+                    self.read(object, *position, pairs.get(*position).copied().flatten(), definition);
                 readings.push(reading(*key, cell, older));
             }
         }
@@ -416,7 +440,9 @@ impl Query {
         definition: &CounterDefinition,
     ) -> (Cell, Option<Sample>) {
         let Some(instance) = object.instance(position) else { return (no_value(NoValue::NoInstance), None) };
-        let Some(counter) = object.position(definition.name) else { return (no_value(NoValue::NoCounter), None) };
+        let Some(counter) = object.position(definition.name) else {
+            return (no_value(NoValue::NoCounter), None);
+        };
         let stale = instance.state(counter) == ValueState::Stale;
         if let Some(text) = instance.text(counter) {
             return (Cell { sample: None, value: Ok(Value::Text(text)), stale }, None);
@@ -429,8 +455,9 @@ impl Query {
             let older = self.older.as_ref()?.snapshot.object(object.header().name)?;
             older.instance(before)?.sample(older.position(definition.name)?).ok()
         });
-        let value = counter::compute(older.as_ref(), &sample)
-            .map(|value| counter::apply(value, definition.counter_type, definition.default_scale, &self.format));
+        let value = counter::compute(older.as_ref(), &sample).map(|value| {
+            counter::apply(value, definition.counter_type, definition.default_scale, &self.format)
+        });
         (Cell { sample: Some(sample), value, stale }, older)
     }
 
