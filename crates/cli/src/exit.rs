@@ -87,7 +87,9 @@ impl From<SourceError> for Failure {
 impl From<PathError> for Failure {
     fn from(error: PathError) -> Failure {
         let kind = match &error.problem {
-            PathProblem::Syntax(_) | PathProblem::InstanceMissing(_) | PathProblem::NoInstances(_) => Kind::Usage,
+            PathProblem::Syntax(_) | PathProblem::InstanceMissing(_) | PathProblem::NoInstances(_) => {
+                Kind::Usage
+            }
             PathProblem::OtherHost(_) => Kind::Unreachable,
             PathProblem::Unknown(_) => Kind::NotFound,
             PathProblem::Source(source) => return Failure::from(source.clone()),

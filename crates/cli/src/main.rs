@@ -1,2 +1,48 @@
-//! The command `tally`.
-fn main() {}
+//! The command `tally`: performance counters of this machine, on the command line.
+//!
+//! Data goes to standard output, words about it to standard error. Every failure says what failed, which part, and
+//! what to do, and has its own exit code; see [`exit`].
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod command;
+mod exit;
+mod output;
+mod paths;
+mod stop;
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use exit::Failure;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(message) = &failure.message {
+                eprintln!("tally: {message}");
+            }
+            failure.code()
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let common = &arguments.common;
+    match &arguments.command {
+        Some(Command::Get(get)) => command::get::run(common, get),
+        Some(Command::Watch(watch)) => command::watch::run(common, watch),
+        Some(Command::List(list)) => command::list::run(common, list),
+        Some(Command::Find(find)) => command::find::run(common, find),
+        Some(Command::Explain(explain)) => command::explain::run(common, explain),
+        Some(Command::Dump(dump)) => command::dump::run(common, dump),
+        Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),
+        None if io::stdout().is_terminal() && io::stdin().is_terminal() => command::live::run(common),
+        None => command::live::report(common),
+    }
+}

@@ -82,7 +82,13 @@ impl<'w> Rows<'w> {
         Ok(())
     }
 
-    fn separated(&mut self, time: FileTime, readings: &[Reading], separator: char, kind: &str) -> io::Result<()> {
+    fn separated(
+        &mut self,
+        time: FileTime,
+        readings: &[Reading],
+        separator: char,
+        kind: &str,
+    ) -> io::Result<()> {
         let host = &self.host;
         let full = |reading: &Reading| format!("\\\\{host}{}", reading.path);
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
@@ -210,7 +216,7 @@ fn plain(reading: &Reading) -> String {
 fn exact(value: &Value) -> String {
     match value {
         Value::Integer(integer) => integer.to_string(),
-        Value::Number(number) => counter::g17(*number),
+        Value::Number(number) => counter::g17(*number).to_string(),
         _ => String::new(),
     }
 }

@@ -33,15 +33,9 @@ pub(crate) fn language(common: &Common) -> Result<Language, Failure> {
 
 /// Adds a path, and says on standard error if a shell had damaged it.
 pub(crate) fn add(query: &mut Query, text: &str) -> Result<CounterHandle, Failure> {
-    let parsed = CounterPath::parse(text).map_err(|error| PathError {
-        path: text.to_string(),
-        part: PathPart::Path,
-        span: error.at..text.len(),
-        problem: PathProblem::Syntax(error.to_string()),
-        nearest: Vec::new(),
-    })?;
+    let parsed = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?;
     if let Some(repair) = parsed.repaired {
-        eprintln!("tally: {repair}; read as {}", parsed.path);
+        eprintln!("tally: {text}: {repair}");
     }
     Ok(query.add_path(text, &parsed.path)?)
 }
@@ -62,7 +56,9 @@ pub(crate) fn drawn(error: &PathError) -> String {
         PathProblem::Syntax(needed) => words.push_str(needed),
         PathProblem::Unknown(text) => words.push_str(&format!("no {} {text:?}", error.part.word())),
         PathProblem::OtherHost(host) => {
-            words.push_str(&format!("only this host, {host:?}, can be read; leave the host out or run tally there"));
+            words.push_str(&format!(
+                "only this host, {host:?}, can be read; leave the host out or run tally there"
+            ));
         }
         _ => return error.to_string(),
     }

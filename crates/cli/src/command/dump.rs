@@ -4,7 +4,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use tallymon::core::block::{CounterBlock, CounterDefinition, DataBlock, NumInstances, Object, RawValue};
+use tallymon::core::block::{
+    ByteOrder, CounterBlock, CounterDefinition, DataBlock, NumInstances, Object, RawValue,
+};
 use tallymon::core::request::{Request, RequestKind};
 use tallymon::core::title::{HelpIndex, Language, TitleIndex};
 use tallymon::{Location, Names, open};
@@ -25,7 +27,8 @@ pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
         let help = matches!(request.kind, RequestKind::Help(_));
         let mut out = io::stdout().lock();
         if let Some(file) = &dump.raw {
-            let bytes = if help { titles.to_multi_sz_helps() } else { titles.to_multi_sz_names() };
+            let order = ByteOrder::Little;
+            let bytes = if help { titles.to_multi_sz_helps(order) } else { titles.to_multi_sz_names(order) };
             return fs::write(file, bytes).map_err(|error| Failure::file(file, &error));
         }
         if help {

@@ -18,7 +18,10 @@ pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
     collect(&mut query, arguments.interval)?;
     let readings = query.readings();
     let Some(reading) = readings.first() else {
-        let words = format!("{}: no instance matches; 'tally list OBJECT --instances' names them", query.path(handle));
+        let words = format!(
+            "{}: no instance matches; 'tally list OBJECT --instances' names them",
+            query.path(handle)
+        );
         return Err(Failure::new(Kind::NotFound, words));
     };
     let object = query.catalog().object(reading.object);

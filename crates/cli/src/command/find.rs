@@ -32,7 +32,10 @@ pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
     }
     if hits.is_empty() {
         let words = find.words.join(" ");
-        return Err(Failure::new(Kind::NotFound, format_args!("no counter has {words:?} in its names or help")));
+        return Err(Failure::new(
+            Kind::NotFound,
+            format_args!("no counter has {words:?} in its names or help"),
+        ));
     }
     Ok(())
 }
@@ -50,7 +53,9 @@ fn hits(query: &Query, words: &[String]) -> Vec<Hit> {
     for object in query.catalog().objects() {
         let instance = if object.has_instances { "(*)" } else { "" };
         for counter in object.visible_counters() {
-            let Some(language) = language(names, object.name, counter.name, counter.help, words) else { continue };
+            let Some(language) = language(names, object.name, counter.name, counter.help, words) else {
+                continue;
+            };
             let name = |index: TitleIndex| {
                 let found = names.all(index).find(|(known, _)| *known == language);
                 found.map_or_else(|| names.english(index), |(_, name)| name.to_string())
@@ -75,9 +80,14 @@ fn language(
 ) -> Option<Language> {
     names.all(counter).map(|(language, _)| language).find(|language| {
         let own = |texts: &mut dyn Iterator<Item = (Language, &str)>| {
-            texts.filter(|(known, _)| known == language).map(|(_, text)| text.to_lowercase()).collect::<String>()
+            texts
+                .filter(|(known, _)| known == language)
+                .map(|(_, text)| text.to_lowercase())
+                .collect::<String>()
         };
-        let text = [own(&mut names.all(object)), own(&mut names.all(counter)), own(&mut names.all_help(help))].join("\n");
+        let text =
+            [own(&mut names.all(object)), own(&mut names.all(counter)), own(&mut names.all_help(help))]
+                .join("\n");
         words.iter().all(|word| text.contains(word))
     })
 }

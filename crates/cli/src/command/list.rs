@@ -117,7 +117,5 @@ fn instances(query: &mut Query, name: TitleIndex, as_json: bool) -> Result<(), F
 fn object(query: &mut Query, wanted: &str) -> Result<TitleIndex, Failure> {
     let trimmed = wanted.trim_matches(|letter| letter == '\\' || letter == '/');
     let text = trimmed.strip_suffix("(*)").unwrap_or(trimmed);
-    let part = text.parse().map_or_else(|_| Part::Name(text.to_string()), |index| Part::Index(TitleIndex(index)));
-    query.object(wanted, &part).map_err(Failure::from)
+    query.object(wanted, &Part::parse(text)).map_err(Failure::from)
 }
-

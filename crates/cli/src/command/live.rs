@@ -70,7 +70,8 @@ pub(crate) fn run(common: &Common) -> Result<(), Failure> {
             }
             match read()? {
                 Event::Key(key) if key.kind == KeyEventKind::Press => {
-                    let interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+                    let interrupt =
+                        key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
                     if interrupt || matches!(key.code, KeyCode::Char('q' | 'Q') | KeyCode::Esc) {
                         drop(screen);
                         return Ok(());
