@@ -1,0 +1,101 @@
+//! What the benchmarks share: a block like those of a busy machine, and measuring by CPU time.
+#![forbid(unsafe_code)]
+
+use std::time::Duration;
+
+use tallymon_core::block::{
+    BlockWriter, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, WriteHeader,
+};
+use tallymon_core::counter::CounterType;
+use tallymon_core::time::{FileTime, Frequency, PerfTime};
+use tallymon_core::title::{HelpIndex, TitleIndex};
+
+/// Instances of the block.
+pub const INSTANCES: u32 = 1_000;
+/// Counters of each instance: half of 8 bytes, half of 4, as in Process.
+pub const COUNTERS: usize = 28;
+
+const fn spec(name: u32, counter_type: CounterType) -> CounterSpec {
+    CounterSpec {
+        name: TitleIndex(name),
+        help: HelpIndex(name + 1),
+        counter_type,
+        scale: 0,
+        detail: DetailLevel::NOVICE,
+        size: None,
+        shares: None,
+    }
+}
+
+const SPECS: [CounterSpec; COUNTERS] = {
+    let mut specs = [spec(2_000, CounterType::PERF_COUNTER_BULK_COUNT); COUNTERS];
+    let mut n = 0;
+    while n < COUNTERS {
+        let kind =
+            if n % 2 == 0 { CounterType::PERF_COUNTER_BULK_COUNT } else { CounterType::PERF_COUNTER_COUNTER };
+        specs[n] = spec(2_000 + 2 * n as u32, kind);
+        n += 1;
+    }
+    specs
+};
+
+/// The layout of the object.
+pub fn layout() -> ObjectLayout<'static> {
+    ObjectLayout::new(ObjectSpec {
+        name: TitleIndex(1_998),
+        help: HelpIndex(1_999),
+        detail: DetailLevel::NOVICE,
+        default_counter: 0,
+        instances: InstanceKind::Many,
+        status: false,
+        counters: &SPECS,
+    })
+}
+
+/// Names as processes have them.
+pub fn names() -> Vec<String> {
+    (0..INSTANCES).map(|n| format!("worker-{n}")).collect()
+}
+
+/// Writes the block; `round` makes its values differ.
+pub fn write(buffer: &mut Vec<u8>, layout: &ObjectLayout<'static>, names: &[String], round: u64) -> usize {
+    let header = WriteHeader {
+        system_name: "BENCH",
+        default_object: -1,
+        perf_time: PerfTime(10_000_000 * round as i64),
+        perf_freq: Frequency(10_000_000),
+        perf_time_100ns: FileTime(134_000_000_000_000_000 + 10_000_000 * round),
+        system_time: FileTime(134_000_000_000_000_000),
+    };
+    let mut writer = BlockWriter::growing(buffer, &header);
+    {
+        let mut object = writer.objects().object(layout, PerfTime(0), Frequency(0));
+        for (n, name) in names.iter().enumerate() {
+            let mut values = object.instance(name, None, None);
+            for position in 0..COUNTERS {
+                values.set(position, (n + position) as u64 * round);
+            }
+        }
+    }
+    writer.finish().expect("the buffer grows")
+}
+
+/// CPU time of this process, all threads, user and kernel.
+pub fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// The median of the CPU times of some rounds, after one that does not count.
+pub fn median(rounds: usize, mut job: impl FnMut()) -> Duration {
+    job();
+    let mut times: Vec<Duration> = (0..rounds)
+        .map(|_| {
+            let start = cpu_time();
+            job();
+            cpu_time() - start
+        })
+        .collect();
+    times.sort();
+    times[times.len() / 2]
+}
