@@ -1,0 +1,260 @@
+//! The numbers agree with the machine: each is compared with an independent reading, under a load that the test makes.
+//!
+//! Raw values that only rise are held between two independent readings, one before and one after ours, so that no
+//! bound has to be guessed. Values that go up and down have a bound that is stated.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
+
+use std::fs;
+use std::net::UdpSocket;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use tallymon::core::flow::Sample;
+use tallymon::{Location, Query, Reading};
+use tallymon_testkit::{peer, skip};
+
+fn query(paths: &[&str]) -> Query {
+    let mut query = Query::open(&Location::Local).unwrap();
+    for path in paths {
+        query.add(path).unwrap_or_else(|error| panic!("{error}"));
+    }
+    query
+}
+
+fn number(reading: &Reading) -> f64 {
+    let value = reading.cell.value.as_ref().unwrap_or_else(|why| panic!("{}: {why}", reading.path));
+    value.as_f64().unwrap()
+}
+
+fn sample(reading: &Reading) -> Sample {
+    reading.cell.sample.unwrap_or_else(|| panic!("{}: {:?}", reading.path, reading.cell.value))
+}
+
+/// What a program prints; `None` when it is not installed.
+fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    peer(program)?;
+    let output = Command::new(program).args(arguments).env("LC_ALL", "C").output().unwrap();
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// A child that burns one processor until it is dropped.
+struct Busy(Child);
+
+impl Busy {
+    fn start() -> Busy {
+        let script = "while :; do :; done";
+        Busy(Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The numbers of a line of `/proc/stat`.
+fn stat_line(name: &str) -> Vec<u64> {
+    let text = fs::read_to_string("/proc/stat").unwrap();
+    let line = text.lines().find(|line| line.split(' ').next() == Some(name)).unwrap();
+    line.split_whitespace().skip(1).map(|word| word.parse().unwrap()).collect()
+}
+
+#[test]
+fn processor_time_is_that_of_proc_stat() {
+    let _busy = Busy::start();
+    let mut query = query(&[r"\Processor(_Total)\% Processor Time", r"\Processor(_Total)\% User Time"]);
+    let before = stat_line("cpu");
+    query.collect().unwrap();
+    thread::sleep(Duration::from_millis(1500));
+    query.collect().unwrap();
+    let after = stat_line("cpu");
+    let delta: Vec<f64> = before.iter().zip(&after).map(|(before, after)| (after - before) as f64).collect();
+    // Guest times, the last two columns, are inside of user and nice already.
+    let all: f64 = delta.iter().take(8).sum();
+    let busy = 100.0 * (1.0 - (delta[3] + delta[4]) / all);
+    let user = 100.0 * (delta[0] + delta[1]) / all;
+    let readings = query.readings();
+    // Ticks of 10 ms and two readings a little apart: five points in a hundred.
+    assert!((number(&readings[0]) - busy).abs() < 5.0, "{} and {busy}", number(&readings[0]));
+    assert!((number(&readings[1]) - user).abs() < 5.0, "{} and {user}", number(&readings[1]));
+    let processors = thread::available_parallelism().unwrap().get() as f64;
+    assert!(number(&readings[0]) > 50.0 / processors, "the load that was made is seen");
+}
+
+#[test]
+fn system_counts_are_those_of_proc() {
+    let mut query = query(&[r"\System\Context Switches/sec", r"\System\Processes", r"\System\System Up Time"]);
+    let before = stat_line("ctxt")[0];
+    query.collect().unwrap();
+    let after = stat_line("ctxt")[0];
+    let readings = query.readings();
+    let switches = sample(&readings[0]).first;
+    // The counter has 32 bits.
+    assert!((before..=after).any(|count| count & 0xffff_ffff == switches), "{before} {switches} {after}");
+    let up: f64 = fs::read_to_string("/proc/uptime").unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!((number(&readings[2]) - up).abs() < 1.0, "{} and {up}", number(&readings[2]));
+    if let Some(text) = output("ps", &["-e", "-o", "pid="]) {
+        // `ps` counts itself, and tests beside this one start and end processes.
+        let processes = text.lines().count() as f64;
+        assert!((number(&readings[1]) - processes).abs() <= 20.0, "{} and {processes}", number(&readings[1]));
+    }
+}
+
+#[test]
+fn memory_is_that_of_meminfo() {
+    let mut query = query(&[r"\Memory\Available KBytes", r"\Memory\Commit Limit", r"\Memory\Page Faults/sec"]);
+    let meminfo = |name: &str| -> f64 {
+        let text = fs::read_to_string("/proc/meminfo").unwrap();
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    query.collect().unwrap();
+    let readings = query.readings();
+    // Other tests run beside this one: 256 MiB.
+    let available = meminfo("MemAvailable:");
+    assert!((number(&readings[0]) - available).abs() < 262_144.0, "{} and {available}", number(&readings[0]));
+    assert_eq!(number(&readings[1]), meminfo("CommitLimit:") * 1024.0);
+    let faults = || -> u64 {
+        let text = fs::read_to_string("/proc/vmstat").unwrap();
+        text.lines().find_map(|line| line.strip_prefix("pgfault ")).unwrap().parse().unwrap()
+    };
+    let before = faults();
+    query.collect().unwrap();
+    let after = faults();
+    let seen = sample(&query.readings()[2]).first;
+    let distance = (seen as u32).wrapping_sub(before as u32);
+    assert!(u64::from(distance) <= after - before, "{before} {seen} {after}");
+}
+
+#[test]
+fn a_busy_process_has_the_time_that_the_kernel_says() {
+    let busy = Busy::start();
+    let pid = busy.0.id();
+    let mut query = query(&[r"\Process(*)\ID Process", r"\Process(*)\% Processor Time", r"\Process(*)\Working Set"]);
+    let ticks = || -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    };
+    query.collect().unwrap();
+    let before = ticks();
+    thread::sleep(Duration::from_millis(500));
+    query.collect().unwrap();
+    let after = ticks();
+    let readings = query.readings();
+    let own = |path: &str| {
+        let key = readings
+            .iter()
+            .find(|reading| reading.path.ends_with("ID Process") && number(reading) == f64::from(pid))
+            .and_then(|reading| reading.instance.clone())
+            .expect("the process is there");
+        readings.iter().find(|r| r.path.ends_with(path) && r.instance.as_ref() == Some(&key)).cloned().unwrap()
+    };
+    // The raw value is the CPU time in 100 ns, exact; `stat` rounds down to ticks of 10 ms, user and kernel apart.
+    let time = own("% Processor Time");
+    let (was, is) = (time.older.unwrap().first / 100_000, sample(&time).first / 100_000);
+    assert!(was <= before + 3 && is + 3 >= before && is <= after + 3, "{was} {before} {is} {after}");
+    assert!(number(&time) > 20.0, "it is busy: {}", number(&time));
+    if let Some(text) = output("ps", &["-o", "rss=", "-p", &pid.to_string()]) {
+        let kib: f64 = text.trim().parse().unwrap();
+        let ours = number(&own("Working Set")) / 1024.0;
+        // The shell may still grow by some pages.
+        assert!((ours - kib).abs() <= 512.0, "{ours} and {kib} KiB");
+    }
+}
+
+#[test]
+fn free_space_is_that_of_df() {
+    let Some(text) = output("df", &["-P", "-B1", "/"]) else { return };
+    let fields: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
+    let (total, free): (f64, f64) = (fields[1].parse().unwrap(), fields[3].parse().unwrap());
+    let mut query = query(&[r"\LogicalDisk(/)\Free Megabytes", r"\LogicalDisk(/)\% Free Space"]);
+    query.collect().unwrap();
+    let readings = query.readings();
+    // Builds and tests beside this one write: 512 MiB.
+    let megabytes = free / (1024.0 * 1024.0);
+    assert!((number(&readings[0]) - megabytes).abs() < 512.0, "{} and {megabytes} MiB", number(&readings[0]));
+    let share = 100.0 * free / total;
+    assert!((number(&readings[1]) - share).abs() < 1.0, "{} and {share} %", number(&readings[1]));
+}
+
+#[test]
+fn written_bytes_are_those_of_diskstats() {
+    // The busiest whole disk, as the kernel numbers it.
+    let written = || -> Vec<(String, u64)> {
+        let text = fs::read_to_string("/proc/diskstats").unwrap();
+        let disks = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        disks.map(|fields| (fields[2].to_string(), fields[9].parse::<u64>().unwrap() * 512)).collect()
+    };
+    let file = std::env::temp_dir().join(format!("tallymon-disk-{}", std::process::id()));
+    let mut query = query(&[r"\PhysicalDisk(*)\Disk Write Bytes/sec"]);
+    let before = written();
+    fs::write(&file, vec![7u8; 4 << 20]).unwrap();
+    fs::File::open(&file).unwrap().sync_all().unwrap();
+    query.collect().unwrap();
+    let after = written();
+    fs::remove_file(&file).unwrap();
+    let mut compared = 0;
+    for reading in query.readings() {
+        let name = reading.instance.as_ref().unwrap().name.clone();
+        if name == "_Total" {
+            continue;
+        }
+        let device = name.split_whitespace().nth(1).unwrap();
+        let of = |all: &[(String, u64)]| all.iter().find(|(known, _)| known == device).unwrap().1;
+        let bytes = sample(&reading).first;
+        assert!((of(&before)..=of(&after)).contains(&bytes), "{device}: {bytes}");
+        compared += 1;
+    }
+    if compared == 0 {
+        skip("this machine shows no whole disk");
+    }
+}
+
+#[test]
+fn traffic_is_that_of_ip() {
+    let Some(_) = peer("ip") else { return };
+    let received = || -> u64 {
+        let text = output("ip", &["-s", "-s", "-o", "link", "show", "lo"]).unwrap();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let at = words.iter().position(|word| *word == "RX:").unwrap();
+        // "RX: bytes packets errors ..." and then, behind a backslash, the numbers.
+        let numbers = words.iter().skip(at + 1).skip_while(|word| word.parse::<u64>().is_err());
+        numbers.clone().next().unwrap().parse().unwrap()
+    };
+    let mut query = query(&[r"\Network Interface(lo)\Bytes Received/sec"]);
+    let (receiver, sender) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    let before = received();
+    for _ in 0..50 {
+        sender.send_to(&[0; 1000], receiver.local_addr().unwrap()).unwrap();
+    }
+    query.collect().unwrap();
+    let after = received();
+    let seen = sample(&query.readings()[0]).first;
+    assert!((before + 50_000..=after).contains(&seen), "{before} {seen} {after}");
+}
+
+#[test]
+fn datagrams_are_those_of_snmp() {
+    let sent = || -> u64 {
+        let text = fs::read_to_string("/proc/net/snmp").unwrap();
+        let mut lines = text.lines().filter(|line| line.starts_with("Udp:"));
+        let column = lines.next().unwrap().split(' ').position(|name| name == "OutDatagrams").unwrap();
+        lines.next().unwrap().split(' ').nth(column).unwrap().parse().unwrap()
+    };
+    let mut query = query(&[r"\UDPv4\Datagrams Sent/sec"]);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let before = sent();
+    for _ in 0..20 {
+        socket.send_to(b"x", socket.local_addr().unwrap()).unwrap();
+    }
+    query.collect().unwrap();
+    let after = sent();
+    let seen = sample(&query.readings()[0]).first;
+    assert!((before + 20..=after).contains(&seen), "{before} {seen} {after}");
+}
