@@ -10,6 +10,7 @@ mod exit;
 mod output;
 mod paths;
 mod stop;
+mod words;
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if let Some(message) = &failure.message {
-                eprintln!("tally: {message}");
+                words::say(message);
             }
             failure.code()
         }

@@ -12,6 +12,7 @@ use tallymon::core::time::FileTime;
 use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::Form;
+use crate::words::say;
 
 /// Writes rows in one form. CSV and TSV fix their columns with the first row; the others follow what there is.
 pub(crate) struct Rows<'w> {
@@ -121,7 +122,7 @@ impl<'w> Rows<'w> {
         for reading in readings {
             let path = full(reading);
             if !columns.contains(&path) && !self.late.contains(&path) {
-                eprintln!("tally: {path} came too late for a column; use --json to have it");
+                say(format_args!("{path} came too late for a column; use --json to have it"));
                 self.late.push(path);
             }
         }

@@ -6,6 +6,7 @@ use tallymon::{CounterHandle, Location, PathError, PathPart, PathProblem, Query,
 
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
+use crate::words::say;
 
 /// The source that the options name, as a query without paths yet.
 pub(crate) fn query(common: &Common) -> Result<Query, Failure> {
@@ -35,7 +36,7 @@ pub(crate) fn language(common: &Common) -> Result<Language, Failure> {
 pub(crate) fn add(query: &mut Query, text: &str) -> Result<CounterHandle, Failure> {
     let parsed = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?;
     if let Some(repair) = parsed.repaired {
-        eprintln!("tally: {text}: {repair}");
+        say(format_args!("{text}: {repair}"));
     }
     Ok(query.add_path(text, &parsed.path)?)
 }

@@ -14,8 +14,10 @@ impl Stop {
     /// From now on Ctrl-C ends a wait instead of the program.
     pub(crate) fn on_signals() -> Result<Stop, Failure> {
         let (sender, signals) = channel();
-        // A second signal while the first is not seen yet changes nothing.
-        let handler = move || drop(sender.send(()));
+        let handler = move || {
+            // Nobody waits any more when the command is ending already.
+            let _ = sender.send(());
+        };
         ctrlc::set_handler(handler)
             .map_err(|error| Failure::new(Kind::Other, format_args!("catching Ctrl-C: {error}")))?;
         Ok(Stop { signals })

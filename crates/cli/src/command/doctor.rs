@@ -7,6 +7,7 @@ use tallymon::{Finding, FindingState, Host};
 
 use crate::arguments::{Common, Doctor};
 use crate::exit::{Failure, Kind};
+use crate::words::{line_width, wrap};
 
 pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
     if common.file.is_some() {
@@ -29,11 +30,19 @@ pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
         writeln!(out, "{}", json!(rows))?;
         return Ok(());
     }
-    let width = findings.iter().map(|finding| finding.subject.len()).max().unwrap_or(0);
+    let width = findings.iter().map(|finding| finding.subject.chars().count()).max().unwrap_or(0);
+    // State, subject, and two blanks behind each.
+    let indent = 7 + 2 + width + 2;
     for Finding { subject, state, detail, remedy } in &findings {
-        writeln!(out, "{:7}  {subject:width$}  {detail}", state.word())?;
+        let (mut word, mut subject) = (state.word(), subject.as_str());
+        let mut texts = vec![detail.clone()];
         if *state != FindingState::Good && !remedy.is_empty() {
-            writeln!(out, "{:7}  {:width$}  -> {remedy}", "", "")?;
+            texts.push(format!("-> {remedy}"));
+        }
+        for line in texts.iter().flat_map(|text| wrap(text, indent, line_width())) {
+            writeln!(out, "{word:7}  {subject:width$}  {line}")?;
+            // They stand before the first line only.
+            (word, subject) = ("", "");
         }
     }
     Ok(())

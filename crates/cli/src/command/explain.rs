@@ -11,6 +11,10 @@ use crate::arguments::{Common, Explain};
 use crate::exit::{Failure, Kind, kind_of};
 use crate::output::json_value;
 use crate::paths;
+use crate::words::{line_width, wrap};
+
+/// Where the texts begin, behind their titles.
+const INDENT: usize = 18;
 
 pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
     let mut query = paths::query(common)?;
@@ -56,7 +60,10 @@ pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
             lines.remove(1);
         }
         for (title, text) in lines.iter().filter(|(_, text)| !text.is_empty()) {
-            writeln!(out, "{title:>16}  {}", text.trim_end())?;
+            for (number, line) in wrap(text, INDENT, line_width()).iter().enumerate() {
+                let title = if number == 0 { title } else { "" };
+                writeln!(out, "{title:>16}  {line}")?;
+            }
         }
         if readings.len() > 1 {
             writeln!(out, "{:>16}  this is the first of {} matches", "", readings.len())?;

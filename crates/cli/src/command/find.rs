@@ -9,6 +9,10 @@ use tallymon::{Names, Query};
 use crate::arguments::{Common, Find};
 use crate::exit::{Failure, Kind};
 use crate::paths;
+use crate::words::{line_width, wrap};
+
+/// Where the help texts begin.
+const INDENT: usize = 4;
 
 pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
     let mut query = paths::query(common)?;
@@ -26,7 +30,9 @@ pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
         for hit in &hits {
             writeln!(out, "{}", hit.path)?;
             if let Some(help) = &hit.help {
-                writeln!(out, "    {help}")?;
+                for line in wrap(help, INDENT, line_width()) {
+                    writeln!(out, "{:INDENT$}{line}", "")?;
+                }
             }
         }
     }
@@ -60,10 +66,13 @@ fn hits(query: &Query, words: &[String]) -> Vec<Hit> {
                 let found = names.all(index).find(|(known, _)| *known == language);
                 found.map_or_else(|| names.english(index), |(_, name)| name.to_string())
             };
+            // Who searched in a language reads it.
+            let help = names.all_help(counter.help).find(|(known, _)| *known == language);
+            let help = help.map(|(_, text)| text.to_string());
             hits.push(Hit {
                 path: format!("\\{}{instance}\\{}", name(object.name), name(counter.name)),
                 language,
-                help: names.help(counter.help).map(str::to_string),
+                help: help.or_else(|| names.help(counter.help).map(str::to_string)),
             });
         }
     }

@@ -11,6 +11,7 @@ use crate::arguments::{Common, Get};
 use crate::exit::{Failure, Kind, kind_of};
 use crate::output::Rows;
 use crate::paths;
+use crate::words::say;
 
 pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     let mut query = paths::query(common)?;
@@ -39,7 +40,7 @@ pub(super) fn missing(query: &Query, handles: &[CounterHandle], readings: &[Read
             continue;
         }
         let path = query.path(*handle);
-        eprintln!("tally: {path}: {why}{}", nearest(query, *handle, why));
+        say(format_args!("{path}: {why}{}", nearest(query, *handle, why)));
         first.get_or_insert(kind_of(why));
     }
     first.map_or(Ok(()), |kind: Kind| Err(Failure::silent(kind)))
