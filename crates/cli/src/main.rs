@@ -43,7 +43,10 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Explain(explain)) => command::explain::run(common, explain),
         Some(Command::Dump(dump)) => command::dump::run(common, dump),
         Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),
-        None if io::stdout().is_terminal() && io::stdin().is_terminal() => command::live::run(common),
+        // A saved data block has nothing to watch.
+        None if common.file.is_none() && io::stdout().is_terminal() && io::stdin().is_terminal() => {
+            command::live::run(common)
+        }
         None => command::live::report(common),
     }
 }

@@ -1,14 +1,15 @@
 //! Rows of readings in every form: a table for people, PDH-CSV, PDH-TSV, JSON, values only.
 
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value as Json, json};
-use tallymon::Reading;
 use tallymon::core::counter;
 use tallymon::core::flow::Value;
 use tallymon::core::time::FileTime;
+use tallymon::{Names, Reading};
 use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::Form;
@@ -22,7 +23,7 @@ pub(crate) struct Rows<'w> {
     /// Paths of the columns of a CSV, once known.
     columns: Option<Vec<String>>,
     /// Instances that came too late for a column, to be told once.
-    late: Vec<String>,
+    late: HashSet<String>,
     zone: TimeZone,
     rows: u64,
     with_time: bool,
@@ -36,7 +37,7 @@ impl<'w> Rows<'w> {
             form,
             host: host.to_string(),
             columns: None,
-            late: Vec::new(),
+            late: HashSet::new(),
             zone: TimeZone::system(),
             rows: 0,
             with_time,
@@ -44,9 +45,12 @@ impl<'w> Rows<'w> {
     }
 
     /// Writes one row and flushes it.
-    pub(crate) fn row(&mut self, time: FileTime, readings: &[Reading]) -> io::Result<()> {
+    ///
+    /// A table is for people and has the paths in their language; the other forms are for programs and have them in
+    /// English.
+    pub(crate) fn row(&mut self, time: FileTime, readings: &[Reading], names: &Names) -> io::Result<()> {
         match self.form {
-            Form::Table => self.table(time, readings)?,
+            Form::Table => self.table(time, readings, names)?,
             Form::Csv => self.separated(time, readings, ',', "CSV")?,
             Form::Tsv => self.separated(time, readings, '\t', "TSV")?,
             Form::Json => {
@@ -63,7 +67,7 @@ impl<'w> Rows<'w> {
         self.out.flush()
     }
 
-    fn table(&mut self, time: FileTime, readings: &[Reading]) -> io::Result<()> {
+    fn table(&mut self, time: FileTime, readings: &[Reading], names: &Names) -> io::Result<()> {
         if self.with_time {
             if self.rows > 0 {
                 writeln!(self.out)?;
@@ -71,10 +75,10 @@ impl<'w> Rows<'w> {
             writeln!(self.out, "{}", self.local(time).strftime("%Y-%m-%d %H:%M:%S%.3f"))?;
         }
         let cells: Vec<String> = readings.iter().map(shown).collect();
-        let width = readings.iter().map(|reading| reading.path.width()).max().unwrap_or(0);
+        let paths: Vec<String> = readings.iter().map(|reading| reading.local_path(names)).collect();
+        let width = paths.iter().map(|path| path.width()).max().unwrap_or(0);
         let value_width = cells.iter().map(|cell| cell.width()).max().unwrap_or(0);
-        for (reading, cell) in readings.iter().zip(&cells) {
-            let path = &reading.path;
+        for ((reading, path), cell) in readings.iter().zip(&paths).zip(&cells) {
             let gap = " ".repeat(width - path.width() + 2 + value_width - cell.width());
             let unit = reading.definition.counter_type.suffix().as_str();
             let note = note(reading);
@@ -90,11 +94,11 @@ impl<'w> Rows<'w> {
         separator: char,
         kind: &str,
     ) -> io::Result<()> {
-        let host = &self.host;
-        let full = |reading: &Reading| format!("\\\\{host}{}", reading.path);
+        let full: Vec<String> =
+            readings.iter().map(|reading| format!("\\\\{}{}", self.host, reading.path)).collect();
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
         if self.columns.is_none() {
-            let columns: Vec<String> = readings.iter().map(full).collect();
+            let columns = full.clone();
             let local = self.local(time);
             // UTC = local time + bias, in minutes.
             let bias = -(local.offset().seconds() / 60);
@@ -107,10 +111,10 @@ impl<'w> Rows<'w> {
             self.columns = Some(columns);
         }
         let columns = self.columns.as_deref().unwrap_or_default();
+        let mut by_path: HashMap<&str, &Reading> = full.iter().map(String::as_str).zip(readings).collect();
         write!(self.out, "\"{}\"", self.local(time).strftime("%m/%d/%Y %H:%M:%S%.3f"))?;
         for column in columns {
-            let reading = readings.iter().find(|reading| full(reading) == *column);
-            let text = match reading.map(|reading| &reading.cell.value) {
+            let text = match by_path.get(column.as_str()).map(|reading| &reading.cell.value) {
                 Some(Ok(Value::Text(text))) => quoted(text),
                 Some(Ok(value)) => format!("\"{}\"", exact(value)),
                 // What the Performance Data Helper writes for a missing value.
@@ -119,11 +123,12 @@ impl<'w> Rows<'w> {
             write!(self.out, "{separator}{text}")?;
         }
         write!(self.out, "\r\n")?;
-        for reading in readings {
-            let path = full(reading);
-            if !columns.contains(&path) && !self.late.contains(&path) {
+        for column in columns {
+            by_path.remove(column.as_str());
+        }
+        for path in full.iter().filter(|path| by_path.contains_key(path.as_str())) {
+            if self.late.insert(path.clone()) {
                 say(format_args!("{path} came too late for a column; use --json to have it"));
-                self.late.push(path);
             }
         }
         Ok(())

@@ -47,7 +47,7 @@ pub fn explain(reading: &Reading, names: &Names, object_help: Option<&str>) -> E
     Explanation {
         path: reading.path.clone(),
         index_path: index_path(reading, definition),
-        local_path: local_path(reading, names),
+        local_path: reading.local_path(names),
         object_help: object_help.map(str::to_string),
         help: names.help(definition.help).map(str::to_string),
         counter_type: definition.counter_type.to_string(),
@@ -59,10 +59,6 @@ pub fn explain(reading: &Reading, names: &Names, object_help: Option<&str>) -> E
         default_scale: definition.default_scale,
         detail: definition.detail_level.name(),
     }
-}
-
-fn local_path(reading: &Reading, names: &Names) -> String {
-    join(&names.name(reading.object), reading, &names.name(reading.counter))
 }
 
 fn index_path(reading: &Reading, definition: &CounterDefinition) -> String {

@@ -69,6 +69,18 @@ pub struct Reading {
     pub older: Option<Sample>,
 }
 
+impl Reading {
+    /// Its full path in the user's language, for people to read; scripts take [`Reading::path`].
+    pub fn local_path(&self, names: &Names) -> String {
+        let (object, counter) = (names.name(self.object), names.name(self.counter));
+        // What stands in the parentheses is the same in every language, also where it names no instance.
+        let behind = self.path.strip_prefix('\\').unwrap_or(&self.path);
+        let behind = behind.strip_prefix(names.english(self.object).as_str()).unwrap_or_default();
+        let instance = behind.strip_suffix(names.english(self.counter).as_str()).unwrap_or("\\");
+        format!("\\{object}{instance}{counter}")
+    }
+}
+
 impl Query {
     /// A query over a location, with names in English only.
     ///

@@ -19,7 +19,7 @@ const INDENT: usize = 18;
 pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
     let mut query = paths::query(common)?;
     let handle = paths::add(&mut query, &arguments.path)?;
-    collect(&mut query, arguments.interval)?;
+    collect(&mut query, common, arguments.interval)?;
     let readings = query.readings();
     let Some(reading) = readings.first() else {
         let words = format!(

@@ -17,9 +17,10 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     let mut query = paths::query(common)?;
     query.set_format(Format { cap100: !get.format.no_cap, ..Format::default() });
     let handles = paths::add_all(&mut query, &get.paths)?;
-    let time = collect(&mut query, get.interval)?;
+    let time = collect(&mut query, common, get.interval)?;
     let readings = query.readings();
-    Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false).row(time, &readings)?;
+    let mut rows = Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false);
+    rows.row(time, &readings, query.names())?;
     missing(&query, &handles, &readings)
 }
 

@@ -15,10 +15,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::collect;
 use crate::arguments::{Common, Form};
-use crate::exit::Failure;
+use crate::exit::{Failure, Kind};
 use crate::output::{Rows, shown};
 use crate::paths;
-use crate::stop::Ticks;
+use crate::stop::{Stop, Ticks};
 
 /// What somebody who asked for nothing in particular wants to see.
 const DEFAULT_COUNTERS: &[&str] = &[
@@ -46,18 +46,31 @@ const DEFAULT_COUNTERS: &[&str] = &[
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// How long a signal to end may wait, since it does not wake whoever waits for a key.
+const ATTENTION: Duration = Duration::from_millis(200);
+
 /// One report: two samples a second apart, then the values.
 pub(crate) fn report(common: &Common) -> Result<(), Failure> {
     let mut query = default_query(common)?;
-    let time = collect(&mut query, INTERVAL)?;
-    Rows::new(io::stdout().lock(), Form::Table, query.system_name(), true).row(time, &query.readings())?;
+    let time = collect(&mut query, common, INTERVAL)?;
+    let readings = query.readings();
+    if let (Some(file), true) = (&common.file, readings.is_empty()) {
+        let file = file.display();
+        let words = format_args!(
+            "{file} has none of the default counters; 'tally list --file {file}' names those it has"
+        );
+        return Err(Failure::new(Kind::NotFound, words));
+    }
+    let mut rows = Rows::new(io::stdout().lock(), Form::Table, query.system_name(), true);
+    rows.row(time, &readings, query.names())?;
     Ok(())
 }
 
 /// The live table, until `q`, Escape or Ctrl-C.
 pub(crate) fn run(common: &Common) -> Result<(), Failure> {
     let mut query = default_query(common)?;
-    let screen = Screen::open()?;
+    let stop = Stop::on_signals()?;
+    let _screen = Screen::open()?;
     let mut ticks = Ticks::start(INTERVAL);
     query.collect()?;
     draw(&query, &query.readings())?;
@@ -65,15 +78,20 @@ pub(crate) fn run(common: &Common) -> Result<(), Failure> {
         let next = ticks.next();
         loop {
             let left = next.saturating_duration_since(Instant::now());
-            if left.is_zero() || !poll(left)? {
+            if stop.stopped() {
+                return Ok(());
+            }
+            if left.is_zero() {
                 break;
+            }
+            if !poll(left.min(ATTENTION))? {
+                continue;
             }
             match read()? {
                 Event::Key(key) if key.kind == KeyEventKind::Press => {
                     let interrupt =
                         key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
                     if interrupt || matches!(key.code, KeyCode::Char('q' | 'Q') | KeyCode::Esc) {
-                        drop(screen);
                         return Ok(());
                     }
                 }
@@ -103,16 +121,29 @@ impl Screen {
     fn open() -> io::Result<Screen> {
         enable_raw_mode()?;
         let screen = Screen;
+        // The words of a panic would go down with the alternate screen.
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            Screen::restore();
+            print(panic);
+        }));
         execute!(io::stdout(), EnterAlternateScreen, Hide)?;
         Ok(screen)
     }
 }
 
-impl Drop for Screen {
-    fn drop(&mut self) {
+impl Screen {
+    /// Puts the terminal back; twice does no harm.
+    fn restore() {
         // A terminal that is gone needs no restoring.
         let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
         let _ = disable_raw_mode();
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        Screen::restore();
     }
 }
 

@@ -15,12 +15,14 @@ use std::time::Duration;
 use tallymon::Query;
 use tallymon::core::time::FileTime;
 
+use crate::arguments::Common;
 use crate::exit::Failure;
 
-/// Collects as often as the values need: once, or twice an interval apart.
-fn collect(query: &mut Query, interval: Duration) -> Result<FileTime, Failure> {
+/// Collects as often as the values need: once, or twice an interval apart. A file has one sample, however long one
+/// waits.
+fn collect(query: &mut Query, common: &Common, interval: Duration) -> Result<FileTime, Failure> {
     let time = query.collect()?;
-    if !query.needs_two_samples() {
+    if common.file.is_some() || !query.needs_two_samples() {
         return Ok(time);
     }
     thread::sleep(interval);

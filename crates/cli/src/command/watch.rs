@@ -6,12 +6,16 @@ use tallymon::core::counter::Format;
 
 use super::get::missing;
 use crate::arguments::{Common, Watch};
-use crate::exit::Failure;
+use crate::exit::{Failure, Kind};
 use crate::output::Rows;
 use crate::paths;
 use crate::stop::{Stop, Ticks};
 
 pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
+    if common.file.is_some() {
+        let words = "a saved data block does not change; use 'tally get --file FILE PATH'";
+        return Err(Failure::new(Kind::Usage, words));
+    }
     let mut query = paths::query(common)?;
     query.set_format(Format { cap100: !watch.format.no_cap, ..Format::default() });
     let handles = paths::add_all(&mut query, &watch.paths)?;
@@ -28,7 +32,7 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
     let mut done = 0u64;
     loop {
         let readings = query.readings();
-        rows.row(time, &readings)?;
+        rows.row(time, &readings, query.names())?;
         if done == 0 {
             // Said once: a path that has no value now may have one later, so it is no failure.
             let _ = missing(&query, &handles, &readings);
