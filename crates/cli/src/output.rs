@@ -80,7 +80,11 @@ impl<'w> Rows<'w> {
         let value_width = cells.iter().map(|cell| cell.width()).max().unwrap_or(0);
         for ((reading, path), cell) in readings.iter().zip(&paths).zip(&cells) {
             let gap = " ".repeat(width - path.width() + 2 + value_width - cell.width());
-            let unit = reading.definition.counter_type.suffix().as_str();
+            // A dash has no unit.
+            let unit = match reading.cell.value {
+                Ok(_) => reading.definition.counter_type.suffix().as_str(),
+                Err(_) => "",
+            };
             let note = note(reading);
             writeln!(self.out, "{}", format!("{path}{gap}{cell} {unit}{note}").trim_end())?;
         }

@@ -1,6 +1,6 @@
 //! Counter paths as people type them: damaged by a shell, mistyped, of another language.
 
-use tallymon::core::path::CounterPath;
+use tallymon::core::path::{CounterPath, InstancePath, Part};
 use tallymon::core::title::Language;
 use tallymon::{CounterHandle, Location, PathError, PathPart, PathProblem, Query, open};
 
@@ -35,10 +35,30 @@ pub(crate) fn language(common: &Common) -> Result<Language, Failure> {
 /// Adds a path, and says on standard error if a shell had damaged it.
 pub(crate) fn add(query: &mut Query, text: &str) -> Result<CounterHandle, Failure> {
     let parsed = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?;
-    if let Some(repair) = parsed.repaired {
-        say(format_args!("{text}: {repair}"));
+    let Some(repair) = parsed.repaired else { return Ok(query.add_path(text, &parsed.path)?) };
+    if let Some(local) = without_host(query, &parsed.path) {
+        return Ok(query.add_path(text, &local)?);
     }
+    say(format_args!("{text}: {repair}"));
     Ok(query.add_path(text, &parsed.path)?)
+}
+
+/// The reading of a path with one leading backslash and three parts in which nothing was lost: an object, and a counter
+/// with a backslash in it. It is right when the first part is no host but an object.
+fn without_host(query: &mut Query, path: &CounterPath) -> Option<CounterPath> {
+    let machine = path.machine.as_deref()?;
+    if machine.eq_ignore_ascii_case(query.system_name()) {
+        return None;
+    }
+    let (machine, instance) = match machine.strip_suffix(')').and_then(|text| text.split_once('(')) {
+        Some((object, instance)) => (object, Some(InstancePath::parse(instance))),
+        None => (machine, None),
+    };
+    let object = Part::parse(machine);
+    query.object(machine, &object).ok()?;
+    let object_and_counter = CounterPath { machine: None, ..path.clone() }.to_string();
+    let counter = Part::parse(object_and_counter.strip_prefix('\\')?);
+    Some(CounterPath { machine: None, object, instance, counter })
 }
 
 /// Adds all paths; the first that can not be added is the failure.
@@ -52,27 +72,17 @@ pub(crate) fn drawn(error: &PathError) -> String {
     let part = error.path.get(error.span.clone()).unwrap_or_default();
     let width = |text: &str| unicode_width::UnicodeWidthStr::width(text);
     let marks = "^".repeat(width(part).max(1));
-    let mut words = String::new();
-    match &error.problem {
-        PathProblem::Syntax(needed) => words.push_str(needed),
-        PathProblem::Unknown(text) => words.push_str(&format!("no {} {text:?}", error.part.word())),
-        PathProblem::OtherHost(host) => {
-            words.push_str(&format!(
-                "only this host, {host:?}, can be read; leave the host out or run tally there"
-            ));
-        }
-        _ => return error.to_string(),
+    if let PathProblem::Source(_) = &error.problem {
+        // The path is not at fault.
+        return error.to_string();
     }
-    if let Some((best, rest)) = error.nearest.split_first() {
-        words.push_str(&format!("; did you mean {best:?}"));
-        for other in rest {
-            words.push_str(&format!(", {other:?}"));
+    let words = format!("{}{}", error.problem_words(), error.nearest_words());
+    let hint = match (&error.problem, error.part) {
+        (PathProblem::InstanceMissing(_), _) => {
+            "\n  'tally list OBJECT --instances' names those that exist now"
         }
-        words.push('?');
-    }
-    let hint = match error.part {
-        PathPart::Object => "\n  'tally list' names all objects, 'tally find WORD' searches them",
-        PathPart::Counter => "\n  'tally list OBJECT' names all counters of an object",
+        (_, PathPart::Object) => "\n  'tally list' names all objects, 'tally find WORD' searches them",
+        (_, PathPart::Counter) => "\n  'tally list OBJECT' names all counters of an object",
         _ => "",
     };
     format!("{words}\n  {}\n  {}{marks}{hint}", error.path, " ".repeat(width(before)))

@@ -38,7 +38,7 @@ pub use explain::{Explanation, explain};
 pub use location::{FileSource, Location, open};
 pub use matching::{InstanceKey, Matching};
 pub use names::Names;
-pub use path_error::{PathError, PathPart, PathProblem};
+pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
 pub use query::{CounterHandle, Query, Reading};
 
 pub use tallymon_core as core;

@@ -52,6 +52,50 @@ impl PathError {
     }
 }
 
+impl PathError {
+    /// What is wrong, without the path and the nearest names.
+    pub fn problem_words(&self) -> String {
+        match &self.problem {
+            PathProblem::Syntax(needed) => needed.clone(),
+            PathProblem::Unknown(text) => format!("no {} {}", self.part.word(), quoted(text)),
+            PathProblem::InstanceMissing(object) => {
+                format!("{object} has instances: name one as in {object}(_Total), or all with {object}(*)")
+            }
+            PathProblem::NoInstances(object) => {
+                format!("{object} has no instances: leave the parentheses out")
+            }
+            PathProblem::OtherHost(host) => {
+                format!(
+                    "this is {}, and no other host can be read from here: leave the host out",
+                    quoted(host)
+                )
+            }
+            PathProblem::Source(error) => error.to_string(),
+        }
+    }
+
+    /// The nearest names as a question, to follow what is wrong; empty when there are none.
+    pub fn nearest_words(&self) -> String {
+        nearest_words(&self.nearest)
+    }
+}
+
+/// Some names as a question; empty when there are none.
+pub fn nearest_words(nearest: &[String]) -> String {
+    let names: Vec<String> = nearest.iter().map(|name| quoted(name)).collect();
+    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
+}
+
+/// A name between quotation marks. Backslashes stay single, because the user writes them so; what would move the cursor
+/// does not reach the terminal.
+fn quoted(name: &str) -> String {
+    let letters: String = name
+        .chars()
+        .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
+        .collect();
+    format!("\"{letters}\"")
+}
+
 /// A counter path that can not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathError {
@@ -87,33 +131,11 @@ pub enum PathProblem {
 
 impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let part = self.part.word();
-        match &self.problem {
-            PathProblem::Syntax(needed) => write!(f, "{needed}")?,
-            PathProblem::Unknown(text) => write!(f, "no {part} {text:?}")?,
-            PathProblem::InstanceMissing(object) => {
-                write!(
-                    f,
-                    "{object} has instances: name one as in {object}(_Total), or all with {object}(*)"
-                )?;
-            }
-            PathProblem::NoInstances(object) => {
-                write!(f, "{object} has no instances: leave the parentheses out")?
-            }
-            PathProblem::OtherHost(host) => write!(f, "another host than {host:?}")?,
-            PathProblem::Source(error) => return write!(f, "{error}"),
+        if let PathProblem::Source(error) = &self.problem {
+            return write!(f, "{error}");
         }
-        write!(f, " in {:?}", self.path)?;
-        match self.nearest.split_first() {
-            Some((best, rest)) => {
-                write!(f, "; did you mean {best:?}")?;
-                for other in rest {
-                    write!(f, ", {other:?}")?;
-                }
-                f.write_str("?")
-            }
-            None => Ok(()),
-        }
+        write!(f, "{} in {}", self.problem_words(), quoted(&self.path))?;
+        f.write_str(&self.nearest_words())
     }
 }
 

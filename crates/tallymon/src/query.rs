@@ -140,12 +140,11 @@ impl Query {
     ///
     /// As [`Query::add`].
     pub fn add_path(&mut self, text: &str, path: &CounterPath) -> Result<CounterHandle, PathError> {
-        let error = |part, found: &str, problem, nearest| PathError {
-            path: text.to_string(),
-            part,
-            span: text.rfind(found).map_or(0..text.len(), |at| at..at + found.len()),
-            problem,
-            nearest,
+        let error = |part, found: &str, problem, nearest| {
+            // The counter is the last part; any other may have letters that come again behind it.
+            let at = if part == PathPart::Counter { text.rfind(found) } else { text.find(found) };
+            let span = at.map_or(0..text.len(), |at| at..at + found.len());
+            PathError { path: text.to_string(), part, span, problem, nearest }
         };
         if let Some(machine) = &path.machine
             && !self.is_this_host(machine)
@@ -172,11 +171,12 @@ impl Query {
         match (&path.instance, has_instances) {
             (None, true) => {
                 let name = self.names.name(object);
-                return Err(error(PathPart::Instance, text, PathProblem::InstanceMissing(name), Vec::new()));
+                let found = path.object.to_string();
+                return Err(error(PathPart::Object, &found, PathProblem::InstanceMissing(name), Vec::new()));
             }
             (Some(instance), false) => {
                 let name = self.names.name(object);
-                let found = instance.to_string();
+                let found = format!("({instance})");
                 return Err(error(PathPart::Instance, &found, PathProblem::NoInstances(name), Vec::new()));
             }
             _ => {}

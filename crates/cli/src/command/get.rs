@@ -4,7 +4,7 @@ use std::io;
 
 use tallymon::core::counter::Format;
 use tallymon::core::flow::NoValue;
-use tallymon::{CounterHandle, Query, Reading};
+use tallymon::{CounterHandle, Query, Reading, nearest_words};
 
 use super::collect;
 use crate::arguments::{Common, Get};
@@ -51,6 +51,5 @@ fn nearest(query: &Query, handle: CounterHandle, why: NoValue) -> String {
     if why != NoValue::NoInstance {
         return String::new();
     }
-    let names = query.nearest_instances(handle);
-    if names.is_empty() { String::new() } else { format!("; the nearest are {}", names.join(", ")) }
+    nearest_words(&query.nearest_instances(handle))
 }
