@@ -13,7 +13,7 @@ use tallymon::{Names, Reading};
 use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::Form;
-use crate::words::say;
+use crate::words::{say, visible};
 
 /// Writes rows in one form. CSV and TSV fix their columns with the first row; the others follow what there is.
 pub(crate) struct Rows<'w> {
@@ -75,7 +75,8 @@ impl<'w> Rows<'w> {
             writeln!(self.out, "{}", self.local(time).strftime("%Y-%m-%d %H:%M:%S%.3f"))?;
         }
         let cells: Vec<String> = readings.iter().map(shown).collect();
-        let paths: Vec<String> = readings.iter().map(|reading| reading.local_path(names)).collect();
+        let paths: Vec<String> =
+            readings.iter().map(|reading| visible(&reading.local_path(names)).into_owned()).collect();
         let width = paths.iter().map(|path| path.width()).max().unwrap_or(0);
         let value_width = cells.iter().map(|cell| cell.width()).max().unwrap_or(0);
         for ((reading, path), cell) in readings.iter().zip(&paths).zip(&cells) {
@@ -86,7 +87,7 @@ impl<'w> Rows<'w> {
                 Err(_) => "",
             };
             let note = note(reading);
-            writeln!(self.out, "{}", format!("{path}{gap}{cell} {unit}{note}").trim_end())?;
+            writeln!(self.out, "{}{note}", format!("{path}{gap}{cell} {unit}").trim_end())?;
         }
         Ok(())
     }
@@ -199,6 +200,7 @@ pub(crate) fn json_value(value: &Value) -> Json {
 /// A value for people; a dash when there is none.
 pub(crate) fn shown(reading: &Reading) -> String {
     match &reading.cell.value {
+        Ok(Value::Text(text)) => visible(text).into_owned(),
         Ok(value) => counter::human(value, reading.definition.counter_type).to_string(),
         Err(_) => "-".to_string(),
     }
@@ -216,7 +218,8 @@ fn note(reading: &Reading) -> String {
 /// A value with all its digits; nothing when there is none.
 fn plain(reading: &Reading) -> String {
     match &reading.cell.value {
-        Ok(Value::Text(text)) => text.clone(),
+        // A line end in it would make two values of one.
+        Ok(Value::Text(text)) => visible(text).into_owned(),
         Ok(value) => exact(value),
         Err(_) => String::new(),
     }

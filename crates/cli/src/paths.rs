@@ -6,7 +6,7 @@ use tallymon::{CounterHandle, Location, PathError, PathPart, PathProblem, Query,
 
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
-use crate::words::say;
+use crate::words::{say, visible};
 
 /// The source that the options name, as a query without paths yet.
 pub(crate) fn query(common: &Common) -> Result<Query, Failure> {
@@ -70,7 +70,7 @@ pub(crate) fn add_all(query: &mut Query, paths: &[String]) -> Result<Vec<Counter
 pub(crate) fn drawn(error: &PathError) -> String {
     let before = error.path.get(..error.span.start).unwrap_or_default();
     let part = error.path.get(error.span.clone()).unwrap_or_default();
-    let width = |text: &str| unicode_width::UnicodeWidthStr::width(text);
+    let width = |text: &str| unicode_width::UnicodeWidthStr::width(&*visible(text));
     let marks = "^".repeat(width(part).max(1));
     if let PathProblem::Source(_) = &error.problem {
         // The path is not at fault.
@@ -85,5 +85,5 @@ pub(crate) fn drawn(error: &PathError) -> String {
         (_, PathPart::Counter) => "\n  'tally list OBJECT' names all counters of an object",
         _ => "",
     };
-    format!("{words}\n  {}\n  {}{marks}{hint}", error.path, " ".repeat(width(before)))
+    format!("{words}\n  {}\n  {}{marks}{hint}", visible(&error.path), " ".repeat(width(before)))
 }

@@ -1,5 +1,6 @@
 //! Words for people: on standard error, and in lines that fit the terminal.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
@@ -10,7 +11,18 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Nobody may be there to read it: standard error can be a closed pipe or a full disk. That is no reason to end with
 /// another exit code than the one of what is said.
 pub(crate) fn say(words: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "tally: {words}");
+    let words = words.to_string();
+    let lines: Vec<Cow<'_, str>> = words.split('\n').map(visible).collect();
+    let _ = writeln!(io::stderr(), "tally: {}", lines.join("\n"));
+}
+
+/// A text as a terminal may show it: a program can name itself with letters that move the cursor or end the line.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if text.contains(char::is_control) {
+        Cow::Owned(text.replace(char::is_control, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// Lines longer than this are hard to read, however wide the terminal is.

@@ -11,7 +11,7 @@ use crate::arguments::{Common, Explain};
 use crate::exit::{Failure, Kind, kind_of};
 use crate::output::json_value;
 use crate::paths;
-use crate::words::{line_width, wrap};
+use crate::words::{line_width, visible, wrap};
 
 /// Where the texts begin, behind their titles.
 const INDENT: usize = 18;
@@ -60,7 +60,7 @@ pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
             lines.remove(1);
         }
         for (title, text) in lines.iter().filter(|(_, text)| !text.is_empty()) {
-            for (number, line) in wrap(text, INDENT, line_width()).iter().enumerate() {
+            for (number, line) in wrap(&visible(text), INDENT, line_width()).iter().enumerate() {
                 let title = if number == 0 { title } else { "" };
                 writeln!(out, "{title:>16}  {line}")?;
             }

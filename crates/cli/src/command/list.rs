@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::arguments::{Common, List};
 use crate::exit::{Failure, Kind};
 use crate::paths;
+use crate::words::visible;
 
 pub(crate) fn run(common: &Common, list: &List) -> Result<(), Failure> {
     let mut query = paths::query(common)?;
@@ -108,7 +109,8 @@ fn instances(query: &mut Query, name: TitleIndex, as_json: bool) -> Result<(), F
         return Ok(());
     }
     for key in keys {
-        writeln!(out, "\\{object_name}({key})")?;
+        let key = key.to_string();
+        writeln!(out, "\\{object_name}({})", visible(&key))?;
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ use crate::exit::{Failure, Kind};
 use crate::output::{Rows, shown};
 use crate::paths;
 use crate::stop::{Stop, Ticks};
+use crate::words::visible;
 
 /// What somebody who asked for nothing in particular wants to see.
 const DEFAULT_COUNTERS: &[&str] = &[
@@ -180,7 +181,7 @@ fn draw(query: &Query, readings: &[Reading]) -> io::Result<()> {
         }
         let mut label = names.name(reading.counter);
         if let Some(instance) = &reading.instance {
-            label = format!("{label}  {instance}");
+            label = visible(&format!("{label}  {instance}")).into_owned();
         }
         let value = shown(reading);
         let unit = reading.definition.counter_type.suffix().as_str();

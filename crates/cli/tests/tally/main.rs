@@ -1,0 +1,13 @@
+//! The command `tally` as a user meets it: every test runs the binary that was built.
+#![forbid(unsafe_code)]
+// A test that can not go on fails, and this whole program is tests.
+#![allow(clippy::unwrap_used)]
+
+mod browse;
+mod environment;
+mod files;
+mod forms;
+mod paths;
+mod support;
+mod terminal;
+mod watch;
