@@ -10,6 +10,8 @@ use crate::pids::NumberFolder;
 use crate::proc::interrupts::Interrupts;
 use crate::proc::loadavg::LoadAvg;
 use crate::proc::meminfo::MemInfo;
+use crate::proc::snmp::Snmp;
+use crate::proc::snmp6::Snmp6;
 use crate::proc::stat::Stat;
 use crate::proc::vmstat::VmStat;
 use crate::proc::{ParseError, SystemFacts};
@@ -38,10 +40,8 @@ pub(crate) struct Sources {
     diskstats: File<Vec<u8>>,
     mountinfo: File<Vec<u8>>,
     swaps: File<Vec<u8>>,
-    snmp: File<Vec<u8>>,
-    snmp6: File<Vec<u8>>,
-    sockstat: File<Vec<u8>>,
-    sockstat6: File<Vec<u8>>,
+    snmp: File<Snmp>,
+    snmp6: File<Snmp6>,
 }
 
 /// A file, and what was read from it in the request at hand.
@@ -143,10 +143,8 @@ impl Sources {
             diskstats: File::new(proc("diskstats"), Shape::Records, whole),
             mountinfo: File::new(proc("self/mountinfo"), Shape::Records, whole),
             swaps: File::new(proc("swaps"), Shape::Records, whole),
-            snmp: File::new(proc("net/snmp"), Shape::Whole, whole),
-            snmp6: File::new(proc("net/snmp6"), Shape::Whole, whole),
-            sockstat: File::new(proc("net/sockstat"), Shape::Whole, whole),
-            sockstat6: File::new(proc("net/sockstat6"), Shape::Whole, whole),
+            snmp: File::new(proc("net/snmp"), Shape::Whole, Snmp::parse),
+            snmp6: File::new(proc("net/snmp6"), Shape::Whole, Snmp6::parse),
             root,
         })
     }
@@ -170,10 +168,8 @@ impl Sources {
         diskstats: Vec<u8>;
         mountinfo: Vec<u8>;
         swaps: Vec<u8>;
-        snmp: Vec<u8>;
-        snmp6: Vec<u8>;
-        sockstat: Vec<u8>;
-        sockstat6: Vec<u8>;
+        snmp: Snmp;
+        snmp6: Snmp6;
     }
 
     /// The time of an object that has a clock of its own, as NT's System, Process and Thread do: a file time.
@@ -215,10 +211,7 @@ impl Sources {
                 findings.push(found(self.$name.kept.path().display().to_string(), result, self.$name.trouble.as_deref()));
             )*};
         }
-        look!(
-            stat, meminfo, vmstat, loadavg, interrupts, softirqs, diskstats, mountinfo, swaps, snmp, snmp6,
-            sockstat, sockstat6
-        );
+        look!(stat, meminfo, vmstat, loadavg, interrupts, softirqs, diskstats, mountinfo, swaps, snmp, snmp6);
         findings.extend(self.processes.findings(&self.root));
         findings
     }

@@ -1,11 +1,19 @@
 //! One object a file: its table of counters, and how they are filled.
 
+#[cfg(test)]
+mod fake;
 pub(crate) mod process_table;
 pub(crate) mod spec;
 
+mod icmp;
+mod icmpv6;
+mod ip;
 mod memory;
 mod processor;
+mod protocol;
 mod system;
+mod tcp;
+mod udp;
 
 use tallymon_provider::{Ask, ObjectSpec, ObjectsWriter, TitleIndex};
 
@@ -31,5 +39,13 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(system::System::new()),
         Box::new(memory::Memory::new()),
         Box::new(processor::Processor::new()),
+        Box::new(ip::v4()),
+        Box::new(ip::v6()),
+        Box::new(icmp::new()),
+        Box::new(icmpv6::new()),
+        Box::new(tcp::v4()),
+        Box::new(tcp::v6()),
+        Box::new(udp::v4()),
+        Box::new(udp::v6()),
     ]
 }

@@ -1,0 +1,105 @@
+//! ICMP (582): messages of the Internet Control Message Protocol, version 4, in this network namespace.
+//!
+//! No machine sends Source Quench or Address Mask messages any more, and the kernel still counts them: these counters
+//! are truly 0.
+
+use tallymon_provider::Absence;
+
+use super::protocol::{Protocol, both};
+use super::spec::counters;
+use crate::proc::snmp::Icmp;
+
+counters! {
+    /// Positions of the counters.
+    At, COUNTERS {
+        Messages: 584, 585, PERF_COUNTER_COUNTER, -1, ADVANCED;
+        MessagesReceived: 586, 587, PERF_COUNTER_COUNTER, -1, ADVANCED;
+        MessagesReceivedErrors: 588, 589, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        ReceivedDestUnreachable: 590, 591, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        ReceivedTimeExceeded: 592, 593, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        ReceivedParameterProblem: 594, 595, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
+        ReceivedSourceQuench: 596, 597, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
+        ReceivedRedirect: 598, 599, PERF_COUNTER_COUNTER, -1, ADVANCED;
+        ReceivedEcho: 600, 601, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedEchoReply: 602, 603, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedTimestamp: 604, 605, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedTimestampReply: 606, 607, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedAddressMask: 608, 609, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
+        ReceivedAddressMaskReply: 610, 611, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
+        MessagesSent: 612, 613, PERF_COUNTER_COUNTER, -1, ADVANCED;
+        MessagesOutboundErrors: 614, 615, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        SentDestinationUnreachable: 616, 617, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        SentTimeExceeded: 618, 619, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        SentParameterProblem: 620, 621, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
+        SentSourceQuench: 622, 623, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
+        SentRedirect: 624, 625, PERF_COUNTER_COUNTER, -1, ADVANCED;
+        SentEcho: 626, 627, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentEchoReply: 628, 629, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentTimestamp: 630, 631, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentTimestampReply: 632, 633, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentAddressMask: 634, 635, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
+        SentAddressMaskReply: 636, 637, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
+    }
+}
+
+/// The object ICMP.
+pub(super) fn new() -> Protocol {
+    Protocol::new(582, COUNTERS, |sources, values| {
+        for (position, count) in counts(&sources.snmp()?.icmp) {
+            values.set_or(position.at(), count, Absence::NotInThisKernel);
+        }
+        Ok(())
+    })
+}
+
+fn counts(icmp: &Icmp) -> [(At, Option<u64>); 27] {
+    [
+        (At::Messages, both(icmp.in_msgs, icmp.out_msgs)),
+        (At::MessagesReceived, icmp.in_msgs),
+        (At::MessagesReceivedErrors, icmp.in_errors),
+        (At::ReceivedDestUnreachable, icmp.in_dest_unreachs),
+        (At::ReceivedTimeExceeded, icmp.in_time_excds),
+        (At::ReceivedParameterProblem, icmp.in_parm_probs),
+        (At::ReceivedSourceQuench, icmp.in_src_quenchs),
+        (At::ReceivedRedirect, icmp.in_redirects),
+        (At::ReceivedEcho, icmp.in_echos),
+        (At::ReceivedEchoReply, icmp.in_echo_reps),
+        (At::ReceivedTimestamp, icmp.in_timestamps),
+        (At::ReceivedTimestampReply, icmp.in_timestamp_reps),
+        (At::ReceivedAddressMask, icmp.in_addr_masks),
+        (At::ReceivedAddressMaskReply, icmp.in_addr_mask_reps),
+        (At::MessagesSent, icmp.out_msgs),
+        (At::MessagesOutboundErrors, icmp.out_errors),
+        (At::SentDestinationUnreachable, icmp.out_dest_unreachs),
+        (At::SentTimeExceeded, icmp.out_time_excds),
+        (At::SentParameterProblem, icmp.out_parm_probs),
+        (At::SentSourceQuench, icmp.out_src_quenchs),
+        (At::SentRedirect, icmp.out_redirects),
+        (At::SentEcho, icmp.out_echos),
+        (At::SentEchoReply, icmp.out_echo_reps),
+        (At::SentTimestamp, icmp.out_timestamps),
+        (At::SentTimestampReply, icmp.out_timestamp_reps),
+        (At::SentAddressMask, icmp.out_addr_masks),
+        (At::SentAddressMaskReply, icmp.out_addr_mask_reps),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{Machine, instance, raw};
+    use super::*;
+    use crate::proc::fixture::fixture;
+
+    /// The numbers of the fixture count up in the order in which the counters stand.
+    #[test]
+    fn every_counter_shows_its_column() {
+        let snmp = fixture("2.6.32/net-snmp");
+        let mut machine = Machine::new(&[("proc/net/snmp", &snmp)]);
+        let snapshot = machine.read(582);
+        let found: Vec<u64> =
+            (0..COUNTERS.len()).map(|position| raw(&instance(&snapshot, ""), position).unwrap()).collect();
+        let expected: Vec<u64> = [1 + 14].into_iter().chain(1..=26).collect();
+        assert_eq!(found, expected);
+        assert_eq!(At::SentAddressMaskReply.at(), 26);
+    }
+}

@@ -1,0 +1,150 @@
+//! ICMPv6 (1534): messages of the Internet Control Message Protocol for version 6 in this network namespace.
+//!
+//! Multicast Listener Reports of version 2 are not among the Membership Reports, because the kernel counts them apart.
+
+use tallymon_provider::Absence;
+
+use super::protocol::{Protocol, both};
+use super::spec::counters;
+use crate::proc::snmp6::Icmp6;
+
+counters! {
+    /// Positions of the counters.
+    At, COUNTERS {
+        Messages: 584, 585, PERF_COUNTER_COUNTER, -1, ADVANCED;
+        MessagesReceived: 586, 587, PERF_COUNTER_COUNTER, -1, ADVANCED;
+        MessagesReceivedErrors: 588, 589, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        ReceivedDestUnreachable: 590, 591, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        ReceivedPacketTooBig: 1536, 1537, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedTimeExceeded: 592, 593, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        ReceivedParameterProblem: 594, 595, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
+        ReceivedEcho: 600, 601, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedEchoReply: 602, 603, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedMembershipQuery: 1538, 1539, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedMembershipReport: 1540, 1541, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedMembershipReduction: 1542, 1543, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedRouterSolicit: 1544, 1545, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedRouterAdvert: 1546, 1547, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedNeighborSolicit: 1550, 1551, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedNeighborAdvert: 1552, 1553, PERF_COUNTER_COUNTER, -1, EXPERT;
+        ReceivedRedirect: 598, 599, PERF_COUNTER_COUNTER, -1, ADVANCED;
+        MessagesSent: 612, 613, PERF_COUNTER_COUNTER, -1, ADVANCED;
+        MessagesOutboundErrors: 614, 615, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        SentDestinationUnreachable: 616, 617, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        SentPacketTooBig: 1554, 1555, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentTimeExceeded: 618, 619, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        SentParameterProblem: 620, 621, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
+        SentEcho: 626, 627, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentEchoReply: 628, 629, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentMembershipQuery: 1556, 1557, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentMembershipReport: 1558, 1559, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentMembershipReduction: 1560, 1561, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentRouterSolicit: 1562, 1563, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentRouterAdvert: 1564, 1565, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentNeighborSolicit: 1566, 1567, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentNeighborAdvert: 1568, 1569, PERF_COUNTER_COUNTER, -1, EXPERT;
+        SentRedirect: 624, 625, PERF_COUNTER_COUNTER, -1, ADVANCED;
+    }
+}
+
+/// The object ICMPv6.
+pub(super) fn new() -> Protocol {
+    Protocol::new(1534, COUNTERS, |sources, values| {
+        for (position, count) in counts(&sources.snmp6()?.icmp) {
+            values.set_or(position.at(), count, Absence::NotInThisKernel);
+        }
+        Ok(())
+    })
+}
+
+fn counts(icmp: &Icmp6) -> [(At, Option<u64>); 33] {
+    [
+        (At::Messages, both(icmp.in_msgs, icmp.out_msgs)),
+        (At::MessagesReceived, icmp.in_msgs),
+        (At::MessagesReceivedErrors, icmp.in_errors),
+        (At::ReceivedDestUnreachable, icmp.in_dest_unreachs),
+        (At::ReceivedPacketTooBig, icmp.in_pkt_too_bigs),
+        (At::ReceivedTimeExceeded, icmp.in_time_excds),
+        (At::ReceivedParameterProblem, icmp.in_parm_problems),
+        (At::ReceivedEcho, icmp.in_echos),
+        (At::ReceivedEchoReply, icmp.in_echo_replies),
+        (At::ReceivedMembershipQuery, icmp.in_group_memb_queries),
+        (At::ReceivedMembershipReport, icmp.in_group_memb_responses),
+        (At::ReceivedMembershipReduction, icmp.in_group_memb_reductions),
+        (At::ReceivedRouterSolicit, icmp.in_router_solicits),
+        (At::ReceivedRouterAdvert, icmp.in_router_advertisements),
+        (At::ReceivedNeighborSolicit, icmp.in_neighbor_solicits),
+        (At::ReceivedNeighborAdvert, icmp.in_neighbor_advertisements),
+        (At::ReceivedRedirect, icmp.in_redirects),
+        (At::MessagesSent, icmp.out_msgs),
+        (At::MessagesOutboundErrors, icmp.out_errors),
+        (At::SentDestinationUnreachable, icmp.out_dest_unreachs),
+        (At::SentPacketTooBig, icmp.out_pkt_too_bigs),
+        (At::SentTimeExceeded, icmp.out_time_excds),
+        (At::SentParameterProblem, icmp.out_parm_problems),
+        (At::SentEcho, icmp.out_echos),
+        (At::SentEchoReply, icmp.out_echo_replies),
+        (At::SentMembershipQuery, icmp.out_group_memb_queries),
+        (At::SentMembershipReport, icmp.out_group_memb_responses),
+        (At::SentMembershipReduction, icmp.out_group_memb_reductions),
+        (At::SentRouterSolicit, icmp.out_router_solicits),
+        (At::SentRouterAdvert, icmp.out_router_advertisements),
+        (At::SentNeighborSolicit, icmp.out_neighbor_solicits),
+        (At::SentNeighborAdvert, icmp.out_neighbor_advertisements),
+        (At::SentRedirect, icmp.out_redirects),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{Machine, instance, raw};
+    use super::*;
+
+    #[test]
+    fn every_counter_shows_its_column() {
+        let names = [
+            "InMsgs",
+            "InErrors",
+            "InDestUnreachs",
+            "InPktTooBigs",
+            "InTimeExcds",
+            "InParmProblems",
+            "InEchos",
+            "InEchoReplies",
+            "InGroupMembQueries",
+            "InGroupMembResponses",
+            "InGroupMembReductions",
+            "InRouterSolicits",
+            "InRouterAdvertisements",
+            "InNeighborSolicits",
+            "InNeighborAdvertisements",
+            "InRedirects",
+            "OutMsgs",
+            "OutErrors",
+            "OutDestUnreachs",
+            "OutPktTooBigs",
+            "OutTimeExcds",
+            "OutParmProblems",
+            "OutEchos",
+            "OutEchoReplies",
+            "OutGroupMembQueries",
+            "OutGroupMembResponses",
+            "OutGroupMembReductions",
+            "OutRouterSolicits",
+            "OutRouterAdvertisements",
+            "OutNeighborSolicits",
+            "OutNeighborAdvertisements",
+            "OutRedirects",
+        ];
+        let mut text = "Ip6InReceives 1\nIcmp6InMLDv2Reports 900\nIcmp6InCsumErrors 901\n".to_string();
+        for (number, name) in names.iter().enumerate() {
+            text.push_str(&format!("Icmp6{name} {}\n", number + 1));
+        }
+        let mut machine = Machine::new(&[("proc/net/snmp6", text.as_bytes())]);
+        let snapshot = machine.read(1534);
+        let found: Vec<u64> =
+            (0..COUNTERS.len()).map(|position| raw(&instance(&snapshot, ""), position).unwrap()).collect();
+        let expected: Vec<u64> = [1 + 17].into_iter().chain(1..=32).collect();
+        assert_eq!(found, expected);
+    }
+}

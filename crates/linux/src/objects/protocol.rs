@@ -1,0 +1,143 @@
+//! What the objects of the network protocols have in common: one set of values, all of them counts of one kernel file.
+
+use tallymon_provider::{
+    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout,
+    ObjectSpec, ObjectsWriter, PerfTime,
+};
+
+use super::Object;
+use super::spec::object;
+use crate::sources::Sources;
+
+/// Sets all counters of an object from what the kernel file says, or says why the file can not be read.
+pub(super) type Fill = fn(&mut Sources, &mut CounterBlockMut<'_>) -> Result<(), Absence>;
+
+/// An object of a network protocol. It describes the network namespace in which this process runs.
+pub(super) struct Protocol {
+    layout: ObjectLayout<'static>,
+    fill: Fill,
+}
+
+impl Protocol {
+    /// An object whose help follows its name, and whose first counter is the one to be shown first.
+    pub(super) fn new(name: u32, counters: &'static [CounterSpec], fill: Fill) -> Protocol {
+        let help = name.saturating_add(1);
+        let spec = object(name, help, DetailLevel::ADVANCED, 0, InstanceKind::None, counters);
+        Protocol { layout: ObjectLayout::new(spec), fill }
+    }
+}
+
+impl Object for Protocol {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        let mut values = object.single();
+        if let Err(absence) = (self.fill)(sources, &mut values) {
+            values.absent(0..self.layout.spec().counters.len(), absence);
+        }
+    }
+}
+
+/// The sum of two counts; `None` unless both are there.
+pub(super) fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.zip(other).map(|(one, other)| one.wrapping_add(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::super::fake::{Machine, collect, instance, named};
+    use super::*;
+    use crate::proc::fixture::fixture;
+    use tallymon_provider::{Interest, ValueState};
+
+    const ALL: [u32; 8] = [546, 548, 582, 1534, 638, 1530, 658, 1532];
+
+    #[test]
+    fn a_machine_without_network_files_has_no_values() {
+        let mut machine = Machine::new(&[]);
+        for object in ALL {
+            let snapshot = machine.read(object);
+            let values = instance(&snapshot, "");
+            let counters = values.object().counters().len() - 1;
+            assert!(counters >= 5);
+            let absence = if object == 1530 { Absence::NotOnThisSystem } else { Absence::NotInThisKernel };
+            for position in 0..counters {
+                assert_eq!(values.state(position), ValueState::Absent(absence), "{object} at {position}");
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_read_failures() {
+        let files: [(&str, &[u8]); 2] =
+            [("proc/net/snmp", b"Ip: InReceives\nIp: many\n"), ("proc/net/snmp6", b"Udp6NoPorts -1\n")];
+        let mut machine = Machine::new(&files);
+        for (object, counter) in [(546, 446), (658, 664), (548, 446), (1532, 664)] {
+            let snapshot = machine.read(object);
+            let expected = Err(ValueState::Absent(Absence::ReadFailed));
+            assert_eq!(named(&instance(&snapshot, ""), counter), expected, "{object}");
+        }
+    }
+
+    #[test]
+    fn files_without_a_section_leave_its_counters_absent() {
+        let mut machine = Machine::new(&[("proc/net/snmp", b"Ip: InReceives\nIp: 7\n")]);
+        let snapshot = machine.read(546);
+        assert_eq!(named(&instance(&snapshot, ""), 446), Ok(7));
+        let missing = Err(ValueState::Absent(Absence::NotInThisKernel));
+        assert_eq!(named(&instance(&snapshot, ""), 438), missing, "half a sum is no sum");
+        assert_eq!(named(&instance(&machine.read(658), ""), 446), missing);
+    }
+
+    #[test]
+    fn every_counter_of_the_current_kernel_has_a_value() {
+        let [snmp, snmp6] = [fixture("6.18/net-snmp"), fixture("6.18/net-snmp6")];
+        let mut machine = Machine::new(&[("proc/net/snmp", &snmp), ("proc/net/snmp6", &snmp6)]);
+        for object in ALL.into_iter().filter(|object| *object != 1530) {
+            let snapshot = machine.read(object);
+            let values = instance(&snapshot, "");
+            for position in 0..values.object().counters().len() - 1 {
+                assert_eq!(values.state(position), ValueState::Present, "{object} at {position}");
+            }
+        }
+    }
+
+    /// Sends datagrams to itself and to a port where nobody listens, and finds them in the counts.
+    #[test]
+    fn datagrams_of_the_running_kernel_are_counted() {
+        const DATAGRAMS: u64 = 50;
+        let mut system = crate::System::open().unwrap();
+        let everything = Interest::everything();
+        let read = |system: &mut crate::System, object: u32, counter: u32| {
+            named(&instance(&collect(system, object, &everything), ""), counter).unwrap()
+        };
+        let watched = [(658, 442), (658, 446), (658, 438), (658, 664), (546, 442), (546, 446), (582, 616)];
+        let before = watched.map(|(object, counter)| read(&mut system, object, counter));
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let closing = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let closed = closing.local_addr().unwrap();
+        // Only now, so that the sender can not have got its port.
+        drop(closing);
+        let mut buffer = [0; 16];
+        for _ in 0..DATAGRAMS {
+            sender.send_to(b"tallymon", receiver.local_addr().unwrap()).unwrap();
+            receiver.recv(&mut buffer).unwrap();
+            sender.send_to(b"tallymon", closed).unwrap();
+        }
+        let after = watched.map(|(object, counter)| read(&mut system, object, counter));
+        let rise = |at: usize| after[at].wrapping_sub(before[at]) & 0xffff_ffff;
+        // Other programs may send too, so these are lower bounds, and an upper one that would show a wrong unit.
+        for (at, least) in [2, 1, 3, 1, 2, 2].into_iter().enumerate() {
+            let least = least * DATAGRAMS;
+            assert!((least..least + 100_000).contains(&rise(at)), "{:?}: {}", watched[at], rise(at));
+        }
+        // The kernel limits how many of these it sends, so only some are certain.
+        assert!(rise(6) >= 1, "{before:?} {after:?}");
+    }
+}
