@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState, PerfTime};
 
 use crate::kept::{Buffer, Kept, ReadError, Shape};
+use crate::objects::paging_file::{Area, areas};
 use crate::objects::process_table::{IoTotals, ProcessTable};
 use crate::pids::NumberFolder;
 use crate::proc::interrupts::Interrupts;
@@ -13,6 +14,7 @@ use crate::proc::meminfo::MemInfo;
 use crate::proc::snmp::Snmp;
 use crate::proc::snmp6::Snmp6;
 use crate::proc::stat::Stat;
+use crate::proc::sysvipc::{Semaphores, SharedMemory};
 use crate::proc::vmstat::VmStat;
 use crate::proc::{ParseError, SystemFacts};
 use crate::root::Root;
@@ -39,7 +41,9 @@ pub(crate) struct Sources {
     softirqs: File<Vec<(u32, u32)>>,
     diskstats: File<Vec<u8>>,
     mountinfo: File<Vec<u8>>,
-    swaps: File<Vec<u8>>,
+    swaps: File<Vec<Area>>,
+    semaphores: File<Semaphores>,
+    shared_memory: File<SharedMemory>,
     snmp: File<Snmp>,
     snmp6: File<Snmp6>,
 }
@@ -142,7 +146,9 @@ impl Sources {
             softirqs: File::new(proc("softirqs"), Shape::Records, softirq_totals),
             diskstats: File::new(proc("diskstats"), Shape::Records, whole),
             mountinfo: File::new(proc("self/mountinfo"), Shape::Records, whole),
-            swaps: File::new(proc("swaps"), Shape::Records, whole),
+            swaps: File::new(proc("swaps"), Shape::Records, areas),
+            semaphores: File::new(proc("sysvipc/sem"), Shape::Records, Semaphores::parse),
+            shared_memory: File::new(proc("sysvipc/shm"), Shape::Records, SharedMemory::parse),
             snmp: File::new(proc("net/snmp"), Shape::Whole, Snmp::parse),
             snmp6: File::new(proc("net/snmp6"), Shape::Whole, Snmp6::parse),
             root,
@@ -167,7 +173,9 @@ impl Sources {
         softirqs: Vec<(u32, u32)>;
         diskstats: Vec<u8>;
         mountinfo: Vec<u8>;
-        swaps: Vec<u8>;
+        swaps: Vec<Area>;
+        semaphores: Semaphores;
+        shared_memory: SharedMemory;
         snmp: Snmp;
         snmp6: Snmp6;
     }

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod fake;
+pub(crate) mod paging_file;
 pub(crate) mod process_table;
 pub(crate) mod spec;
 
@@ -9,6 +10,8 @@ mod icmp;
 mod icmpv6;
 mod ip;
 mod memory;
+#[allow(clippy::module_inception, reason = "NT's own name of this object")]
+mod objects;
 mod processor;
 mod protocol;
 mod system;
@@ -39,6 +42,7 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(system::System::new()),
         Box::new(memory::Memory::new()),
         Box::new(processor::Processor::new()),
+        Box::new(objects::Objects::new()),
         Box::new(ip::v4()),
         Box::new(ip::v6()),
         Box::new(icmp::new()),
@@ -47,5 +51,6 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(tcp::v6()),
         Box::new(udp::v4()),
         Box::new(udp::v6()),
+        Box::new(paging_file::PagingFile::new()),
     ]
 }
