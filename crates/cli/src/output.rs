@@ -1,6 +1,7 @@
 //! Rows of readings in every form: a table for people, PDH-CSV, PDH-TSV, JSON, values only.
 
 use std::collections::{HashMap, HashSet};
+use std::cell::OnceCell;
 use std::io::{self, Write};
 
 use jiff::Timestamp;
@@ -24,7 +25,8 @@ pub(crate) struct Rows<'w> {
     columns: Option<Vec<String>>,
     /// Instances that came too late for a column, to be told once.
     late: HashSet<String>,
-    zone: TimeZone,
+    /// Looked up when a local time is first printed: that reads a folder of hundreds of zones.
+    zone: OnceCell<TimeZone>,
     rows: u64,
     with_time: bool,
 }
@@ -38,7 +40,7 @@ impl<'w> Rows<'w> {
             host: host.to_string(),
             columns: None,
             late: HashSet::new(),
-            zone: TimeZone::system(),
+            zone: OnceCell::new(),
             rows: 0,
             with_time,
         }
@@ -145,7 +147,7 @@ impl<'w> Rows<'w> {
     }
 
     fn local(&self, time: FileTime) -> jiff::Zoned {
-        timestamp(time).to_zoned(self.zone.clone())
+        timestamp(time).to_zoned(self.zone.get_or_init(TimeZone::system).clone())
     }
 }
 
