@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState, PerfTime};
 
 use crate::kept::{Buffer, Kept, ReadError, Shape};
+use crate::objects::disk_table::{DiskTable, Row, rows};
+use crate::objects::mounts::{FileSystem, mounted};
 use crate::objects::paging_file::{Area, areas};
 use crate::objects::process_table::{IoTotals, ProcessTable};
 use crate::pids::NumberFolder;
@@ -39,8 +41,9 @@ pub(crate) struct Sources {
     interrupts: File<Interrupts>,
     /// Column sums of `/proc/softirqs` by processor number.
     softirqs: File<Vec<(u32, u32)>>,
-    diskstats: File<Vec<u8>>,
-    mountinfo: File<Vec<u8>>,
+    diskstats: File<Vec<Row>>,
+    disks: DiskTable,
+    mountinfo: File<Vec<FileSystem>>,
     swaps: File<Vec<Area>>,
     semaphores: File<Semaphores>,
     shared_memory: File<SharedMemory>,
@@ -51,7 +54,11 @@ pub(crate) struct Sources {
 /// A file, and what was read from it in the request at hand.
 struct File<T> {
     kept: Kept,
+    /// Whether the kernel tells when it changes, so that it need not be read again until then.
+    tells: bool,
     parse: fn(&[u8]) -> Result<T, ParseError>,
+    /// How often it was read.
+    reads: u64,
     /// The request that `value` is of.
     request: u64,
     value: Result<T, Absence>,
@@ -62,13 +69,18 @@ struct File<T> {
 impl<T> File<T> {
     fn new(path: PathBuf, shape: Shape, parse: fn(&[u8]) -> Result<T, ParseError>) -> File<T> {
         let value = Err(Absence::NotRequested);
-        File { kept: Kept::new(path, shape), parse, request: 0, value, trouble: None }
+        let kept = Kept::new(path, shape);
+        File { kept, tells: false, parse, reads: 0, request: 0, value, trouble: None }
     }
 
-    /// What the file says now; read at most once a request.
+    /// What the file says now; read at most once a request, and one that tells only when it has changed.
     fn get(&mut self, request: u64, buffer: &mut Buffer) -> Result<&T, Absence> {
         if self.request != request {
             self.request = request;
+            if self.tells && self.value.is_ok() && !self.kept.has_changed() {
+                return self.value.as_ref().map_err(|absence| *absence);
+            }
+            self.reads = self.reads.wrapping_add(1);
             self.trouble = None;
             self.value = match self.kept.read(buffer) {
                 Ok(bytes) => (self.parse)(bytes).map_err(|error| {
@@ -94,11 +106,6 @@ pub(crate) fn absence(error: &ReadError) -> Absence {
     } else {
         Absence::ReadFailed
     }
-}
-
-/// For files whose objects look at the bytes themselves.
-fn whole(bytes: &[u8]) -> Result<Vec<u8>, ParseError> {
-    Ok(bytes.to_vec())
 }
 
 fn softirq_totals(bytes: &[u8]) -> Result<Vec<(u32, u32)>, ParseError> {
@@ -144,8 +151,13 @@ impl Sources {
             loadavg: File::new(proc("loadavg"), Shape::Whole, LoadAvg::parse),
             interrupts: File::new(proc("interrupts"), Shape::Records, Interrupts::parse),
             softirqs: File::new(proc("softirqs"), Shape::Records, softirq_totals),
-            diskstats: File::new(proc("diskstats"), Shape::Records, whole),
-            mountinfo: File::new(proc("self/mountinfo"), Shape::Records, whole),
+            diskstats: File::new(proc("diskstats"), Shape::Records, rows),
+            disks: DiskTable::default(),
+            mountinfo: File {
+                // Only the kernel itself tells of changes.
+                tells: root.is_system(),
+                ..File::new(proc("self/mountinfo"), Shape::Records, mounted)
+            },
             swaps: File::new(proc("swaps"), Shape::Records, areas),
             semaphores: File::new(proc("sysvipc/sem"), Shape::Records, Semaphores::parse),
             shared_memory: File::new(proc("sysvipc/shm"), Shape::Records, SharedMemory::parse),
@@ -171,8 +183,6 @@ impl Sources {
         loadavg: LoadAvg;
         interrupts: Interrupts;
         softirqs: Vec<(u32, u32)>;
-        diskstats: Vec<u8>;
-        mountinfo: Vec<u8>;
         swaps: Vec<Area>;
         semaphores: Semaphores;
         shared_memory: SharedMemory;
@@ -188,6 +198,20 @@ impl Sources {
     /// How many processes there are.
     pub(crate) fn process_count(&mut self) -> Result<u64, Absence> {
         self.processes.count()
+    }
+
+    /// All block devices, and where to look for more about them.
+    pub(crate) fn disks(&mut self) -> Result<(&DiskTable, &Root), Absence> {
+        let rows = self.diskstats.get(self.request, &mut self.buffer)?;
+        self.disks.update(self.request, rows);
+        Ok((&self.disks, &self.root))
+    }
+
+    /// The mounted file systems, and a number that changes whenever they may have changed.
+    pub(crate) fn file_systems(&mut self) -> Result<(&[FileSystem], u64), Absence> {
+        self.mountinfo.get(self.request, &mut self.buffer)?;
+        let reads = self.mountinfo.reads;
+        self.mountinfo.value.as_deref().map(|found| (found, reads)).map_err(|absence| *absence)
     }
 
     /// The I/O of all processes that are, and of those that were since we look.

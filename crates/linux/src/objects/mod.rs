@@ -1,7 +1,9 @@
 //! One object a file: its table of counters, and how they are filled.
 
+pub(crate) mod disk_table;
 #[cfg(test)]
 mod fake;
+pub(crate) mod mounts;
 pub(crate) mod paging_file;
 pub(crate) mod process_table;
 pub(crate) mod spec;
@@ -12,6 +14,7 @@ mod ip;
 mod memory;
 #[allow(clippy::module_inception, reason = "NT's own name of this object")]
 mod objects;
+mod physical_disk;
 mod processor;
 mod protocol;
 mod system;
@@ -41,6 +44,7 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
     vec![
         Box::new(system::System::new()),
         Box::new(memory::Memory::new()),
+        Box::new(physical_disk::PhysicalDisk::new()),
         Box::new(processor::Processor::new()),
         Box::new(objects::Objects::new()),
         Box::new(ip::v4()),

@@ -1,0 +1,626 @@
+//! PhysicalDisk (234): one instance a disk, and `_Total`.
+//!
+//! A disk is a whole block device that is not made of others. Loop devices and disks in memory are none, nor is a drive
+//! without a medium. Its name is a number, the name of the device, and the places where file systems on it are mounted,
+//! also those on its partitions and on volumes that lie on it: `0 sda / /home`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+
+use tallymon_provider::{
+    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, FileTime, Frequency, InstanceKind, ObjectLayout,
+    ObjectSpec, ObjectsWriter, PerfTime,
+};
+
+use super::Object;
+use super::disk_table::{Device, DiskIo, DiskSum};
+use super::spec::{counters, object};
+use crate::kept::{Buffer, Kept, Shape};
+use crate::proc::scan::decimal;
+use crate::root::Root;
+use crate::sources::Sources;
+
+counters! {
+    /// Positions of the counters.
+    At, COUNTERS {
+        CurrentDiskQueueLength: 198, 199, PERF_COUNTER_RAWCOUNT, 1, NOVICE;
+        PercentDiskTime: 200, 201, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
+        PercentDiskTimeStamp: 200, 201, PERF_PRECISION_TIMESTAMP, 0, NOVICE;
+        AverageDiskQueueLength: 1400, 1401, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
+        PercentDiskReadTime: 202, 203, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
+        PercentDiskReadTimeStamp: 202, 203, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp;
+        AverageDiskReadQueueLength: 1402, 1403, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
+        PercentDiskWriteTime: 204, 205, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
+        PercentDiskWriteTimeStamp: 204, 205, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp;
+        AverageDiskWriteQueueLength: 1404, 1405, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
+        AverageDiskSecPerTransfer: 206, 207, PERF_AVERAGE_TIMER, 3, ADVANCED;
+        AverageDiskSecPerTransferBase: 206, 207, PERF_AVERAGE_BASE, 0, ADVANCED;
+        AverageDiskSecPerRead: 208, 209, PERF_AVERAGE_TIMER, 3, ADVANCED;
+        AverageDiskSecPerReadBase: 208, 209, PERF_AVERAGE_BASE, 0, ADVANCED;
+        AverageDiskSecPerWrite: 210, 211, PERF_AVERAGE_TIMER, 3, ADVANCED;
+        AverageDiskSecPerWriteBase: 210, 211, PERF_AVERAGE_BASE, 0, ADVANCED;
+        DiskTransfers: 212, 213, PERF_COUNTER_COUNTER, 0, NOVICE;
+        DiskReads: 214, 215, PERF_COUNTER_COUNTER, 0, NOVICE;
+        DiskWrites: 216, 217, PERF_COUNTER_COUNTER, 0, NOVICE;
+        DiskBytes: 218, 219, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
+        DiskReadBytes: 220, 221, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
+        DiskWriteBytes: 222, 223, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
+        AverageDiskBytesPerTransfer: 224, 225, PERF_AVERAGE_BULK, -2, EXPERT;
+        AverageDiskBytesPerTransferBase: 224, 225, PERF_AVERAGE_BASE, 0, EXPERT;
+        AverageDiskBytesPerRead: 226, 227, PERF_AVERAGE_BULK, -2, EXPERT;
+        AverageDiskBytesPerReadBase: 226, 227, PERF_AVERAGE_BASE, 0, EXPERT;
+        AverageDiskBytesPerWrite: 228, 229, PERF_AVERAGE_BULK, -2, EXPERT;
+        AverageDiskBytesPerWriteBase: 228, 229, PERF_AVERAGE_BASE, 0, EXPERT;
+        PercentIdleTime: 1482, 1483, PERF_PRECISION_100NS_TIMER, 0, ADVANCED;
+        PercentIdleTimeStamp: 1482, 1483, PERF_PRECISION_TIMESTAMP, 0, ADVANCED, sharing PercentDiskTimeStamp;
+        SplitIO: 1484, 1485, PERF_COUNTER_COUNTER, 0, ADVANCED;
+    }
+}
+
+const SPEC: ObjectSpec<'static> =
+    object(234, 235, DetailLevel::NOVICE, At::PercentDiskTime.at(), InstanceKind::Many, COUNTERS);
+
+/// The counters, which LogicalDisk has too, behind a few of its own.
+pub(super) const TRAFFIC: &[CounterSpec] = COUNTERS;
+
+/// Counters that are made of the times of a device.
+const OF_TIMES: [At; 15] = [
+    At::CurrentDiskQueueLength,
+    At::PercentDiskTime,
+    At::PercentDiskTimeStamp,
+    At::AverageDiskQueueLength,
+    At::PercentDiskReadTime,
+    At::PercentDiskReadTimeStamp,
+    At::AverageDiskReadQueueLength,
+    At::PercentDiskWriteTime,
+    At::PercentDiskWriteTimeStamp,
+    At::AverageDiskWriteQueueLength,
+    At::AverageDiskSecPerTransfer,
+    At::AverageDiskSecPerRead,
+    At::AverageDiskSecPerWrite,
+    At::PercentIdleTime,
+    At::PercentIdleTimeStamp,
+];
+
+/// Sets the counters of the traffic, the first of which stands at position `first`, from what `devices` devices have
+/// done together: shares are their mean, everything else is their sum.
+pub(super) fn write_traffic(
+    values: &mut CounterBlockMut<'_>,
+    first: usize,
+    io: &DiskIo,
+    devices: u64,
+    now: FileTime,
+) {
+    let at = |position: At| first.saturating_add(position.at());
+    let transfers = io.reads.wrapping_add(io.writes);
+    let bytes = io.read_bytes.wrapping_add(io.write_bytes);
+    values.set(at(At::DiskTransfers), transfers);
+    values.set(at(At::DiskReads), io.reads);
+    values.set(at(At::DiskWrites), io.writes);
+    values.set(at(At::DiskBytes), bytes);
+    values.set(at(At::DiskReadBytes), io.read_bytes);
+    values.set(at(At::DiskWriteBytes), io.write_bytes);
+    values.set(at(At::AverageDiskBytesPerTransfer), bytes);
+    values.set(at(At::AverageDiskBytesPerTransferBase), transfers);
+    values.set(at(At::AverageDiskBytesPerRead), io.read_bytes);
+    values.set(at(At::AverageDiskBytesPerReadBase), io.reads);
+    values.set(at(At::AverageDiskBytesPerWrite), io.write_bytes);
+    values.set(at(At::AverageDiskBytesPerWriteBase), io.writes);
+    values.set(at(At::AverageDiskSecPerTransferBase), transfers);
+    values.set(at(At::AverageDiskSecPerReadBase), io.reads);
+    values.set(at(At::AverageDiskSecPerWriteBase), io.writes);
+    // The kernel counts merged requests, which are the opposite.
+    values.absent([at(At::SplitIO)], Absence::NotEnabled);
+    let Some(times) = io.times else {
+        values.absent(OF_TIMES.map(at), Absence::NotInThisKernel);
+        return;
+    };
+    let mean = |time: u64| time.checked_div(devices).unwrap_or(time);
+    let [read, write] = [times.read, times.write].map(milliseconds_to_100ns);
+    let both = read.wrapping_add(write);
+    values.set(at(At::CurrentDiskQueueLength), times.in_flight);
+    // All shares have the time stamp at the same place.
+    values.set(at(At::PercentDiskTimeStamp), now.0);
+    values.set(at(At::PercentDiskTime), mean(both));
+    values.set(at(At::PercentDiskReadTime), mean(read));
+    values.set(at(At::PercentDiskWriteTime), mean(write));
+    let idle = now.0.wrapping_sub(mean(milliseconds_to_100ns(times.busy)));
+    values.set(at(At::PercentIdleTime), idle);
+    values.set(at(At::AverageDiskQueueLength), milliseconds_to_100ns(times.weighted));
+    values.set(at(At::AverageDiskReadQueueLength), read);
+    values.set(at(At::AverageDiskWriteQueueLength), write);
+    // An average timer is in ticks of the performance clock, which are 100 ns here.
+    values.set(at(At::AverageDiskSecPerTransfer), both);
+    values.set(at(At::AverageDiskSecPerRead), read);
+    values.set(at(At::AverageDiskSecPerWrite), write);
+}
+
+/// `milliseconds x 10^4`: 100 ns units, which are also the ticks of the performance clock; wraps as a counter does.
+fn milliseconds_to_100ns(milliseconds: u64) -> u64 {
+    milliseconds.wrapping_mul(10_000)
+}
+
+/// The object PhysicalDisk.
+pub(super) struct PhysicalDisk {
+    layout: ObjectLayout<'static>,
+    /// The numbers of the disks that were ever seen: one that comes back gets its number back.
+    numbers: BTreeMap<String, u32>,
+    disks: Disks,
+    /// Which lists of devices and of mounts `disks` was made at.
+    made_at: (u64, u64),
+    buffer: Buffer,
+}
+
+impl PhysicalDisk {
+    pub(super) fn new() -> PhysicalDisk {
+        PhysicalDisk {
+            layout: ObjectLayout::new(SPEC),
+            numbers: BTreeMap::new(),
+            disks: Disks::default(),
+            made_at: (0, 0),
+            buffer: Buffer::new(),
+        }
+    }
+
+    /// Looks at the devices again when one has come or gone, or when something was mounted, perhaps from a volume that
+    /// was not complete before.
+    fn find_disks(&mut self, sources: &mut Sources) -> Result<(), Absence> {
+        let mounts = sources.file_systems().map_or(0, |(_, version)| version);
+        let (table, root) = sources.disks()?;
+        let made_at = (table.generation(), mounts);
+        if self.made_at != made_at {
+            self.made_at = made_at;
+            self.disks = Disks::find(root, table.names());
+            for disk in &mut self.disks.disks {
+                disk.number = number(&mut self.numbers, &disk.name);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Object for PhysicalDisk {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let found = self.find_disks(sources);
+        let mut names = self.disks.instance_names();
+        // A disk has its number and name even when nobody knows what is mounted.
+        if let Ok((mounted, _)) = sources.file_systems() {
+            for file_system in mounted {
+                self.disks.add_mount(&mut names, file_system.device, &file_system.name);
+            }
+        }
+        let now = sources.now;
+        let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        let mut sum = DiskSum::default();
+        let found = found.and_then(|()| sources.disks());
+        if let Ok((table, _)) = &found {
+            for (disk, name) in self.disks.disks.iter_mut().zip(&names) {
+                if let Some(io) = table.io(disk.device).filter(|_| disk.has_medium(&mut self.buffer)) {
+                    sum.add(&io);
+                    write_traffic(&mut object.instance(name, None, None), 0, &io, 1, now);
+                }
+            }
+        }
+        write_total(&mut object.instance("_Total", None, None), 0, &sum, found.err(), now);
+    }
+}
+
+/// Sets the traffic of `_Total`, or says why it is not known.
+pub(super) fn write_total(
+    values: &mut CounterBlockMut<'_>,
+    first: usize,
+    sum: &DiskSum,
+    missing: Option<Absence>,
+    now: FileTime,
+) {
+    // Without any device there is nothing to take a mean of.
+    match missing.or((sum.devices == 0).then_some(Absence::NotFromThisDevice)) {
+        Some(absence) => values.absent(first..first.saturating_add(COUNTERS.len()), absence),
+        None => write_traffic(values, first, &sum.io, sum.devices, now),
+    }
+}
+
+/// The number of a disk: the one that it had, else the lowest that no disk has had.
+fn number(numbers: &mut BTreeMap<String, u32>, name: &str) -> u32 {
+    if let Some(number) = numbers.get(name) {
+        return *number;
+    }
+    // Numbers are never given back, so as many are taken as there are names.
+    let number = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+    numbers.insert(name.to_string(), number);
+    number
+}
+
+/// Which devices are disks, and which lie on which disk.
+#[derive(Default)]
+struct Disks {
+    disks: Vec<Disk>,
+    /// The positions in `disks` of the disks that hold a device: one, or several below a volume that spans disks.
+    below: HashMap<Device, Vec<usize>>,
+}
+
+struct Disk {
+    device: Device,
+    name: String,
+    number: u32,
+    /// The size of a drive whose medium can be taken out; 0 without one.
+    size: Option<Kept>,
+}
+
+impl Disks {
+    /// Finds the disks among the devices in `/sys/block`.
+    fn find(root: &Root, names: &[(Device, String)]) -> Disks {
+        let tree = Tree::read(root, names);
+        let mut disks: Vec<Disk> = Vec::new();
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for (device, name) in names {
+            if tree.is_disk(name) {
+                places.insert(name, disks.len());
+                let removable = tree.number(name, "removable") == Some(1);
+                let watched = removable || tree.number(name, "size") == Some(0);
+                let size = watched.then(|| Kept::new(tree.path(name).join("size"), Shape::Whole));
+                disks.push(Disk { device: *device, name: name.clone(), number: 0, size });
+            }
+        }
+        let mut below = HashMap::new();
+        for (device, name) in names {
+            let found = tree.disks_below(name);
+            below.insert(*device, found.iter().filter_map(|disk| places.get(disk).copied()).collect());
+        }
+        Disks { disks, below }
+    }
+
+    /// The beginnings of the instance names: number and device.
+    fn instance_names(&self) -> Vec<String> {
+        self.disks.iter().map(|disk| format!("{} {}", disk.number, disk.name)).collect()
+    }
+
+    /// Adds a mounted file system to the names of the disks that it lies on.
+    fn add_mount(&self, names: &mut [String], device: Device, point: &str) {
+        for disk in self.below.get(&device).into_iter().flatten() {
+            if let Some(name) = names.get_mut(*disk) {
+                name.push(' ');
+                name.push_str(point);
+            }
+        }
+    }
+}
+
+impl Disk {
+    fn has_medium(&mut self, buffer: &mut Buffer) -> bool {
+        match &mut self.size {
+            None => true,
+            // A size that can not be read is of a drive that goes away just now.
+            Some(size) => size.read(buffer).is_ok_and(|text| decimal(text.trim_ascii()) != Some(0)),
+        }
+    }
+}
+
+/// The whole devices in `/sys/block`, and the partitions in them.
+struct Tree<'a> {
+    root: &'a Root,
+    /// The devices that a whole device is made of; nothing for a disk.
+    slaves: HashMap<&'a str, Vec<String>>,
+    /// The whole device of a partition.
+    whole: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> Tree<'a> {
+    fn read(root: &'a Root, names: &'a [(Device, String)]) -> Tree<'a> {
+        let mut tree = Tree { root, slaves: HashMap::new(), whole: HashMap::new() };
+        for (_, name) in names {
+            if tree.path(name).is_dir() {
+                let slaves = fs::read_dir(tree.path(name).join("slaves")).into_iter().flatten().flatten();
+                // Below /sys a `/` of a name is a `!`.
+                let slave = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace('!', "/");
+                tree.slaves.insert(name, slaves.map(slave).collect());
+            }
+        }
+        for (_, name) in names {
+            // The name of a partition begins with that of its device, so every device need not be looked into.
+            let of = |length: usize| {
+                let whole = name.get(..length).filter(|whole| tree.slaves.contains_key(whole))?;
+                tree.path(whole).join(name.replace('/', "!")).is_dir().then_some(whole)
+            };
+            if !tree.slaves.contains_key(name.as_str())
+                && let Some(whole) = (1..name.len()).rev().find_map(of)
+            {
+                tree.whole.insert(name, whole);
+            }
+        }
+        tree
+    }
+
+    /// The folder of a whole device.
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.root.sys("block").join(name.replace('/', "!"))
+    }
+
+    /// The number in a file of a whole device.
+    fn number(&self, name: &str, file: &str) -> Option<u64> {
+        decimal(fs::read(self.path(name).join(file)).ok()?.trim_ascii())
+    }
+
+    fn is_disk(&self, name: &str) -> bool {
+        // A volume that is only just being made has no slaves yet, so its kind is asked for too.
+        let is_volume = || ["dm", "md"].iter().any(|kind| self.path(name).join(kind).is_dir());
+        self.slaves.get(name).is_some_and(Vec::is_empty) && !is_in_memory(name) && !is_volume()
+    }
+
+    /// The disks that a device lies on; a disk lies on itself.
+    fn disks_below<'t>(&'t self, name: &'t str) -> BTreeSet<&'t str> {
+        let mut seen = BTreeSet::from([name]);
+        let mut open = vec![name];
+        let mut found = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if self.is_disk(name) {
+                found.insert(name);
+            }
+            let whole = self.whole.get(name).copied();
+            let slaves = self.slaves.get(name).into_iter().flatten().map(String::as_str);
+            // Each name is followed once, so that a loop in damaged files ends.
+            open.extend(whole.into_iter().chain(slaves).filter(|below| seen.insert(below)));
+        }
+        found
+    }
+}
+
+/// Whether a device is a file (`loop0`) or lies in memory (`ram0`, `zram0`).
+fn is_in_memory(name: &str) -> bool {
+    ["loop", "ram", "zram"].iter().any(|kind| {
+        let number = name.strip_prefix(kind);
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::super::fake::{Machine, collect, instance, named, names, raw};
+    use super::*;
+    use tallymon_core::counter::compute;
+    use tallymon_core::flow::Value;
+    use tallymon_provider::{Interest, TitleIndex, ValueState};
+
+    /// Two disks: `sda` with two partitions, the second below the volume `dm-0`, and `cciss/c0d0`, which `md0` spans too.
+    const DEVICES: &str = "   7 0 loop0 1 0 2 3 4 0 5 6 0 7 8
+   8 0 sda 100 10 2000 300 40 4 600 70 2 500 900 1 0 8 9 3 30
+   8 1 sda1 9 0 8 7 6 0 5 4 0 3 2
+   8 2 sda2 9 0 8 7 6 0 5 4 0 3 2
+   9 0 md0 1 0 1 0 1 0 1 0 0 0 0
+  11 0 sr0 0 0 0 0 0 0 0 0 0 0 0
+ 104 0 cciss/c0d0 10 1 20 30 4 5 60 4294967290 1 80 4294967290
+ 252 0 zram0 1 0 1 0 1 0 1 0 0 0 0
+ 253 0 dm-0 9 0 8 7 6 0 5 4 0 3 2
+";
+
+    const MOUNTS: &str = "20 21 8:1 / /boot rw - ext4 /dev/sda1 rw
+21 1 253:0 / / rw - ext4 /dev/dm-0 rw
+22 21 9:0 / /srv/my\\040data rw - xfs /dev/md0 rw
+23 21 0:40 / /tmp rw - tmpfs tmpfs rw
+";
+
+    fn machine() -> Machine {
+        Machine::new(&[
+            ("proc/diskstats", DEVICES.as_bytes()),
+            ("proc/self/mountinfo", MOUNTS.as_bytes()),
+            ("sys/block/loop0/slaves/", b""),
+            ("sys/block/sda/slaves/", b""),
+            ("sys/block/sda/removable", b"0\n"),
+            ("sys/block/sda/size", b"2048\n"),
+            ("sys/block/sda/sda1/", b""),
+            ("sys/block/sda/sda2/", b""),
+            ("sys/block/md0/md/", b""),
+            ("sys/block/md0/slaves/sda/", b""),
+            ("sys/block/md0/slaves/cciss!c0d0/", b""),
+            ("sys/block/sr0/removable", b"1\n"),
+            ("sys/block/sr0/size", b"0\n"),
+            ("sys/block/cciss!c0d0/slaves/", b""),
+            ("sys/block/zram0/slaves/", b""),
+            ("sys/block/dm-0/dm/", b""),
+            ("sys/block/dm-0/slaves/sda2/", b""),
+        ])
+    }
+
+    const SDA: &str = "0 sda /boot / /srv/my data";
+    const CCISS: &str = "2 cciss/c0d0 /srv/my data";
+
+    #[test]
+    fn disks_and_their_names() {
+        let mut machine = machine();
+        assert_eq!(names(&machine.read(234)), [SDA, CCISS, "_Total"]);
+        // A medium is put in.
+        machine.write("sys/block/sr0/size", b"700\n");
+        machine.write(
+            "proc/self/mountinfo",
+            format!("{MOUNTS}24 21 11:0 / /cd ro - iso9660 /dev/sr0 ro\n").as_bytes(),
+        );
+        assert_eq!(names(&machine.read(234)), [SDA, "1 sr0 /cd", CCISS, "_Total"]);
+    }
+
+    #[test]
+    fn a_disk_that_goes_and_comes_back_keeps_its_number() {
+        let mut machine = machine();
+        machine.read(234);
+        let without: String =
+            DEVICES.lines().filter(|line| !line.contains(" sda")).map(|line| format!("{line}\n")).collect();
+        machine.write("proc/diskstats", without.as_bytes());
+        let snapshot = machine.read(234);
+        assert_eq!(names(&snapshot), [CCISS, "_Total"]);
+        assert_eq!(named(&instance(&snapshot, "_Total"), 214), Ok(10));
+        let back = format!("{without}   8 16 sdb 1 0 1 1 1 0 1 1 0 1 1\n   8 0 sda 1 0 1 1 1 0 1 1 0 1 1\n");
+        machine.write("proc/diskstats", back.as_bytes());
+        machine.write("sys/block/sdb/", b"");
+        let snapshot = machine.read(234);
+        assert_eq!(names(&snapshot), [CCISS, "3 sdb", "0 sda /srv/my data", "_Total"]);
+        assert_eq!(named(&instance(&snapshot, "0 sda /srv/my data"), 214), Ok(1));
+    }
+
+    #[test]
+    fn exact_raw_values() {
+        let mut machine = machine();
+        let snapshot = machine.read(234);
+        let sda = instance(&snapshot, SDA);
+        let expected = [
+            (At::CurrentDiskQueueLength, 2),
+            (At::PercentDiskTime, 3_700_000),
+            (At::AverageDiskQueueLength, 9_000_000),
+            (At::PercentDiskReadTime, 3_000_000),
+            (At::AverageDiskReadQueueLength, 3_000_000),
+            (At::PercentDiskWriteTime, 700_000),
+            (At::AverageDiskWriteQueueLength, 700_000),
+            (At::AverageDiskSecPerTransfer, 3_700_000),
+            (At::AverageDiskSecPerTransferBase, 140),
+            (At::AverageDiskSecPerRead, 3_000_000),
+            (At::AverageDiskSecPerReadBase, 100),
+            (At::AverageDiskSecPerWrite, 700_000),
+            (At::AverageDiskSecPerWriteBase, 40),
+            (At::DiskTransfers, 140),
+            (At::DiskReads, 100),
+            (At::DiskWrites, 40),
+            (At::DiskBytes, 2600 * 512),
+            (At::DiskReadBytes, 2000 * 512),
+            (At::DiskWriteBytes, 600 * 512),
+            (At::AverageDiskBytesPerTransfer, 2600 * 512),
+            (At::AverageDiskBytesPerTransferBase, 140),
+            (At::AverageDiskBytesPerRead, 2000 * 512),
+            (At::AverageDiskBytesPerReadBase, 100),
+            (At::AverageDiskBytesPerWrite, 600 * 512),
+            (At::AverageDiskBytesPerWriteBase, 40),
+        ];
+        for (position, value) in expected {
+            assert_eq!(raw(&sda, position.at()), Ok(value), "{position:?}");
+        }
+        let stamp = raw(&sda, At::PercentDiskTimeStamp.at()).unwrap();
+        for position in
+            [At::PercentDiskReadTimeStamp, At::PercentDiskWriteTimeStamp, At::PercentIdleTimeStamp]
+        {
+            assert_eq!(raw(&sda, position.at()), Ok(stamp));
+        }
+        // Both clocks are read a moment apart.
+        assert!(snapshot.header().perf_time_100ns.0.abs_diff(stamp) < 100_000_000);
+        assert_eq!(raw(&sda, At::PercentIdleTime.at()), Ok(stamp - 5_000_000));
+        let split = raw(&sda, At::SplitIO.at());
+        assert_eq!(split, Err(ValueState::Absent(Absence::NotEnabled)));
+        // Means of shares, sums of everything else.
+        let total = instance(&snapshot, "_Total");
+        assert_eq!(raw(&total, At::CurrentDiskQueueLength.at()), Ok(3));
+        assert_eq!(raw(&total, At::PercentDiskReadTime.at()), Ok((3_000_000 + 300_000) / 2));
+        assert_eq!(raw(&total, At::PercentIdleTime.at()), Ok(stamp - (500 + 80) * 10_000 / 2));
+        assert_eq!(raw(&total, At::AverageDiskReadQueueLength.at()), Ok(3_300_000));
+        assert_eq!(raw(&total, At::AverageDiskQueueLength.at()), Ok((900 + 4_294_967_290) * 10_000));
+        assert_eq!(raw(&total, At::DiskTransfers.at()), Ok(154));
+    }
+
+    /// What a reader makes of two samples of a disk whose times wrap at 32 bits in between.
+    #[test]
+    fn rates_across_a_wrap() {
+        let mut machine = machine();
+        let before = machine.read(234);
+        // 16 ms later on the weighted clock, 10 more writes of 1 KiB each that took 12 ms together.
+        machine.write(
+            "proc/diskstats",
+            DEVICES.replace(" 4 5 60 4294967290 1 80 4294967290", " 14 5 80 6 1 80 10").as_bytes(),
+        );
+        let after = machine.read(234);
+        let number = |name: u32| {
+            let sample = |snapshot| {
+                let values = instance(snapshot, CCISS);
+                values.sample(values.object().position(TitleIndex(name)).unwrap()).unwrap()
+            };
+            match compute(Some(&sample(&before)), &sample(&after)).unwrap() {
+                Value::Number(number) => number,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!((number(210) - 0.0012).abs() < 1e-12, "{}", number(210));
+        assert!((number(228) - 1024.0).abs() < 1e-9);
+        // Shares of a time that is not known exactly: their ratios are.
+        assert!((number(1400) / number(1404) - 16.0 / 12.0).abs() < 1e-9);
+        assert_eq!(number(1482), 100.0);
+    }
+
+    #[test]
+    fn old_partitions_have_no_times() {
+        let mut machine = Machine::new(&[("proc/diskstats", b"3 0 hda 5 6 7 8\n"), ("sys/block/hda/", b"")]);
+        let snapshot = machine.read(234);
+        let disk = instance(&snapshot, "0 hda");
+        assert_eq!(named(&disk, 222), Ok(8 * 512));
+        for position in OF_TIMES {
+            let expected = Err(ValueState::Absent(Absence::NotInThisKernel));
+            assert_eq!(raw(&disk, position.at()), expected, "{position:?}");
+        }
+    }
+
+    #[test]
+    fn without_disks_or_without_the_file_there_is_no_value() {
+        for (files, absence) in [
+            (&[][..], Absence::NotInThisKernel),
+            (&[("proc/diskstats", b"8 0 sda one".as_slice())], Absence::ReadFailed),
+            (&[("proc/diskstats", DEVICES.as_bytes())], Absence::NotFromThisDevice),
+        ] {
+            let snapshot = Machine::new(files).read(234);
+            assert_eq!(names(&snapshot), ["_Total"]);
+            for position in 0..COUNTERS.len() {
+                assert_eq!(instance(&snapshot, "_Total").state(position), ValueState::Absent(absence));
+            }
+        }
+    }
+
+    /// Writes a file through to the disk and finds it in the counts, which are compared with the kernel's text.
+    #[test]
+    fn the_running_kernel() {
+        let mut system = crate::System::open().unwrap();
+        let everything = Interest::everything();
+        let writes = |system: &mut crate::System| {
+            let snapshot = collect(system, 234, &everything);
+            let total = instance(&snapshot, "_Total");
+            (names(&snapshot), named(&total, 222).ok(), named(&total, 216).ok())
+        };
+        // All whole disks in the kernel's own text, found without any code of ours.
+        let text = || {
+            let text = std::fs::read_to_string("/proc/diskstats").unwrap();
+            let mut bytes = 0;
+            for line in text.lines() {
+                let fields: Vec<&str> = line.split_whitespace().collect();
+                let folder = std::path::Path::new("/sys/block").join(fields[2]);
+                let is_disk = folder.is_dir()
+                    && !["loop", "ram", "zram", "dm-", "md"].iter().any(|kind| fields[2].starts_with(kind))
+                    && std::fs::read_to_string(folder.join("size")).is_ok_and(|size| size.trim() != "0");
+                if is_disk {
+                    bytes += fields[9].parse::<u64>().unwrap() * 512;
+                }
+            }
+            bytes
+        };
+        let (disks, Some(before), Some(_)) = writes(&mut system) else {
+            return tallymon_testkit::skip("this machine shows no disk");
+        };
+        assert!(disks.len() >= 2, "{disks:?}");
+        let text_before = text();
+        let path = std::env::temp_dir().join(format!("tallymon-written-{}", std::process::id()));
+        let mut file = std::fs::File::create(&path).unwrap();
+        // Not zeros, which some file systems do not write.
+        let block: Vec<u8> =
+            (0..1_u32 << 20).map(|at| at.wrapping_mul(2_654_435_761).to_le_bytes()[3]).collect();
+        for _ in 0..4 {
+            file.write_all(&block).unwrap();
+        }
+        file.sync_all().unwrap();
+        drop(file);
+        std::fs::remove_file(&path).unwrap();
+        let text_between = text();
+        let (_, after, _) = writes(&mut system);
+        let (after, text_after) = (after.unwrap(), text());
+        assert!(before <= text_before && text_between <= after && after <= text_after, "{before} {after}");
+        if text_between - text_before < 4 << 20 {
+            return tallymon_testkit::skip("the folder for temporary files is on no disk");
+        }
+        assert!(after - before >= 4 << 20);
+    }
+}
