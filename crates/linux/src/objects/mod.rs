@@ -11,6 +11,7 @@ pub(crate) mod spec;
 mod icmp;
 mod icmpv6;
 mod ip;
+mod logical_disk;
 mod memory;
 #[allow(clippy::module_inception, reason = "NT's own name of this object")]
 mod objects;
@@ -45,6 +46,7 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(system::System::new()),
         Box::new(memory::Memory::new()),
         Box::new(physical_disk::PhysicalDisk::new()),
+        Box::new(logical_disk::LogicalDisk::new()),
         Box::new(processor::Processor::new()),
         Box::new(objects::Objects::new()),
         Box::new(ip::v4()),

@@ -1,0 +1,491 @@
+//! LogicalDisk (236): one instance a mounted file system, and `_Total`.
+//!
+//! Traffic is that of the block device below a file system; one without a block device has only its space. Space is
+//! asked for in other threads with a deadline, because the question can hang: an answer that comes late is stale.
+//!
+//! `_Total` sums up the space of file systems that own it: that of memory and of overlays belongs to something else.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tallymon_provider::{
+    Absence, Ask, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectsWriter, PerfTime, ValueState,
+};
+
+use super::Object;
+use super::disk_table::{Device, DiskSum};
+use super::mounts::FileSystem;
+use super::physical_disk::{TRAFFIC, write_total, write_traffic};
+use super::spec::{counters, object};
+use crate::sources::Sources;
+use crate::statvfs::{Answer, Space, Spaces};
+
+counters! {
+    /// Positions of the counters: three of its own, then those of the traffic.
+    At, COUNTERS {
+        PercentFreeSpace: 408, 409, PERF_RAW_FRACTION, 0, NOVICE;
+        PercentFreeSpaceBase: 408, 409, PERF_RAW_BASE, 0, NOVICE;
+        FreeMegabytes: 410, 411, PERF_COUNTER_RAWCOUNT, 0, NOVICE;
+        CurrentDiskQueueLength: 198, 199, PERF_COUNTER_RAWCOUNT, 1, NOVICE;
+        PercentDiskTime: 200, 201, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
+        PercentDiskTimeStamp: 200, 201, PERF_PRECISION_TIMESTAMP, 0, NOVICE;
+        AverageDiskQueueLength: 1400, 1401, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
+        PercentDiskReadTime: 202, 203, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
+        PercentDiskReadTimeStamp: 202, 203, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp;
+        AverageDiskReadQueueLength: 1402, 1403, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
+        PercentDiskWriteTime: 204, 205, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
+        PercentDiskWriteTimeStamp: 204, 205, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp;
+        AverageDiskWriteQueueLength: 1404, 1405, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
+        AverageDiskSecPerTransfer: 206, 207, PERF_AVERAGE_TIMER, 3, ADVANCED;
+        AverageDiskSecPerTransferBase: 206, 207, PERF_AVERAGE_BASE, 0, ADVANCED;
+        AverageDiskSecPerRead: 208, 209, PERF_AVERAGE_TIMER, 3, ADVANCED;
+        AverageDiskSecPerReadBase: 208, 209, PERF_AVERAGE_BASE, 0, ADVANCED;
+        AverageDiskSecPerWrite: 210, 211, PERF_AVERAGE_TIMER, 3, ADVANCED;
+        AverageDiskSecPerWriteBase: 210, 211, PERF_AVERAGE_BASE, 0, ADVANCED;
+        DiskTransfers: 212, 213, PERF_COUNTER_COUNTER, 0, NOVICE;
+        DiskReads: 214, 215, PERF_COUNTER_COUNTER, 0, NOVICE;
+        DiskWrites: 216, 217, PERF_COUNTER_COUNTER, 0, NOVICE;
+        DiskBytes: 218, 219, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
+        DiskReadBytes: 220, 221, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
+        DiskWriteBytes: 222, 223, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
+        AverageDiskBytesPerTransfer: 224, 225, PERF_AVERAGE_BULK, -2, EXPERT;
+        AverageDiskBytesPerTransferBase: 224, 225, PERF_AVERAGE_BASE, 0, EXPERT;
+        AverageDiskBytesPerRead: 226, 227, PERF_AVERAGE_BULK, -2, EXPERT;
+        AverageDiskBytesPerReadBase: 226, 227, PERF_AVERAGE_BASE, 0, EXPERT;
+        AverageDiskBytesPerWrite: 228, 229, PERF_AVERAGE_BULK, -2, EXPERT;
+        AverageDiskBytesPerWriteBase: 228, 229, PERF_AVERAGE_BASE, 0, EXPERT;
+        PercentIdleTime: 1482, 1483, PERF_PRECISION_100NS_TIMER, 0, ADVANCED;
+        PercentIdleTimeStamp: 1482, 1483, PERF_PRECISION_TIMESTAMP, 0, ADVANCED, sharing PercentDiskTimeStamp;
+        SplitIO: 1484, 1485, PERF_COUNTER_COUNTER, 0, ADVANCED;
+    }
+}
+
+const SPEC: ObjectSpec<'static> =
+    object(236, 237, DetailLevel::NOVICE, At::PercentDiskTime.at(), InstanceKind::Many, COUNTERS);
+
+/// Where the counters of the traffic begin.
+const FIRST_OF_TRAFFIC: usize = At::CurrentDiskQueueLength.at();
+
+/// How long all file systems together are waited for.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How long a file system that did not answer in time is not asked again, so that a dead server costs the patience
+/// rarely.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// The object LogicalDisk.
+pub(super) struct LogicalDisk {
+    layout: ObjectLayout<'static>,
+    /// Whether the file systems without a device have any blocks, so that there is something to show.
+    blocks: HashMap<(Device, PathBuf), bool>,
+    late: HashMap<PathBuf, Late>,
+}
+
+/// A file system that did not answer in time.
+struct Late {
+    asked: Instant,
+    /// What it last said.
+    space: Option<Space>,
+}
+
+/// The space of a file system, and whether it is old.
+type Known = Result<(Space, ValueState), Absence>;
+
+impl LogicalDisk {
+    pub(super) fn new() -> LogicalDisk {
+        LogicalDisk { layout: ObjectLayout::new(SPEC), blocks: HashMap::new(), late: HashMap::new() }
+    }
+
+    /// Whether a file system is shown. Those that are not known yet are asked, whatever counters are wanted, so that the
+    /// instances are the same for everybody.
+    fn shown(&mut self, all: Vec<FileSystem>, spaces: &Spaces, is_system: bool) -> Vec<FileSystem> {
+        if !is_system {
+            return all;
+        }
+        let key = |file_system: &FileSystem| (file_system.device, file_system.path.clone());
+        let has_no_device = |file_system: &&FileSystem| !file_system.has_device();
+        self.blocks.retain(|known, _| all.iter().any(|file_system| key(file_system) == *known));
+        let unknown: Vec<&FileSystem> = all
+            .iter()
+            .filter(has_no_device)
+            .filter(|file_system| !self.blocks.contains_key(&key(file_system)))
+            .collect();
+        if !unknown.is_empty() {
+            let paths: Vec<&Path> = unknown.iter().map(|file_system| file_system.path.as_path()).collect();
+            for (file_system, answer) in unknown.iter().zip(spaces.ask(&paths, PATIENCE)) {
+                self.blocks.insert(key(file_system), has_blocks(answer));
+            }
+        }
+        let is_shown = |file_system: &FileSystem| self.blocks.get(&key(file_system)).copied().unwrap_or(true);
+        all.into_iter().filter(is_shown).collect()
+    }
+
+    /// The space of file systems, one answer each.
+    fn ask(
+        &mut self,
+        file_systems: &[FileSystem],
+        now: Instant,
+        question: impl FnOnce(&[&Path]) -> Vec<Answer>,
+    ) -> Vec<Known> {
+        self.late.retain(|path, late| {
+            now.saturating_duration_since(late.asked) < PAUSE
+                && file_systems.iter().any(|file_system| file_system.path == *path)
+        });
+        let all = file_systems.iter().map(|file_system| file_system.path.as_path());
+        let asked: Vec<&Path> = all.clone().filter(|path| !self.late.contains_key(*path)).collect();
+        let answers: HashMap<&Path, Answer> = asked.iter().copied().zip(question(&asked)).collect();
+        for (path, answer) in &answers {
+            if matches!(answer, Answer::Stale(..) | Answer::Silent) {
+                self.late.insert(path.to_path_buf(), Late { asked: now, space: answer.space() });
+            }
+        }
+        let known = |path: &Path| match answers.get(path) {
+            Some(answer) => known(*answer),
+            None => self.late.get(path).and_then(|late| late.space).map_or(Err(Absence::ReadFailed), stale),
+        };
+        all.map(known).collect()
+    }
+}
+
+impl Object for LogicalDisk {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let wants = |positions: std::ops::Range<usize>| {
+            let names = COUNTERS.get(positions).unwrap_or_default().iter();
+            names.into_iter().any(|counter| ask.interest.wants(SPEC.name, counter.name))
+        };
+        let found = sources.file_systems().map(|(found, _)| found.to_vec());
+        let missing = found.as_ref().err().copied();
+        let is_system = sources.root.is_system();
+        let file_systems = self.shown(found.unwrap_or_default(), &sources.spaces, is_system);
+        let spaces: Vec<Known> = if !wants(0..FIRST_OF_TRAFFIC) {
+            vec![Err(Absence::NotRequested); file_systems.len()]
+        } else if is_system {
+            self.ask(&file_systems, Instant::now(), |paths| sources.spaces.ask(paths, PATIENCE))
+        } else {
+            // The mounts are of another machine, and its space is in none of its files.
+            vec![Err(Absence::Other); file_systems.len()]
+        };
+        let now = sources.now;
+        let traffic = match missing {
+            Some(absence) => Err(absence),
+            None if wants(FIRST_OF_TRAFFIC..COUNTERS.len()) => sources.disks(),
+            None => Err(Absence::NotRequested),
+        };
+        let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        let mut disk_sum = DiskSum::default();
+        let mut space_sum = SpaceSum::default();
+        for (file_system, space) in file_systems.iter().zip(&spaces) {
+            let mut values = object.instance(&file_system.name, None, None);
+            write_space(&mut values, *space);
+            if file_system.owns_space {
+                space_sum.add(space);
+            }
+            let io = traffic
+                .as_ref()
+                .map_err(|absence| *absence)
+                .and_then(|(table, _)| table.io(file_system.device).ok_or(Absence::NotFromThisDevice));
+            match io {
+                Ok(io) => {
+                    disk_sum.add(&io);
+                    write_traffic(&mut values, FIRST_OF_TRAFFIC, &io, 1, now);
+                }
+                Err(absence) => values.absent(FIRST_OF_TRAFFIC..COUNTERS.len(), absence),
+            }
+        }
+        let mut values = object.instance("_Total", None, None);
+        write_space(&mut values, space_sum.known(missing));
+        write_total(&mut values, FIRST_OF_TRAFFIC, &disk_sum, traffic.err(), now);
+    }
+}
+
+/// Whether a file system is worth showing.
+fn has_blocks(answer: Answer) -> bool {
+    const EPERM: i32 = 1;
+    const EACCES: i32 = 13;
+    match answer {
+        Answer::Now(space) | Answer::Stale(space, _) => space.total > 0,
+        // Folders of other users' desktop programs; a file system that has failed is shown as such.
+        Answer::Refused(EPERM | EACCES) => false,
+        Answer::Refused(_) | Answer::Silent => true,
+    }
+}
+
+fn known(answer: Answer) -> Known {
+    const EPERM: i32 = 1;
+    const EACCES: i32 = 13;
+    const ENOENT: i32 = 2;
+    match answer {
+        Answer::Now(space) => Ok((space, ValueState::Present)),
+        Answer::Stale(space, _) => stale(space),
+        Answer::Silent => Err(Absence::ReadFailed),
+        Answer::Refused(EPERM | EACCES) => Err(Absence::AccessDenied),
+        Answer::Refused(ENOENT) => Err(Absence::Vanished),
+        Answer::Refused(_) => Err(Absence::ReadFailed),
+    }
+}
+
+fn stale(space: Space) -> Known {
+    Ok((space, ValueState::Stale))
+}
+
+fn write_space(values: &mut CounterBlockMut<'_>, space: Known) {
+    const SPACE: [usize; 3] =
+        [At::PercentFreeSpace.at(), At::PercentFreeSpaceBase.at(), At::FreeMegabytes.at()];
+    const MEGABYTE: u64 = 1 << 20;
+    match space {
+        Ok((space, state)) => {
+            for position in SPACE {
+                values.state(position, state);
+            }
+            // Megabytes, as on NT, whose viewers take the size from the base; the smallest file systems have none.
+            let unit = if space.total < MEGABYTE { 1 } else { MEGABYTE };
+            let [free, total] = [space.available, space.total].map(|bytes| bytes / unit);
+            values.set_fraction(At::PercentFreeSpace.at(), free, total);
+            values.set(At::FreeMegabytes.at(), space.available / MEGABYTE);
+        }
+        Err(absence) => values.absent(SPACE, absence),
+    }
+}
+
+/// The space of several file systems.
+#[derive(Default)]
+struct SpaceSum {
+    total: u64,
+    available: u64,
+    stale: bool,
+    /// Whether any was added.
+    any: bool,
+    /// Why one of them is not in it.
+    absence: Option<Absence>,
+}
+
+impl SpaceSum {
+    fn add(&mut self, space: &Known) {
+        match space {
+            Ok((space, state)) => {
+                self.any = true;
+                self.total = self.total.saturating_add(space.total);
+                self.available = self.available.saturating_add(space.available);
+                self.stale |= *state == ValueState::Stale;
+            }
+            Err(absence) => self.absence = self.absence.or(Some(*absence)),
+        }
+    }
+
+    /// The sum of those that answered.
+    fn known(&self, missing: Option<Absence>) -> Known {
+        if !self.any {
+            return Err(missing.or(self.absence).unwrap_or(Absence::NotFromThisDevice));
+        }
+        let space = Space {
+            total: self.total,
+            free: self.available,
+            available: self.available,
+            inodes: 0,
+            inodes_free: 0,
+            read_only: false,
+        };
+        Ok((space, if self.stale { ValueState::Stale } else { ValueState::Present }))
+    }
+}
+
+/// The traffic of both objects is set by one function, so their tables must agree.
+const _: () = assert!(TRAFFIC.len() + FIRST_OF_TRAFFIC == COUNTERS.len());
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::super::fake::{Machine, collect, instance, named, names, raw};
+    use super::*;
+    use tallymon_provider::{Interest, TitleIndex};
+
+    const MEGABYTE: u64 = 1 << 20;
+
+    fn space(total: u64, available: u64) -> Space {
+        Space { total, free: available, available, inodes: 0, inodes_free: 0, read_only: false }
+    }
+
+    fn file_system(name: &str) -> FileSystem {
+        FileSystem { device: (0, 40), path: PathBuf::from(name), name: name.to_string(), owns_space: true }
+    }
+
+    #[test]
+    fn the_counters_of_the_traffic_are_those_of_a_disk() {
+        for (own, other) in COUNTERS[FIRST_OF_TRAFFIC..].iter().zip(TRAFFIC) {
+            assert_eq!((own.name, own.counter_type, own.size), (other.name, other.counter_type, other.size));
+            let shared = other.shares.map(|position| usize::from(position) + FIRST_OF_TRAFFIC);
+            assert_eq!(own.shares.map(usize::from), shared);
+        }
+    }
+
+    fn machine() -> Machine {
+        let diskstats = "8 0 sda 9 0 9 9 9 0 9 9 0 9 9
+8 1 sda1 100 10 2000 300 40 4 600 70 2 500 900
+253 0 dm-0 10 0 20 30 4 0 60 7 1 80 90
+";
+        let mounts = "20 1 253:0 / / rw - ext4 /dev/dm-0 rw
+21 20 8:1 / /boot rw - ext4 /dev/sda1 rw
+22 20 8:1 /x /bind rw - ext4 /dev/sda1 rw
+23 20 0:40 / /tmp rw - tmpfs tmpfs rw
+24 20 0:41 / /proc rw - proc proc rw
+25 20 0:42 / /net\\040home rw - nfs4 server:/home rw
+";
+        Machine::new(&[("proc/diskstats", diskstats.as_bytes()), ("proc/self/mountinfo", mounts.as_bytes())])
+    }
+
+    #[test]
+    fn traffic_is_that_of_the_device() {
+        let mut machine = machine();
+        let snapshot = machine.read(236);
+        assert_eq!(names(&snapshot), ["/", "/boot", "/tmp", "/net home", "_Total"]);
+        let boot = instance(&snapshot, "/boot");
+        let stamp = raw(&boot, At::PercentDiskTimeStamp.at()).unwrap();
+        assert_eq!(raw(&boot, At::PercentIdleTimeStamp.at()), Ok(stamp));
+        assert_eq!(raw(&boot, At::PercentIdleTime.at()), Ok(stamp - 5_000_000));
+        assert_eq!(named(&boot, 198), Ok(2));
+        assert_eq!(named(&boot, 200), Ok(3_700_000));
+        assert_eq!(named(&boot, 222), Ok(600 * 512));
+        let total = instance(&snapshot, "_Total");
+        assert_eq!(named(&total, 200), Ok((3_700_000 + 370_000) / 2), "the mean of two, not of four");
+        assert_eq!(named(&total, 212), Ok(154));
+        for name in ["/tmp", "/net home"] {
+            let values = instance(&snapshot, name);
+            for position in FIRST_OF_TRAFFIC..COUNTERS.len() {
+                assert_eq!(values.state(position), ValueState::Absent(Absence::NotFromThisDevice));
+            }
+        }
+        // The space of another machine is in none of its files.
+        for name in ["/", "_Total"] {
+            let state = instance(&snapshot, name).state(At::FreeMegabytes.at());
+            assert_eq!(state, ValueState::Absent(Absence::Other), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_wanted_is_read() {
+        let mut machine = machine();
+        let mut interest = Interest::everything();
+        interest.add(TitleIndex(236), TitleIndex(410));
+        let snapshot = machine.read_only(236, &interest);
+        let state = |snapshot, name, position: At| instance(snapshot, name).state(position.at());
+        let not_requested = ValueState::Absent(Absence::NotRequested);
+        assert_eq!(state(&snapshot, "/", At::DiskReads), not_requested);
+        assert_eq!(state(&snapshot, "_Total", At::DiskReads), not_requested);
+        assert_eq!(state(&snapshot, "/", At::FreeMegabytes), ValueState::Absent(Absence::Other));
+        let mut interest = Interest::everything();
+        interest.add(TitleIndex(236), TitleIndex(214));
+        let snapshot = machine.read_only(236, &interest);
+        assert_eq!(state(&snapshot, "/", At::DiskReads), ValueState::Present);
+        assert_eq!(state(&snapshot, "/", At::FreeMegabytes), not_requested);
+        assert_eq!(names(&snapshot), ["/", "/boot", "/tmp", "/net home", "_Total"]);
+    }
+
+    #[test]
+    fn a_mount_list_that_is_missing_or_damaged() {
+        for (files, absence) in [
+            (
+                &[("proc/diskstats", b"8 0 sda 9 0 9 9 9 0 9 9 0 9 9".as_slice())][..],
+                Absence::NotInThisKernel,
+            ),
+            (&[("proc/self/mountinfo", b"20 1 8".as_slice())], Absence::ReadFailed),
+        ] {
+            let snapshot = Machine::new(files).read(236);
+            assert_eq!(names(&snapshot), ["_Total"]);
+            for position in 0..COUNTERS.len() {
+                let state = instance(&snapshot, "_Total").state(position);
+                assert_eq!(state, ValueState::Absent(absence), "{position}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_late_file_system_is_left_alone_for_a_while() {
+        let mut object = LogicalDisk::new();
+        let all = [file_system("/live"), file_system("/dead")];
+        let start = Instant::now();
+        let (live, dead) = (space(100, 50), space(10, 5));
+        let mut ask = |seconds, expected: &[&str], answers: Vec<Answer>| {
+            object.ask(&all, start + Duration::from_secs(seconds), |paths| {
+                assert_eq!(paths, expected.iter().map(Path::new).collect::<Vec<_>>());
+                answers
+            })
+        };
+        let present = |space| Ok((space, ValueState::Present));
+        let both = ["/live", "/dead"];
+        let known = ask(0, &both, vec![Answer::Now(live), Answer::Silent]);
+        assert_eq!(known, [present(live), Err(Absence::ReadFailed)]);
+        let known = ask(9, &["/live"], vec![Answer::Now(live)]);
+        assert_eq!(known, [present(live), Err(Absence::ReadFailed)]);
+        let known = ask(10, &both, vec![Answer::Now(live), Answer::Now(dead)]);
+        assert_eq!(known, [present(live), present(dead)]);
+        let known = ask(11, &both, vec![Answer::Now(live), Answer::Stale(dead, PATIENCE)]);
+        assert_eq!(known, [present(live), stale(dead)]);
+        let known = ask(12, &["/live"], vec![Answer::Refused(2)]);
+        assert_eq!(known, [Err(Absence::Vanished), stale(dead)]);
+    }
+
+    #[test]
+    fn what_is_shown() {
+        assert!(has_blocks(Answer::Now(space(1, 0))) && has_blocks(Answer::Silent));
+        assert!(!has_blocks(Answer::Now(space(0, 0))) && !has_blocks(Answer::Refused(13)));
+        assert!(has_blocks(Answer::Refused(5)));
+        assert_eq!(known(Answer::Refused(13)), Err(Absence::AccessDenied));
+        assert_eq!(known(Answer::Refused(5)), Err(Absence::ReadFailed));
+    }
+
+    #[test]
+    fn sums_of_space() {
+        let mut sum = SpaceSum::default();
+        assert_eq!(sum.known(None), Err(Absence::NotFromThisDevice));
+        sum.add(&Err(Absence::AccessDenied));
+        assert_eq!(sum.known(None), Err(Absence::AccessDenied));
+        sum.add(&Ok((space(100 * MEGABYTE, 30 * MEGABYTE), ValueState::Present)));
+        sum.add(&Ok((space(50 * MEGABYTE, 7 * MEGABYTE), ValueState::Present)));
+        assert_eq!(sum.known(None), Ok((space(150 * MEGABYTE, 37 * MEGABYTE), ValueState::Present)));
+        sum.add(&stale(space(1, 1)));
+        assert_eq!(sum.known(None).unwrap().1, ValueState::Stale);
+    }
+
+    /// Compares sizes and free space with what `df` says.
+    #[test]
+    fn the_running_kernel() {
+        let Some(df) = tallymon_testkit::peer("df") else { return };
+        let mut system = crate::System::open().unwrap();
+        let sizes = || {
+            let output =
+                Command::new(&df).args(["-B1", "--output=size,avail,target", "/"]).output().unwrap().stdout;
+            let text = String::from_utf8(output).unwrap();
+            let fields: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
+            [fields[0], fields[1]].map(|field| field.parse::<u64>().unwrap())
+        };
+        let [size, before] = sizes();
+        let snapshot = collect(&mut system, 236, &Interest::everything());
+        let [_, after] = sizes();
+        if !names(&snapshot).iter().any(|name| name == "/") {
+            return tallymon_testkit::skip("no file system is mounted at /, as below chroot");
+        }
+        let root = instance(&snapshot, "/");
+        // Others write at the same time.
+        let slack = 1024 * MEGABYTE;
+        let free = raw(&root, At::FreeMegabytes.at()).unwrap() * MEGABYTE;
+        assert!(
+            free + slack >= before.min(after) && free <= before.max(after) + slack,
+            "{free} {before} {after}"
+        );
+        assert_eq!(raw(&root, At::PercentFreeSpace.at()), Ok(free / MEGABYTE));
+        assert_eq!(raw(&root, At::PercentFreeSpaceBase.at()), Ok(size / MEGABYTE));
+        let all = names(&snapshot);
+        assert!(!all.iter().any(|name| name == "/proc" || name == "/sys" || name == "/dev/pts"), "{all:?}");
+        // A second request gives the same instances, whatever is wanted.
+        let mut interest = Interest::everything();
+        interest.add(TitleIndex(236), TitleIndex(214));
+        assert_eq!(names(&collect(&mut system, 236, &interest)), all);
+    }
+}
