@@ -13,6 +13,7 @@ mod icmpv6;
 mod ip;
 mod logical_disk;
 mod memory;
+mod network_interface;
 #[allow(clippy::module_inception, reason = "NT's own name of this object")]
 mod objects;
 mod physical_disk;
@@ -49,6 +50,7 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(logical_disk::LogicalDisk::new()),
         Box::new(processor::Processor::new()),
         Box::new(objects::Objects::new()),
+        Box::new(network_interface::NetworkInterface::new()),
         Box::new(ip::v4()),
         Box::new(ip::v6()),
         Box::new(icmp::new()),
