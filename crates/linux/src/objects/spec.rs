@@ -61,6 +61,7 @@ macro_rules! counters {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(dead_code, reason = "a base is set together with its numerator")]
+        #[allow(clippy::enum_variant_names, reason = "the names are those of the counters")]
         enum $positions { $($position),* }
 
         const $table: &[tallymon_provider::CounterSpec] = &[$(
