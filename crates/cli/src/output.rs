@@ -1,7 +1,7 @@
 //! Rows of readings in every form: a table for people, PDH-CSV, PDH-TSV, JSON, values only.
 
-use std::collections::{HashMap, HashSet};
 use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use jiff::Timestamp;

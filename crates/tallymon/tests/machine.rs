@@ -88,7 +88,8 @@ fn processor_time_is_that_of_proc_stat() {
 
 #[test]
 fn system_counts_are_those_of_proc() {
-    let mut query = query(&[r"\System\Context Switches/sec", r"\System\Processes", r"\System\System Up Time"]);
+    let mut query =
+        query(&[r"\System\Context Switches/sec", r"\System\Processes", r"\System\System Up Time"]);
     let before = stat_line("ctxt")[0];
     query.collect().unwrap();
     let after = stat_line("ctxt")[0];
@@ -107,7 +108,8 @@ fn system_counts_are_those_of_proc() {
 
 #[test]
 fn memory_is_that_of_meminfo() {
-    let mut query = query(&[r"\Memory\Available KBytes", r"\Memory\Commit Limit", r"\Memory\Page Faults/sec"]);
+    let mut query =
+        query(&[r"\Memory\Available KBytes", r"\Memory\Commit Limit", r"\Memory\Page Faults/sec"]);
     let meminfo = |name: &str| -> f64 {
         let text = fs::read_to_string("/proc/meminfo").unwrap();
         let line = text.lines().find(|line| line.starts_with(name)).unwrap();
@@ -135,7 +137,8 @@ fn memory_is_that_of_meminfo() {
 fn a_busy_process_has_the_time_that_the_kernel_says() {
     let busy = Busy::start();
     let pid = busy.0.id();
-    let mut query = query(&[r"\Process(*)\ID Process", r"\Process(*)\% Processor Time", r"\Process(*)\Working Set"]);
+    let mut query =
+        query(&[r"\Process(*)\ID Process", r"\Process(*)\% Processor Time", r"\Process(*)\Working Set"]);
     let ticks = || -> u64 {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
         let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
@@ -153,7 +156,11 @@ fn a_busy_process_has_the_time_that_the_kernel_says() {
             .find(|reading| reading.path.ends_with("ID Process") && number(reading) == f64::from(pid))
             .and_then(|reading| reading.instance.clone())
             .expect("the process is there");
-        readings.iter().find(|r| r.path.ends_with(path) && r.instance.as_ref() == Some(&key)).cloned().unwrap()
+        readings
+            .iter()
+            .find(|r| r.path.ends_with(path) && r.instance.as_ref() == Some(&key))
+            .cloned()
+            .unwrap()
     };
     // The raw value is the CPU time in 100 ns, exact; `stat` rounds down to ticks of 10 ms, user and kernel apart.
     let time = own("% Processor Time");
@@ -228,7 +235,8 @@ fn traffic_is_that_of_ip() {
         numbers.clone().next().unwrap().parse().unwrap()
     };
     let mut query = query(&[r"\Network Interface(lo)\Bytes Received/sec"]);
-    let (receiver, sender) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    let (receiver, sender) =
+        (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
     let before = received();
     for _ in 0..50 {
         sender.send_to(&[0; 1000], receiver.local_addr().unwrap()).unwrap();
