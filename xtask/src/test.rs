@@ -14,7 +14,7 @@ fn run_tests(peers_required: bool) -> Result<(), String> {
     // The command itself first, so that tests which run it find a fresh one.
     crate::run(cargo().args(["build", "--package", "tallymon-cli"]))?;
     let mut command = cargo();
-    command.args(["test", "--workspace", "--quiet"]).env("TALLYMON_SKIPS", &skips);
+    command.args(["test", "--workspace", "--quiet", "--no-fail-fast"]).env("TALLYMON_SKIPS", &skips);
     if peers_required {
         command.env("TALLYMON_PEERS", "required");
     }
