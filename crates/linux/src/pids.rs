@@ -53,15 +53,27 @@ impl NumberFolder {
     ///
     /// When the folder can not be listed; `numbers` holds what came before the error then.
     pub fn list(&mut self, numbers: &mut Vec<u32>) -> Result<(), ReadError> {
+        let mut listing = std::mem::take(&mut self.listing);
+        let result = self.list_with(&mut listing, numbers);
+        self.listing = listing;
+        result
+    }
+
+    /// As [`NumberFolder::list`], with a buffer that many folders share: one buffer a folder would be 32 KiB a process.
+    ///
+    /// # Errors
+    ///
+    /// As [`NumberFolder::list`].
+    pub fn list_with(&self, listing: &mut Vec<u8>, numbers: &mut Vec<u32>) -> Result<(), ReadError> {
         numbers.clear();
-        let NumberFolder { path, folder, listing } = self;
+        let NumberFolder { path, folder, listing: _ } = self;
         let failed = |errno| ReadError::new(path, Step::Read, errno);
-        rustix::fs::seek(&*folder, SeekFrom::Start(0)).map_err(failed)?;
+        rustix::fs::seek(folder, SeekFrom::Start(0)).map_err(failed)?;
         // Only the unused capacity of the vector is lent out; it stays empty, so nothing unset is ever read.
         listing.clear();
         listing.reserve(LISTING_SIZE);
         let space: &mut [MaybeUninit<u8>] = listing.spare_capacity_mut();
-        let mut entries = RawDir::new(&*folder, space);
+        let mut entries = RawDir::new(folder, space);
         while let Some(entry) = entries.next() {
             match entry {
                 Ok(entry) => numbers.extend(number(entry.file_name().to_bytes())),

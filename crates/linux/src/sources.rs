@@ -142,7 +142,7 @@ impl Sources {
             now: now.steady,
             perf_time: now.perf_time,
             spaces: Spaces::new(),
-            processes: ProcessTable::new(folder),
+            processes: ProcessTable::new(folder, root.is_system()),
             buffer: Buffer::new(),
             request: 0,
             stat: File::new(proc("stat"), Shape::Whole, Stat::parse),
@@ -216,8 +216,20 @@ impl Sources {
 
     /// The I/O of all processes that are, and of those that were since we look.
     pub(crate) fn process_io(&mut self) -> Result<IoTotals, Absence> {
-        self.processes.refresh(&self.facts, self.now, &mut self.buffer);
+        self.processes.want_io();
+        self.processes.refresh(&self.facts, self.now, &mut self.buffer)?;
         self.processes.io_totals()
+    }
+
+    /// All processes, with what this request needs of them.
+    pub(crate) fn all_processes(&mut self) -> Result<&ProcessTable, Absence> {
+        let wants = self.processes.wants();
+        if wants.cpu || wants.stat || wants.threads.is_some() {
+            let stat = self.stat.get(self.request, &mut self.buffer);
+            self.processes.set_idle(stat, &self.facts);
+        }
+        self.processes.refresh(&self.facts, self.now, &mut self.buffer)?;
+        Ok(&self.processes)
     }
 
     /// Reads every file once and says how it went.

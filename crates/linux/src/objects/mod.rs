@@ -17,10 +17,12 @@ mod network_interface;
 #[allow(clippy::module_inception, reason = "NT's own name of this object")]
 mod objects;
 mod physical_disk;
+mod process;
 mod processor;
 mod protocol;
 mod system;
 mod tcp;
+mod thread;
 mod udp;
 
 use tallymon_provider::{Ask, ObjectSpec, ObjectsWriter, TitleIndex};
@@ -46,6 +48,8 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
     vec![
         Box::new(system::System::new()),
         Box::new(memory::Memory::new()),
+        Box::new(process::Process::new()),
+        Box::new(thread::Thread::new()),
         Box::new(physical_disk::PhysicalDisk::new()),
         Box::new(logical_disk::LogicalDisk::new()),
         Box::new(processor::Processor::new()),

@@ -1,55 +1,756 @@
 //! All processes, read once a request for every object that needs them.
+//!
+//! There is a row a process, kept from request to request, and a row is its process for good: a process is known by
+//! its number and its start time, and a number that was given to another process is a new row. That is noticed when
+//! a kept file says that its process has ended, when `stat` has another start time, and when the CPU clock steps back.
+//!
+//! Only what somebody looks at is read. Number, start time and name are read once; the name and the start time are
+//! looked at again whenever `stat` is read, else when [`CHECK_AFTER`] has passed and the process has used CPU time
+//! since: one that has not run can neither have started another program nor be another process.
+//!
+//! What ended processes are known to have used stays in the sums, so that those never step back. What a process uses
+//! between the last look at it and its end is not seen.
 
-use tallymon_provider::{Absence, Ask, FileTime, Finding};
+use std::mem;
+use std::os::fd::AsFd;
+use std::path::Path;
 
-use crate::kept::Buffer;
+use rustix::fs::AtFlags;
+use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState};
+
+use crate::clock::process_cpu_time;
+use crate::kept::{Buffer, Kept, ReadError, Step};
 use crate::pids::NumberFolder;
-use crate::proc::SystemFacts;
+use crate::proc::pid_cmdline::{image_name, is_cut};
+use crate::proc::pid_io::PidIo;
+use crate::proc::pid_stat::PidStat;
+use crate::proc::pid_statm::PidStatm;
+use crate::proc::pid_status::PidStatus;
+use crate::proc::stat::Stat;
+use crate::proc::{SystemFacts, nanoseconds_to_100ns};
+use crate::rising::Rising;
 use crate::root::Root;
 use crate::sources::absence;
+
+mod descriptors;
+mod parts;
+#[cfg(test)]
+mod tests;
+mod threads;
+
+use descriptors::{Descriptors, Kind};
+use threads::Threads;
+
+pub(crate) use parts::{IoTotals, MemoryPart, Part, Parts, Rates, StatPart, StatusPart, ThreadWants, Wants};
+pub(crate) use threads::{Thread, ThreadParts, ThreadRates, ThreadStat};
+
+/// How long a name and a start time are believed while the process runs, in 100 ns units: 5 s.
+const CHECK_AFTER: u64 = 50_000_000;
 
 /// All processes.
 pub(crate) struct ProcessTable {
     folder: NumberFolder,
+    /// Whether the CPU clocks are of the processes in `folder`.
+    has_clocks: bool,
+    descriptors: Descriptors,
+    wants: Wants,
     pids: Vec<u32>,
     /// Whether `pids` is of the request at hand.
     listed: Option<Result<(), Absence>>,
+    /// Whether `rows` are.
+    refreshed: Option<Result<(), Absence>>,
+    /// In the order of their numbers.
+    rows: Vec<Row>,
+    /// What ended programs have used, and what ended threads of the kernel have.
+    ended: Ended,
+    idle: Vec<IdleProcessor>,
+    idle_state: Part<()>,
+    /// Whether this kernel has told of any process how many files it has open.
+    tells_handles: bool,
+    scratch: Scratch,
 }
 
-/// I/O of all processes together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct IoTotals {
-    pub(crate) read_operations: u64,
-    pub(crate) write_operations: u64,
-    pub(crate) read_bytes: u64,
-    pub(crate) write_bytes: u64,
+/// What those used that are no more.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ended {
+    programs: Rates,
+    kernel: Rates,
+    threads: ThreadRates,
+}
+
+/// Buffers that are used again.
+#[derive(Debug, Default)]
+struct Scratch {
+    listing: Vec<u8>,
+    tids: Vec<u32>,
+    new: Vec<u32>,
+}
+
+/// A processor, as NT's Idle process has a thread for.
+#[derive(Debug, Default)]
+pub(crate) struct IdleProcessor {
+    /// The kernel's number of it.
+    pub(crate) number: u32,
+    /// Time without work in 100 ns units.
+    pub(crate) time: u64,
+    pub(crate) is_online: bool,
+    idle: Rising,
+    iowait: Rising,
+}
+
+/// One process.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) pid: u32,
+    /// When it started, on the steady clock.
+    pub(crate) start: FileTime,
+    /// The name of its program as an instance name.
+    pub(crate) name: String,
+    /// Whether it is a thread of the kernel, which NT shows as one of the process System.
+    pub(crate) is_kernel_thread: bool,
+    pub(crate) parts: Parts,
+    threads: Threads,
+    rates: Rates,
+    private_peak: u64,
+    comm: Vec<u8>,
+    /// Ticks since the start of the machine; `None` until `stat` was read.
+    start_ticks: Option<u64>,
+    /// When the name and the start time were looked at last, and what the CPU clock was then.
+    checked: FileTime,
+    checked_clock: Option<u64>,
+    /// The CPU clock at the last look, in nanoseconds.
+    clock: Option<u64>,
+    /// When `io` was found denied.
+    io_denied: Option<FileTime>,
+    /// Whether the process is in the list of the request at hand.
+    is_listed: bool,
+    stat: Option<Kept>,
+    statm: Option<Kept>,
+    io: Option<Kept>,
+    status: Option<Kept>,
+}
+
+/// What reading a process needs.
+struct Reader<'a> {
+    folder: &'a NumberFolder,
+    has_clocks: bool,
+    descriptors: &'a mut Descriptors,
+    buffer: &'a mut Buffer,
+    scratch: &'a mut Scratch,
+    tells_handles: &'a mut bool,
+    facts: &'a SystemFacts,
+    now: FileTime,
+}
+
+/// The process or thread has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Gone;
+
+/// Why a file of a process says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trouble {
+    Gone,
+    Absent(Absence),
+}
+
+impl Trouble {
+    /// Nothing is known, unless the process has ended.
+    fn unless_gone<T>(self) -> Result<Option<T>, Gone> {
+        if self == Trouble::Gone { Err(Gone) } else { Ok(None) }
+    }
 }
 
 impl ProcessTable {
-    pub(crate) fn new(folder: NumberFolder) -> ProcessTable {
-        ProcessTable { folder, pids: Vec::new(), listed: None }
+    /// The processes in `folder`; `has_clocks` says that they are those of the running kernel.
+    pub(crate) fn new(folder: NumberFolder, has_clocks: bool) -> ProcessTable {
+        // Only the kernel's own files tell through an open descriptor that the process has ended.
+        let is_proc = rustix::fs::fstatfs(&folder).is_ok_and(|fs| fs.f_type == rustix::fs::PROC_SUPER_MAGIC);
+        let descriptors = if is_proc { Descriptors::of_this_process() } else { Descriptors::of_copies() };
+        ProcessTable {
+            folder,
+            has_clocks,
+            descriptors,
+            wants: Wants::default(),
+            pids: Vec::new(),
+            listed: None,
+            refreshed: None,
+            rows: Vec::new(),
+            ended: Ended::default(),
+            idle: Vec::new(),
+            idle_state: Err(Absence::NotRequested),
+            tells_handles: false,
+            scratch: Scratch::default(),
+        }
     }
 
     /// Begins a request.
-    pub(crate) fn begin(&mut self, _ask: &Ask<'_>) {
+    pub(crate) fn begin(&mut self, ask: &Ask<'_>) {
         self.listed = None;
+        self.refreshed = None;
+        self.idle_state = Err(Absence::NotRequested);
+        self.wants = super::process::wants(ask);
+        self.wants.threads = super::thread::wants(ask);
+        self.descriptors.begin();
+    }
+
+    /// Says that the I/O of all processes is needed in this request.
+    pub(crate) fn want_io(&mut self) {
+        if !self.wants.io {
+            self.wants.io = true;
+            self.refreshed = None;
+        }
+    }
+
+    /// What this request needs.
+    pub(crate) fn wants(&self) -> &Wants {
+        &self.wants
     }
 
     /// How many processes there are.
     pub(crate) fn count(&mut self) -> Result<u64, Absence> {
         let folder = &mut self.folder;
         let pids = &mut self.pids;
-        let listed = *self.listed.get_or_insert_with(|| folder.list(pids).map_err(|error| absence(&error)));
+        let listed = *self.listed.get_or_insert_with(|| {
+            folder.list(pids).map_err(|error| absence(&error))?;
+            if !pids.is_sorted() {
+                // Only a folder that is no /proc lists them in another order.
+                pids.sort_unstable();
+            }
+            pids.dedup();
+            Ok(())
+        });
         listed.map(|()| u64::try_from(self.pids.len()).unwrap_or(u64::MAX))
     }
 
-    pub(crate) fn refresh(&mut self, _facts: &SystemFacts, _now: FileTime, _buffer: &mut Buffer) {}
+    /// Reads what this request needs, once.
+    ///
+    /// # Errors
+    ///
+    /// The processes can not be listed.
+    pub(crate) fn refresh(
+        &mut self,
+        facts: &SystemFacts,
+        now: FileTime,
+        buffer: &mut Buffer,
+    ) -> Result<(), Absence> {
+        if let Some(refreshed) = self.refreshed {
+            return refreshed;
+        }
+        let listed = self.count().map(|_| ());
+        self.refreshed = Some(listed);
+        listed?;
+        let mut new = mem::take(&mut self.scratch.new);
+        self.match_rows(&mut new);
+        let ProcessTable { rows, wants, descriptors, ended, .. } = self;
+        let mut reader = Reader {
+            folder: &self.folder,
+            has_clocks: self.has_clocks,
+            descriptors,
+            buffer,
+            scratch: &mut self.scratch,
+            tells_handles: &mut self.tells_handles,
+            facts,
+            now,
+        };
+        rows.retain_mut(|row| {
+            let stays = row.is_listed && row.read(wants, &mut reader).is_ok();
+            if !stays {
+                if row.is_listed {
+                    // It ended, but its number was there a moment ago and may be another process already.
+                    new.push(row.pid);
+                }
+                ended.add(row);
+                row.close(reader.descriptors);
+            }
+            stays
+        });
+        for pid in &new {
+            let mut row = Row::new(*pid);
+            if row.read(wants, &mut reader).is_ok() {
+                rows.push(row);
+            } else {
+                row.close(reader.descriptors);
+            }
+        }
+        if !new.is_empty() {
+            rows.sort_by_key(|row| row.pid);
+        }
+        new.clear();
+        self.scratch.new = new;
+        for kind in self.descriptors.to_close() {
+            for row in &mut self.rows {
+                row.close_kind(kind, &mut self.descriptors);
+            }
+        }
+        Ok(())
+    }
 
+    /// Marks the rows whose numbers are listed, and gathers the numbers without a row. Both lists are sorted.
+    fn match_rows(&mut self, new: &mut Vec<u32>) {
+        new.clear();
+        let mut rows = self.rows.iter_mut().peekable();
+        for pid in &self.pids {
+            while let Some(row) = rows.next_if(|row| row.pid < *pid) {
+                row.is_listed = false;
+            }
+            match rows.next_if(|row| row.pid == *pid) {
+                Some(row) => row.is_listed = true,
+                None => new.push(*pid),
+            }
+        }
+        rows.for_each(|row| row.is_listed = false);
+    }
+
+    /// Takes the idle times of the processors, of which NT makes a process.
+    pub(crate) fn set_idle(&mut self, stat: Result<&Stat, Absence>, facts: &SystemFacts) {
+        // Three seconds back is a processor that was unplugged; less is the kernel's known jitter.
+        let restart = facts.ticks_per_second.saturating_mul(3);
+        self.idle_state = stat.map(|_| ());
+        let Ok(stat) = stat else { return };
+        // One that went offline keeps its time in the sum.
+        self.idle.iter_mut().for_each(|processor| processor.is_online = false);
+        for (number, cpu) in &stat.cpus {
+            let position = self.idle.iter().position(|processor| processor.number == *number);
+            let position = position.unwrap_or_else(|| {
+                self.idle.push(IdleProcessor { number: *number, ..IdleProcessor::default() });
+                self.idle.len().saturating_sub(1)
+            });
+            if let Some(processor) = self.idle.get_mut(position) {
+                let idle = processor.idle.step(cpu.idle, restart);
+                let iowait = processor.iowait.step(cpu.iowait.unwrap_or(0), restart);
+                processor.time = facts.ticks_to_100ns(idle.wrapping_add(iowait));
+                processor.is_online = true;
+            }
+        }
+    }
+
+    /// The processors, the ones that went offline included, and why nothing is known of them.
+    pub(crate) fn idle(&self) -> Part<&[IdleProcessor]> {
+        self.idle_state.map(|()| self.idle.as_slice())
+    }
+
+    /// The programs, in the order of their numbers.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| !row.is_kernel_thread)
+    }
+
+    /// The threads of the kernel, in the order of their numbers. In a container there are none.
+    pub(crate) fn kernel_threads(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.is_kernel_thread)
+    }
+
+    /// What programs used that have ended.
+    pub(crate) fn ended_programs(&self) -> &Rates {
+        &self.ended.programs
+    }
+
+    /// What threads of the kernel used that have ended.
+    pub(crate) fn ended_kernel_threads(&self) -> &Rates {
+        &self.ended.kernel
+    }
+
+    /// What threads of all kinds used that have ended.
+    pub(crate) fn ended_threads(&self) -> ThreadRates {
+        let mut sum = self.ended.threads;
+        self.rows.iter().for_each(|row| sum.add(row.threads.ended()));
+        sum
+    }
+
+    /// The I/O of all processes that are, and of those that were since we look.
+    ///
+    /// # Errors
+    ///
+    /// The I/O of one of them may not be read, or could not be.
     pub(crate) fn io_totals(&self) -> Result<IoTotals, Absence> {
-        Err(Absence::NotRequested)
+        self.refreshed.unwrap_or(Err(Absence::NotRequested))?;
+        let mut sum = self.ended.programs.io;
+        sum.add(self.ended.kernel.io);
+        for row in &self.rows {
+            sum.add(row.parts.io?);
+        }
+        Ok(sum)
     }
 
-    pub(crate) fn findings(&self, _root: &Root) -> Vec<Finding> {
-        Vec::new()
+    /// What can be read of the processes here, and what not.
+    pub(crate) fn findings(&mut self, root: &Root) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut pids = Vec::new();
+        let listed = self.folder.list(&mut pids);
+        let clocks =
+            if self.has_clocks { "CPU clocks exact to the nanosecond" } else { "CPU times in ticks" };
+        findings.push(match listed {
+            Ok(()) => Finding {
+                subject: "processes".to_string(),
+                state: FindingState::Good,
+                detail: format!(
+                    "{} in {}; tier T0, what any user may read: text of each process, {clocks}",
+                    pids.len(),
+                    root.proc.display()
+                ),
+                remedy: String::new(),
+            },
+            Err(error) => Finding {
+                subject: "processes".to_string(),
+                state: FindingState::Missing,
+                detail: error.to_string(),
+                remedy: "mount /proc, or allow listing it".to_string(),
+            },
+        });
+        findings.push(self.finding_of_descriptors());
+        if root.is_system() {
+            findings.push(self.finding_of_hidden());
+        }
+        findings.extend(self.finding_of_io(&pids));
+        findings
     }
+
+    fn finding_of_descriptors(&self) -> Finding {
+        let budget = self.descriptors.budget();
+        let detail = format!(
+            "at most {budget} files of processes are kept open, {} are now; the limit of open files is {}",
+            self.descriptors.open(),
+            Descriptors::limit()
+        );
+        let subject = "descriptors".to_string();
+        if budget < self.rows.len().saturating_mul(2).max(512) {
+            let remedy =
+                "raise the limit with ulimit -n; beyond it every file is opened for each sample".to_string();
+            Finding { subject, state: FindingState::Limited, detail, remedy }
+        } else {
+            Finding { subject, state: FindingState::Good, detail, remedy: String::new() }
+        }
+    }
+
+    fn finding_of_hidden(&self) -> Finding {
+        // The first process of a pid namespace is always there, and never ours unless we are root in it.
+        let hidden = Kept::pinned(&self.folder, Path::new("1/stat")).is_err();
+        let subject = "other users' processes".to_string();
+        if hidden {
+            Finding {
+                subject,
+                state: FindingState::Limited,
+                detail: "/proc is mounted with hidepid: only our own user's processes are seen".to_string(),
+                remedy: "run as root or in the group of the mount option gid, or mount /proc without hidepid"
+                    .to_string(),
+            }
+        } else {
+            Finding {
+                subject,
+                state: FindingState::Good,
+                detail: "seen: /proc is mounted without hidepid, or we may look behind it".to_string(),
+                remedy: String::new(),
+            }
+        }
+    }
+
+    fn finding_of_io(&mut self, pids: &[u32]) -> Option<Finding> {
+        let mut buffer = Buffer::new();
+        let (mut denied, mut read) = (0_usize, 0_usize);
+        for pid in pids {
+            let path = format!("{pid}/{}", Kind::Io.file_name());
+            let result = Kept::pinned(&self.folder, Path::new(&path))
+                .and_then(|mut file| file.read(&mut buffer).map(|_| ()));
+            match result {
+                Ok(()) => read = read.saturating_add(1),
+                Err(error) if error.is_denied() => denied = denied.saturating_add(1),
+                Err(_) => {}
+            }
+        }
+        let subject = "I/O of other users' processes".to_string();
+        if denied > 0 {
+            Some(Finding {
+                subject,
+                state: FindingState::Limited,
+                detail: format!(
+                    "/proc/PID/io is denied for {denied} of {} processes, and with it the I/O of _Total and System",
+                    denied.saturating_add(read)
+                ),
+                remedy: "give the program CAP_SYS_PTRACE (setcap cap_sys_ptrace=ep) or run it as root"
+                    .to_string(),
+            })
+        } else if read > 0 {
+            Some(Finding {
+                subject,
+                state: FindingState::Good,
+                detail: format!("/proc/PID/io can be read of all {read} processes"),
+                remedy: String::new(),
+            })
+        } else {
+            None
+        }
+    }
+}
+
+impl Ended {
+    fn add(&mut self, row: &Row) {
+        let rates = if row.is_kernel_thread { &mut self.kernel } else { &mut self.programs };
+        rates.add(&row.rates);
+        self.threads.add(&row.threads.rates());
+    }
+}
+
+impl Row {
+    fn new(pid: u32) -> Row {
+        Row {
+            pid,
+            start: FileTime(0),
+            name: String::new(),
+            is_kernel_thread: false,
+            parts: Parts::zero(&Wants::default()),
+            threads: Threads::default(),
+            rates: Rates::default(),
+            private_peak: 0,
+            comm: Vec::new(),
+            start_ticks: None,
+            checked: FileTime(0),
+            checked_clock: None,
+            clock: None,
+            io_denied: None,
+            is_listed: true,
+            stat: None,
+            statm: None,
+            io: None,
+            status: None,
+        }
+    }
+
+    /// Its threads, in the order of their numbers; empty unless threads are asked for.
+    pub(crate) fn threads(&self) -> &[Thread] {
+        self.threads.rows()
+    }
+
+    /// Reads what is wanted.
+    ///
+    /// # Errors
+    ///
+    /// It has ended, or nothing of it may be read.
+    fn read(&mut self, wants: &Wants, reader: &mut Reader<'_>) -> Result<(), Gone> {
+        let not_requested = Absence::NotRequested;
+        let is_due = reader.now.0.saturating_sub(self.checked.0) >= CHECK_AFTER;
+        let asks_clock = reader.has_clocks && (wants.cpu || is_due);
+        let clock = if asks_clock { process_cpu_time(self.pid) } else { None };
+        let went_back = asks_clock && clock < self.clock;
+        let may_be_other = is_due && (clock.is_none() || clock != self.checked_clock);
+        let needs_ticks = wants.cpu && clock.is_none();
+        let needs_stat = wants.stat || needs_ticks || went_back || may_be_other || self.start_ticks.is_none();
+        if asks_clock {
+            self.clock = clock;
+        }
+        if is_due || needs_stat {
+            self.checked = reader.now;
+            self.checked_clock = clock;
+        }
+        let stat = if needs_stat { self.read_stat(wants.stat, reader)? } else { Err(not_requested) };
+        if self.start_ticks.is_none() {
+            // Nothing identifies it, so nothing of it can be shown.
+            return Err(Gone);
+        }
+        self.parts.stat = if wants.stat { stat } else { Err(not_requested) };
+        self.parts.cpu = if wants.cpu {
+            let ticks = || stat.map(|stat| stat.user.wrapping_add(stat.privileged));
+            clock.map(nanoseconds_to_100ns).map_or_else(ticks, Ok).map(|time| {
+                self.rates.cpu = self.rates.cpu.max(time);
+                self.rates.cpu
+            })
+        } else {
+            Err(not_requested)
+        };
+        self.parts.memory = part(wants.statm, || self.read_statm(reader))?;
+        self.parts.io = part(wants.io, || self.read_io(reader))?;
+        self.parts.status = part(wants.status, || self.read_status(reader))?;
+        self.parts.handles = part(wants.handles, || reader.handles(self.pid))?;
+        if let Some(wants) = wants.threads {
+            self.threads.read(self.pid, self.is_kernel_thread, wants, reader)?;
+        }
+        Ok(())
+    }
+
+    fn read_stat(&mut self, keep: bool, reader: &mut Reader<'_>) -> Result<Part<StatPart>, Gone> {
+        let mut unkept = None;
+        let (facts, now) = (*reader.facts, reader.now);
+        let file = if keep || self.stat.is_some() { &mut self.stat } else { &mut unkept };
+        let read = reader.read(file, Kind::Stat, self.pid);
+        let parsed = read.and_then(|bytes| {
+            let stat = PidStat::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
+            if self.start_ticks.is_some_and(|ticks| ticks != stat.start_ticks) {
+                return Err(Trouble::Gone);
+            }
+            let is_renamed = self.start_ticks.is_none() || self.comm != stat.comm;
+            if is_renamed {
+                self.comm.clear();
+                self.comm.extend_from_slice(stat.comm);
+            }
+            if self.start_ticks.is_none() {
+                self.start_ticks = Some(stat.start_ticks);
+                // It may be younger than the time of this request.
+                self.start = facts.time_at(stat.start_ticks).min(now);
+            }
+            self.is_kernel_thread = stat.is_kernel_thread();
+            let part = StatPart::new(&stat, &facts);
+            // The kernel splits its exact time by the ticks that it saw; the parts may step back by one.
+            self.rates.user = self.rates.user.max(part.user);
+            self.rates.privileged = self.rates.privileged.max(part.privileged);
+            self.rates.faults = self.rates.faults.max(part.faults);
+            Ok((is_renamed, part))
+        });
+        reader.descriptors.close(&mut unkept, Kind::Stat);
+        match parsed {
+            Ok((is_renamed, part)) => {
+                if is_renamed {
+                    self.rename(reader);
+                }
+                let Rates { user, privileged, faults, .. } = self.rates;
+                Ok(Ok(StatPart { user, privileged, faults, ..part }))
+            }
+            Err(Trouble::Absent(absence)) => Ok(Err(absence)),
+            Err(Trouble::Gone) => Err(Gone),
+        }
+    }
+
+    /// Makes the instance name of `comm`, with the help of the arguments when the kernel has cut it.
+    fn rename(&mut self, reader: &mut Reader<'_>) {
+        let pid = self.pid;
+        let mut cmdline: &[u8] = &[];
+        if is_cut(&self.comm) && !self.is_kernel_thread {
+            let file = Kept::pinned(reader.folder, Path::new(&format!("{pid}/cmdline")));
+            cmdline = file.and_then(|mut file| file.read(reader.buffer)).unwrap_or_default();
+        }
+        self.name = instance_name(image_name(&self.comm, cmdline));
+        if self.name.is_empty() {
+            self.name = pid.to_string();
+        }
+    }
+
+    fn read_statm(&mut self, reader: &mut Reader<'_>) -> Result<MemoryPart, Trouble> {
+        let facts = *reader.facts;
+        let bytes = reader.read(&mut self.statm, Kind::Statm, self.pid)?;
+        let statm = PidStatm::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
+        Ok(MemoryPart::new(statm, &facts))
+    }
+
+    fn read_io(&mut self, reader: &mut Reader<'_>) -> Result<IoTotals, Trouble> {
+        let denied = Trouble::Absent(Absence::AccessDenied);
+        // Asking again is dear and rarely of use: its rights would have to change.
+        if self.io_denied.is_some_and(|since| reader.now.0.saturating_sub(since.0) < CHECK_AFTER) {
+            return Err(denied);
+        }
+        let now = reader.now;
+        let read = reader.read(&mut self.io, Kind::Io, self.pid);
+        self.io_denied = (read == Err(denied)).then_some(now);
+        let io = PidIo::parse(read?).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
+        self.rates.io = IoTotals::new(io);
+        Ok(self.rates.io)
+    }
+
+    fn read_status(&mut self, reader: &mut Reader<'_>) -> Result<StatusPart, Trouble> {
+        let bytes = reader.read(&mut self.status, Kind::Status, self.pid)?;
+        let status = PidStatus::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
+        Ok(StatusPart::new(&status, &mut self.private_peak))
+    }
+
+    /// Closes every file.
+    fn close(&mut self, descriptors: &mut Descriptors) {
+        Kind::ALL.into_iter().for_each(|kind| self.close_kind(kind, descriptors));
+    }
+
+    /// Closes the files of one kind.
+    fn close_kind(&mut self, kind: Kind, descriptors: &mut Descriptors) {
+        match kind {
+            Kind::Stat => descriptors.close(&mut self.stat, kind),
+            Kind::Statm => descriptors.close(&mut self.statm, kind),
+            Kind::Io => descriptors.close(&mut self.io, kind),
+            Kind::Status => descriptors.close(&mut self.status, kind),
+            Kind::Task | Kind::ThreadStat | Kind::ThreadSchedstat | Kind::ThreadStatus => {
+                self.threads.close_kind(kind, descriptors);
+            }
+        }
+    }
+}
+
+/// A part if it is wanted; a process that has ended ends everything.
+fn part<T>(is_wanted: bool, read: impl FnOnce() -> Result<T, Trouble>) -> Result<Part<T>, Gone> {
+    if !is_wanted {
+        return Ok(Err(Absence::NotRequested));
+    }
+    match read() {
+        Ok(value) => Ok(Ok(value)),
+        Err(Trouble::Absent(absence)) => Ok(Err(absence)),
+        Err(Trouble::Gone) => Err(Gone),
+    }
+}
+
+impl Reader<'_> {
+    /// Reads a file of a process.
+    fn read(&mut self, kept: &mut Option<Kept>, kind: Kind, pid: u32) -> Result<&[u8], Trouble> {
+        let path = || format!("{pid}/{}", kind.file_name());
+        let read = self.descriptors.read(kept, kind, self.folder, path, self.buffer);
+        read.map_err(|error| trouble(self.folder, &format!("{pid}"), &error))
+    }
+
+    /// Reads a file of a thread.
+    fn read_thread(
+        &mut self,
+        kept: &mut Option<Kept>,
+        kind: Kind,
+        pid: u32,
+        tid: u32,
+    ) -> Result<&[u8], Trouble> {
+        let path = || format!("{pid}/task/{tid}/{}", kind.file_name());
+        let read = self.descriptors.read(kept, kind, self.folder, path, self.buffer);
+        read.map_err(|error| trouble(self.folder, &format!("{pid}/task/{tid}"), &error))
+    }
+
+    /// What an error of a file of a process means.
+    fn trouble(&self, pid: u32, error: &ReadError) -> Trouble {
+        trouble(self.folder, &format!("{pid}"), error)
+    }
+
+    /// How many files a process has open: from the size of its folder where the kernel tells it, else by counting.
+    fn handles(&mut self, pid: u32) -> Result<u64, Trouble> {
+        // The size of a folder in a file system other than /proc means something else.
+        if self.descriptors.is_proc() {
+            if let Some(count) = self.folder.open_files(pid) {
+                *self.tells_handles = true;
+                return Ok(count);
+            }
+            if *self.tells_handles {
+                let path = format!("{pid}/fd");
+                let stat = rustix::fs::statat(self.folder, path.as_str(), AtFlags::empty());
+                return stat.map(|_| 0).map_err(|_| Trouble::Gone);
+            }
+        }
+        let path = format!("{pid}/fd");
+        let mut numbers = mem::take(&mut self.scratch.tids);
+        let listed = NumberFolder::open_in(self.folder, Path::new(&path))
+            .and_then(|folder| folder.list_with(&mut self.scratch.listing, &mut numbers));
+        let count = u64::try_from(numbers.len()).unwrap_or(u64::MAX);
+        self.scratch.tids = numbers;
+        listed.map(|()| count).map_err(|error| self.trouble(pid, &error))
+    }
+}
+
+/// What an error of a file in the folder of a process or thread means.
+fn trouble(folder: &NumberFolder, of: &str, error: &ReadError) -> Trouble {
+    if error.is_denied() {
+        return Trouble::Absent(Absence::AccessDenied);
+    }
+    if !error.is_gone() {
+        return Trouble::Absent(Absence::ReadFailed);
+    }
+    // A file that is not there may be one that this kernel does not have: a process that is there has `stat`.
+    let is_alive = error.step() == Step::Open
+        && rustix::fs::statat(folder.as_fd(), format!("{of}/stat"), AtFlags::empty()).is_ok();
+    if is_alive { Trouble::Absent(Absence::NotInThisKernel) } else { Trouble::Gone }
+}
+
+/// The name of a program as NT writes it in an instance name: what has a meaning in a counter path is replaced.
+fn instance_name(name: &[u8]) -> String {
+    let replace = |char: char| match char {
+        '(' => '[',
+        ')' => ']',
+        '/' | '\\' | '#' => '_',
+        char if char.is_control() => '_',
+        char => char,
+    };
+    String::from_utf8_lossy(name).chars().map(replace).collect()
 }

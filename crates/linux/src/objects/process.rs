@@ -1,0 +1,312 @@
+//! Process (230): one instance a program that runs, `Idle`, `System` and `_Total`.
+//!
+//! As on NT, `Idle` is the time in which the processors had nothing to do, `System` stands for all threads of the
+//! kernel, and `_Total` is the sum of all instances, `Idle` included.
+//!
+//! | what | from |
+//! |---|---|
+//! | % Processor Time | the CPU clock of the process, to the nanosecond; ticks of `stat` where there is none |
+//! | % User Time, % Privileged Time | `stat`, in ticks; they need not add up to % Processor Time in a short interval |
+//! | Virtual Bytes, Working Set | `statm` |
+//! | Working Set - Private | `statm`: pages of no file; an approximation |
+//! | peaks of both, Private Bytes, Page File Bytes | `status`; Private Bytes is what is in no file, in memory or in swap |
+//! | Pool Nonpaged Bytes | `status`: page tables, and 16 KiB of kernel stack a thread; an approximation |
+//! | Handle Count | open files |
+//! | IO ... | `io`: system calls on files, pipes, sockets and terminals; memory-mapped files do not count |
+
+use tallymon_provider::{
+    Absence, Ask, CounterBlockMut, DetailLevel, FileTime, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectsWriter,
+};
+
+use super::Object;
+use super::process_table::{IdleProcessor, MemoryPart, Part, Parts, ProcessTable, Row, StatPart, Wants};
+use super::spec::{counters, object};
+use crate::sources::Sources;
+use crate::system::FREQUENCY;
+
+counters! {
+    /// Positions of the counters.
+    At, COUNTERS {
+        PercentProcessorTime: 6, 189, PERF_100NSEC_TIMER, 0, NOVICE;
+        PercentUserTime: 142, 157, PERF_100NSEC_TIMER, 0, ADVANCED;
+        PercentPrivilegedTime: 144, 159, PERF_100NSEC_TIMER, 0, ADVANCED;
+        VirtualBytesPeak: 172, 173, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT;
+        VirtualBytes: 174, 175, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT;
+        PageFaults: 28, 177, PERF_COUNTER_COUNTER, -1, NOVICE;
+        WorkingSetPeak: 178, 179, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        WorkingSet: 180, 181, PERF_COUNTER_LARGE_RAWCOUNT, -5, NOVICE;
+        PageFileBytesPeak: 182, 183, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED;
+        PageFileBytes: 184, 185, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED;
+        PrivateBytes: 186, 187, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
+        ThreadCount: 680, 681, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        PriorityBase: 682, 683, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        ElapsedTime: 684, 685, PERF_ELAPSED_TIME, -4, ADVANCED;
+        IDProcess: 784, 785, PERF_COUNTER_RAWCOUNT, -1, NOVICE;
+        CreatingProcessID: 1410, 1411, PERF_COUNTER_RAWCOUNT, -1, NOVICE;
+        PoolPagedBytes: 56, 57, PERF_COUNTER_RAWCOUNT, -5, ADVANCED;
+        PoolNonpagedBytes: 58, 59, PERF_COUNTER_RAWCOUNT, -5, ADVANCED;
+        HandleCount: 952, 953, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        IOReadOperations: 1412, 1413, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
+        IOWriteOperations: 1414, 1415, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
+        IODataOperations: 1416, 1417, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
+        IOOtherOperations: 1418, 1419, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
+        IOReadBytes: 1420, 1421, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
+        IOWriteBytes: 1422, 1423, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
+        IODataBytes: 1424, 1425, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
+        IOOtherBytes: 1426, 1427, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
+        WorkingSetPrivate: 1478, 1479, PERF_COUNTER_LARGE_RAWCOUNT, -5, NOVICE;
+    }
+}
+
+const SPEC: ObjectSpec<'static> =
+    object(230, 231, DetailLevel::NOVICE, At::PercentProcessorTime.at(), InstanceKind::Many, COUNTERS);
+
+const OF_CLOCK: [At; 1] = [At::PercentProcessorTime];
+
+const OF_STAT: [At; 6] = [
+    At::PercentUserTime,
+    At::PercentPrivilegedTime,
+    At::PageFaults,
+    At::ThreadCount,
+    At::PriorityBase,
+    At::CreatingProcessID,
+];
+
+const OF_STATM: [At; 3] = [At::VirtualBytes, At::WorkingSet, At::WorkingSetPrivate];
+
+const OF_STATUS: [At; 6] = [
+    At::VirtualBytesPeak,
+    At::WorkingSetPeak,
+    At::PageFileBytesPeak,
+    At::PageFileBytes,
+    At::PrivateBytes,
+    At::PoolNonpagedBytes,
+];
+
+const OF_IO: [At; 6] = [
+    At::IOReadOperations,
+    At::IOWriteOperations,
+    At::IODataOperations,
+    At::IOReadBytes,
+    At::IOWriteBytes,
+    At::IODataBytes,
+];
+
+const OF_HANDLES: [At; 1] = [At::HandleCount];
+
+/// Counters that nothing on Linux stands for: nothing of the kernel's own memory is paged out, and system calls that
+/// neither read nor write are not counted.
+const NOWHERE: [At; 3] = [At::PoolPagedBytes, At::IOOtherOperations, At::IOOtherBytes];
+
+/// What of the processes the counters need that somebody looks at. Number and start time cost nothing.
+pub(super) fn wants(ask: &Ask<'_>) -> Wants {
+    let wants = |positions: &[At]| {
+        let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
+        names.any(|counter| ask.wants_counter(SPEC.name, counter.name))
+    };
+    Wants {
+        cpu: wants(&OF_CLOCK),
+        stat: wants(&OF_STAT),
+        statm: wants(&OF_STATM),
+        io: wants(&OF_IO),
+        status: wants(&OF_STATUS),
+        handles: wants(&OF_HANDLES),
+        threads: None,
+    }
+}
+
+/// The process that stands for all threads of the kernel has the number of their parent, kthreadd.
+const SYSTEM_ID: u64 = 2;
+
+/// Where the instances of Process stand, for the threads that name them as parents.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Positions {
+    /// Of `System`, when there is one. `Idle` is always 0.
+    pub(super) system: Option<u32>,
+    /// Of the first program.
+    pub(super) first_program: u32,
+    /// Of `_Total`.
+    pub(super) total: u32,
+}
+
+impl Positions {
+    pub(super) const IDLE: u32 = 0;
+
+    pub(super) fn new(table: &ProcessTable) -> Positions {
+        let system = table.kernel_threads().next().map(|_| 1);
+        let first_program = if system.is_some() { 2 } else { 1 };
+        let programs = u32::try_from(table.programs().count()).unwrap_or(u32::MAX);
+        Positions { system, first_program, total: programs.saturating_add(first_program) }
+    }
+}
+
+/// The object Process.
+pub(super) struct Process {
+    layout: ObjectLayout<'static>,
+}
+
+impl Process {
+    pub(super) fn new() -> Process {
+        Process { layout: ObjectLayout::new(SPEC) }
+    }
+}
+
+impl Object for Process {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
+        let boot_time = sources.facts.boot_time;
+        let table = match sources.all_processes() {
+            Ok(table) => table,
+            Err(absence) => {
+                object.instance("_Total", None, None).absent(0..COUNTERS.len(), absence);
+                return;
+            }
+        };
+        let zero = Parts::zero(table.wants());
+        let machine = |id: u64| Identity { id, start: boot_time };
+        let idle = idle(&zero, table.idle());
+        write(&mut object.instance("Idle", None, None), &idle, machine(0));
+        let mut total = zero;
+        total.add(&idle);
+        if let Some(system) = system(&zero, table) {
+            let start = table.kernel_threads().map(|row| row.start).min().unwrap_or(boot_time);
+            write(&mut object.instance("System", None, None), &system, Identity { id: SYSTEM_ID, start });
+            total.add(&system);
+        }
+        for row in table.programs() {
+            write(&mut object.instance(&row.name, None, None), &row.parts, Identity::of(row));
+            total.add(&row.parts);
+        }
+        total.add_ended(table.ended_programs());
+        write(&mut object.instance("_Total", None, None), &total, machine(0));
+    }
+}
+
+/// What tells a process from one that had its number before.
+#[derive(Debug, Clone, Copy)]
+struct Identity {
+    id: u64,
+    start: FileTime,
+}
+
+impl Identity {
+    fn of(row: &Row) -> Identity {
+        Identity { id: u64::from(row.pid), start: row.start }
+    }
+}
+
+/// Nothing but the time in which the processors had nothing to do, and a thread for each. As on NT, that time is the
+/// kernel's own.
+fn idle(zero: &Parts, processors: Part<&[IdleProcessor]>) -> Parts {
+    let time = processors
+        .map(|processors| processors.iter().fold(0_u64, |sum, processor| sum.wrapping_add(processor.time)));
+    let threads = processors.map(|processors| {
+        let online = processors.iter().filter(|processor| processor.is_online).count();
+        u64::try_from(online).unwrap_or(u64::MAX)
+    });
+    Parts {
+        cpu: zero.cpu.and(time),
+        stat: zero.stat.and_then(|stat| Ok(StatPart { privileged: time?, threads: threads?, ..stat })),
+        ..*zero
+    }
+}
+
+/// All threads of the kernel together; `None` when none is seen, as in a container.
+fn system(zero: &Parts, table: &ProcessTable) -> Option<Parts> {
+    let mut sum = *zero;
+    let mut first = None;
+    let mut count = 0_u64;
+    for row in table.kernel_threads() {
+        first.get_or_insert(row);
+        count = count.saturating_add(1);
+        sum.add(&row.parts);
+    }
+    let first = first?;
+    sum.add_ended(table.ended_kernel_threads());
+    if let (Ok(sum), Ok(first)) = (&mut sum.stat, &first.parts.stat) {
+        sum.threads = count;
+        sum.priority = first.priority;
+    }
+    Some(sum)
+}
+
+fn write(block: &mut CounterBlockMut<'_>, parts: &Parts, identity: Identity) {
+    block.set(At::IDProcess.at(), identity.id);
+    block.set(At::ElapsedTime.at(), identity.start.0);
+    match parts.cpu {
+        Ok(cpu) => block.set(At::PercentProcessorTime.at(), cpu),
+        Err(absence) => block.absent(OF_CLOCK.map(At::at), absence),
+    }
+    match parts.stat {
+        Ok(stat) => {
+            block.set(At::PercentUserTime.at(), stat.user);
+            block.set(At::PercentPrivilegedTime.at(), stat.privileged);
+            block.set(At::PageFaults.at(), stat.faults);
+            block.set(At::ThreadCount.at(), stat.threads);
+            block.set(At::PriorityBase.at(), stat.priority);
+            block.set(At::CreatingProcessID.at(), stat.parent);
+        }
+        Err(absence) => block.absent(OF_STAT.map(At::at), absence),
+    }
+    match parts.memory {
+        Ok(MemoryPart { address_space, working_set, private_working_set }) => {
+            block.set(At::VirtualBytes.at(), address_space);
+            block.set(At::WorkingSet.at(), working_set);
+            block.set(At::WorkingSetPrivate.at(), private_working_set);
+        }
+        Err(absence) => block.absent(OF_STATM.map(At::at), absence),
+    }
+    match parts.status {
+        Ok(status) => {
+            let mut set = |position: At, value: Option<u64>| {
+                block.set_or(position.at(), value, Absence::NotInThisKernel);
+            };
+            set(At::VirtualBytesPeak, status.address_space_peak);
+            set(At::WorkingSetPeak, status.working_set_peak);
+            set(At::PageFileBytesPeak, status.private_peak);
+            set(At::PageFileBytes, status.private);
+            set(At::PrivateBytes, status.private);
+            set(At::PoolNonpagedBytes, status.nonpaged);
+        }
+        Err(absence) => block.absent(OF_STATUS.map(At::at), absence),
+    }
+    match parts.io {
+        Ok(io) => {
+            block.set(At::IOReadOperations.at(), io.read_operations);
+            block.set(At::IOWriteOperations.at(), io.write_operations);
+            block.set(At::IODataOperations.at(), io.read_operations.wrapping_add(io.write_operations));
+            block.set(At::IOReadBytes.at(), io.read_bytes);
+            block.set(At::IOWriteBytes.at(), io.write_bytes);
+            block.set(At::IODataBytes.at(), io.read_bytes.wrapping_add(io.write_bytes));
+        }
+        Err(absence) => block.absent(OF_IO.map(At::at), absence),
+    }
+    match parts.handles {
+        Ok(handles) => block.set(At::HandleCount.at(), handles),
+        Err(absence) => block.absent(OF_HANDLES.map(At::at), absence),
+    }
+    block.absent(NOWHERE.map(At::at), Absence::NotOnThisSystem);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_has_a_source_or_a_reason() {
+        let mut filled: Vec<usize> =
+            [&OF_CLOCK[..], &OF_STAT, &OF_STATM, &OF_STATUS, &OF_IO, &OF_HANDLES, &NOWHERE]
+                .concat()
+                .into_iter()
+                .chain([At::IDProcess, At::ElapsedTime])
+                .map(At::at)
+                .collect();
+        filled.sort_unstable();
+        assert_eq!(filled, (0..COUNTERS.len()).collect::<Vec<_>>());
+    }
+}

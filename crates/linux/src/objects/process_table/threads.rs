@@ -1,0 +1,336 @@
+//! The threads of one process.
+
+use std::path::Path;
+
+use tallymon_provider::{Absence, FileTime};
+
+use super::Reader;
+use super::descriptors::{Descriptors, Kind};
+use super::parts::{Part, ThreadWants, base_priority, current_priority};
+use super::{Gone, Trouble};
+use crate::kept::Kept;
+use crate::pids::NumberFolder;
+use crate::proc::nanoseconds_to_100ns;
+use crate::proc::pid_schedstat::PidSchedstat;
+use crate::proc::pid_stat::PidStat;
+use crate::proc::pid_status::PidStatus;
+
+/// The threads of a process, in the order of their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    rows: Vec<Thread>,
+    folder: Option<NumberFolder>,
+    ended: ThreadRates,
+}
+
+/// One thread.
+#[derive(Debug)]
+pub(crate) struct Thread {
+    pub(crate) tid: u32,
+    /// When it started, on the steady clock.
+    pub(crate) start: FileTime,
+    pub(crate) parts: ThreadParts,
+    rates: ThreadRates,
+    /// Ticks since the start of the machine; `None` until `stat` was read.
+    start_ticks: Option<u64>,
+    stat: Option<Kept>,
+    schedstat: Option<Kept>,
+    status: Option<Kept>,
+}
+
+/// What is known of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ThreadParts {
+    /// CPU time in 100 ns units.
+    pub(crate) cpu: Part<u64>,
+    pub(crate) stat: Part<ThreadStat>,
+    /// Context switches.
+    pub(crate) switches: Part<u64>,
+}
+
+/// From `stat` of a thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ThreadStat {
+    /// 100 ns units.
+    pub(crate) user: u64,
+    /// 100 ns units.
+    pub(crate) privileged: u64,
+    /// NT's, 0 to 31.
+    pub(crate) base_priority: u64,
+    /// NT's, 0 to 31.
+    pub(crate) priority: u64,
+    /// The kernel's letter, as [`PidStat::state`].
+    pub(crate) state: u8,
+    /// The processor it ran on last.
+    pub(crate) processor: Option<u64>,
+}
+
+/// What only ever rises, as it was read last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ThreadRates {
+    pub(crate) cpu: u64,
+    pub(crate) user: u64,
+    pub(crate) privileged: u64,
+    pub(crate) switches: u64,
+}
+
+impl ThreadRates {
+    pub(crate) fn add(&mut self, other: &ThreadRates) {
+        self.cpu = self.cpu.wrapping_add(other.cpu);
+        self.user = self.user.wrapping_add(other.user);
+        self.privileged = self.privileged.wrapping_add(other.privileged);
+        self.switches = self.switches.wrapping_add(other.switches);
+    }
+}
+
+impl Threads {
+    pub(crate) fn rows(&self) -> &[Thread] {
+        &self.rows
+    }
+
+    /// What the threads that ended while their process goes on have used.
+    pub(crate) fn ended(&self) -> &ThreadRates {
+        &self.ended
+    }
+
+    /// What all threads, the ended ones included, are known to have used.
+    pub(crate) fn rates(&self) -> ThreadRates {
+        let mut sum = self.ended;
+        self.rows.iter().for_each(|thread| sum.add(&thread.rates));
+        sum
+    }
+
+    /// Reads the threads of `pid`. A kernel thread is a process of one thread, which needs no list.
+    ///
+    /// # Errors
+    ///
+    /// The process has ended.
+    pub(super) fn read(
+        &mut self,
+        pid: u32,
+        is_kernel_thread: bool,
+        wants: ThreadWants,
+        reader: &mut Reader<'_>,
+    ) -> Result<(), Gone> {
+        let mut tids = std::mem::take(&mut reader.scratch.tids);
+        let listed = if is_kernel_thread {
+            tids.clear();
+            tids.push(pid);
+            Ok(())
+        } else {
+            self.list(pid, &mut tids, reader)
+        };
+        if listed.is_ok() {
+            self.update(pid, &tids, wants, reader);
+        }
+        reader.scratch.tids = tids;
+        match listed {
+            // The folder may be closed to us; the process is there, and its threads are not told.
+            Err(Trouble::Absent(_)) => {
+                self.keep_only(&[], reader.descriptors);
+                Ok(())
+            }
+            Err(Trouble::Gone) => Err(Gone),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn list(&mut self, pid: u32, tids: &mut Vec<u32>, reader: &mut Reader<'_>) -> Result<(), Trouble> {
+        reader.descriptors.used(Kind::Task);
+        if let Some(folder) = &self.folder {
+            let result = folder.list_with(&mut reader.scratch.listing, tids);
+            if result.is_ok() && !tids.is_empty() {
+                return Ok(());
+            }
+            // The folder of an ended process fails or is empty, and its number may belong to another one by now.
+            reader.descriptors.close(&mut self.folder, Kind::Task);
+            return Err(Trouble::Gone);
+        }
+        let path = format!("{pid}/{}", Kind::Task.file_name());
+        let folder = NumberFolder::open_in(reader.folder, Path::new(&path)).map_err(|error| {
+            reader.descriptors.failed(&error);
+            reader.trouble(pid, &error)
+        })?;
+        let listed = folder.list_with(&mut reader.scratch.listing, tids);
+        listed.map_err(|error| reader.trouble(pid, &error))?;
+        if tids.is_empty() {
+            return Err(Trouble::Gone);
+        }
+        if reader.descriptors.take(Kind::Task) {
+            self.folder = Some(folder);
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, pid: u32, tids: &[u32], wants: ThreadWants, reader: &mut Reader<'_>) {
+        if !tids.is_sorted() {
+            // Only a folder that is no /proc lists numbers in another order.
+            let mut sorted = tids.to_vec();
+            sorted.sort_unstable();
+            return self.update(pid, &sorted, wants, reader);
+        }
+        self.keep_only(tids, reader.descriptors);
+        let known = self.rows.len();
+        if known < tids.len() {
+            for tid in tids {
+                let old = self.rows.get(..known).unwrap_or_default();
+                if old.binary_search_by_key(tid, |thread| thread.tid).is_err() {
+                    self.rows.push(Thread::new(*tid));
+                }
+            }
+            self.rows.sort_by_key(|thread| thread.tid);
+        }
+        let ended = &mut self.ended;
+        self.rows.retain_mut(|thread| {
+            if thread.read(pid, wants, reader).is_ok() {
+                return true;
+            }
+            ended.add(&thread.rates);
+            thread.close(reader.descriptors);
+            // The number may belong to another thread of this process already.
+            *thread = Thread::new(thread.tid);
+            let is_there = thread.read(pid, wants, reader).is_ok();
+            if !is_there {
+                thread.close(reader.descriptors);
+            }
+            is_there
+        });
+    }
+
+    /// Drops the threads that are not among `tids`, which are sorted.
+    fn keep_only(&mut self, tids: &[u32], descriptors: &mut Descriptors) {
+        let ended = &mut self.ended;
+        self.rows.retain_mut(|thread| {
+            let stays = tids.binary_search(&thread.tid).is_ok();
+            if !stays {
+                ended.add(&thread.rates);
+                thread.close(descriptors);
+            }
+            stays
+        });
+    }
+
+    /// Closes the files of one kind.
+    pub(super) fn close_kind(&mut self, kind: Kind, descriptors: &mut Descriptors) {
+        match kind {
+            Kind::Task => descriptors.close(&mut self.folder, kind),
+            Kind::ThreadStat | Kind::ThreadSchedstat | Kind::ThreadStatus => {
+                self.rows.iter_mut().for_each(|thread| thread.close_kind(kind, descriptors));
+            }
+            Kind::Stat | Kind::Statm | Kind::Io | Kind::Status => {}
+        }
+    }
+}
+
+impl Thread {
+    fn new(tid: u32) -> Thread {
+        let unread = Absence::NotRequested;
+        Thread {
+            tid,
+            start: FileTime(0),
+            parts: ThreadParts { cpu: Err(unread), stat: Err(unread), switches: Err(unread) },
+            rates: ThreadRates::default(),
+            start_ticks: None,
+            stat: None,
+            schedstat: None,
+            status: None,
+        }
+    }
+
+    fn read(&mut self, pid: u32, wants: ThreadWants, reader: &mut Reader<'_>) -> Result<(), Gone> {
+        let schedstat = if wants.cpu { self.read_schedstat(pid, reader) } else { Ok(None) };
+        let run_time = schedstat.or_else(Trouble::unless_gone)?;
+        let went_back = run_time.is_some_and(|time| time < self.rates.cpu);
+        let need_stat = wants.stat || self.start_ticks.is_none() || went_back;
+        // Without schedstat, the time comes from the ticks.
+        let need_stat = need_stat || (wants.cpu && run_time.is_none());
+        let stat =
+            if need_stat { self.read_stat(pid, wants.stat, reader)? } else { Err(Absence::NotRequested) };
+        if self.start_ticks.is_none() {
+            // Nothing identifies it, so nothing of it can be shown.
+            return Err(Gone);
+        }
+        self.parts.cpu = if wants.cpu {
+            let ticks = || stat.map(|stat| stat.user.wrapping_add(stat.privileged));
+            run_time.map_or_else(ticks, Ok).map(|time| {
+                self.rates.cpu = self.rates.cpu.max(time);
+                self.rates.cpu
+            })
+        } else {
+            Err(Absence::NotRequested)
+        };
+        self.parts.stat = if wants.stat { stat } else { Err(Absence::NotRequested) };
+        self.parts.switches = if wants.switches {
+            match self.read_switches(pid, reader) {
+                Ok(switches) => Ok(switches),
+                Err(Trouble::Absent(absence)) => Err(absence),
+                Err(Trouble::Gone) => return Err(Gone),
+            }
+        } else {
+            Err(Absence::NotRequested)
+        };
+        Ok(())
+    }
+
+    /// CPU time in 100 ns units, `None` in a kernel without it.
+    fn read_schedstat(&mut self, pid: u32, reader: &mut Reader<'_>) -> Result<Option<u64>, Trouble> {
+        let kind = Kind::ThreadSchedstat;
+        let bytes = reader.read_thread(&mut self.schedstat, kind, pid, self.tid)?;
+        let time = PidSchedstat::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?.run_time;
+        // A kernel that does not account prints zeros.
+        Ok((time > 0).then(|| nanoseconds_to_100ns(time)))
+    }
+
+    fn read_stat(&mut self, pid: u32, keep: bool, reader: &mut Reader<'_>) -> Result<Part<ThreadStat>, Gone> {
+        let mut unkept = None;
+        let file = if keep { &mut self.stat } else { &mut unkept };
+        let (facts, now) = (*reader.facts, reader.now);
+        let parsed = reader
+            .read_thread(file, Kind::ThreadStat, pid, self.tid)
+            .and_then(|bytes| PidStat::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed)));
+        let result = match parsed {
+            Ok(stat) if self.start_ticks.is_some_and(|ticks| ticks != stat.start_ticks) => Err(Gone),
+            Ok(stat) => {
+                if self.start_ticks.is_none() {
+                    self.start_ticks = Some(stat.start_ticks);
+                    self.start = facts.time_at(stat.start_ticks).min(now);
+                }
+                self.rates.user = self.rates.user.max(facts.ticks_to_100ns(stat.user_ticks));
+                self.rates.privileged = self.rates.privileged.max(facts.ticks_to_100ns(stat.system_ticks));
+                Ok(Ok(ThreadStat {
+                    user: self.rates.user,
+                    privileged: self.rates.privileged,
+                    base_priority: base_priority(&stat),
+                    priority: current_priority(&stat),
+                    state: stat.state,
+                    processor: stat.processor,
+                }))
+            }
+            Err(Trouble::Absent(absence)) => Ok(Err(absence)),
+            Err(Trouble::Gone) => Err(Gone),
+        };
+        reader.descriptors.close(&mut unkept, Kind::ThreadStat);
+        result
+    }
+
+    fn read_switches(&mut self, pid: u32, reader: &mut Reader<'_>) -> Result<u64, Trouble> {
+        let bytes = reader.read_thread(&mut self.status, Kind::ThreadStatus, pid, self.tid)?;
+        let status = PidStatus::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
+        let switches = status.context_switches().ok_or(Trouble::Absent(Absence::NotInThisKernel))?;
+        self.rates.switches = self.rates.switches.max(switches);
+        Ok(self.rates.switches)
+    }
+
+    fn close(&mut self, descriptors: &mut Descriptors) {
+        Kind::ALL.into_iter().for_each(|kind| self.close_kind(kind, descriptors));
+    }
+
+    fn close_kind(&mut self, kind: Kind, descriptors: &mut Descriptors) {
+        match kind {
+            Kind::ThreadStat => descriptors.close(&mut self.stat, kind),
+            Kind::ThreadSchedstat => descriptors.close(&mut self.schedstat, kind),
+            Kind::ThreadStatus => descriptors.close(&mut self.status, kind),
+            Kind::Stat | Kind::Statm | Kind::Io | Kind::Status | Kind::Task => {}
+        }
+    }
+}

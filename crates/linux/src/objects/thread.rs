@@ -1,0 +1,358 @@
+//! Thread (232): one instance a thread, named by its place in its process, with the process as parent.
+//!
+//! The threads of the kernel are threads of `System`, and `Idle` has a thread for each processor that is online. The
+//! last instance is `_Total` of the process `_Total`.
+//!
+//! Of a thread that wants to run the kernel tells on which processor, but not whether it has it. One of those on a
+//! processor runs: the thread that asks, where it is among them, else the first; the others are ready.
+
+use tallymon_provider::{
+    Absence, Ask, CounterBlockMut, DetailLevel, FileTime, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectWriter, ObjectsWriter, Parent,
+};
+
+use super::process::Positions;
+use super::process_table::{
+    IdleProcessor, Part, ProcessTable, Row, Thread as ThreadRow, ThreadParts, ThreadRates, ThreadStat,
+    ThreadWants,
+};
+use super::spec::{counters, object};
+use super::{Object, PROCESS};
+use crate::sources::Sources;
+use crate::system::FREQUENCY;
+
+counters! {
+    /// Positions of the counters.
+    At, COUNTERS {
+        PercentProcessorTime: 6, 193, PERF_100NSEC_TIMER, 0, NOVICE;
+        PercentUserTime: 142, 195, PERF_100NSEC_TIMER, 0, ADVANCED;
+        PercentPrivilegedTime: 144, 197, PERF_100NSEC_TIMER, 0, ADVANCED;
+        ContextSwitches: 146, 335, PERF_COUNTER_COUNTER, -2, ADVANCED;
+        ElapsedTime: 684, 685, PERF_ELAPSED_TIME, -4, ADVANCED;
+        PriorityCurrent: 694, 695, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        PriorityBase: 682, 683, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
+        StartAddress: 706, 707, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
+        ThreadState: 46, 47, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
+        ThreadWaitReason: 336, 337, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
+        IDProcess: 784, 785, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
+        IDThread: 804, 805, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
+    }
+}
+
+const SPEC: ObjectSpec<'static> =
+    object(232, 233, DetailLevel::NOVICE, At::PercentProcessorTime.at(), InstanceKind::Many, COUNTERS);
+
+const OF_SCHEDSTAT: [At; 1] = [At::PercentProcessorTime];
+
+const OF_STAT: [At; 6] = [
+    At::PercentUserTime,
+    At::PercentPrivilegedTime,
+    At::PriorityCurrent,
+    At::PriorityBase,
+    At::ThreadState,
+    At::ThreadWaitReason,
+];
+
+const OF_STATUS: [At; 1] = [At::ContextSwitches];
+
+/// The kernel hides where the code of a thread begins.
+const NOWHERE: [At; 1] = [At::StartAddress];
+
+/// What of the threads the counters need that somebody looks at; `None` when nobody asks for threads.
+pub(super) fn wants(ask: &Ask<'_>) -> Option<ThreadWants> {
+    let wants = |positions: &[At]| {
+        let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
+        names.any(|counter| ask.wants_counter(SPEC.name, counter.name))
+    };
+    ask.wants(SPEC.name).then(|| ThreadWants {
+        cpu: wants(&OF_SCHEDSTAT),
+        stat: wants(&OF_STAT),
+        switches: wants(&OF_STATUS),
+    })
+}
+
+/// The object Thread.
+pub(super) struct Thread {
+    layout: ObjectLayout<'static>,
+    /// `0`, `1`, ... : made once.
+    ordinals: Vec<String>,
+}
+
+impl Thread {
+    pub(super) fn new() -> Thread {
+        Thread { layout: ObjectLayout::new(SPEC), ordinals: Vec::new() }
+    }
+}
+
+impl Object for Thread {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let object = out.object(&self.layout, sources.object_time(), FREQUENCY);
+        let boot_time = sources.facts.boot_time;
+        let mut writer = Writer { object, ordinals: &mut self.ordinals, total: None };
+        let table = match sources.all_processes() {
+            Ok(table) => table,
+            Err(absence) => {
+                writer.object.instance("_Total", None, None).absent(0..COUNTERS.len(), absence);
+                return;
+            }
+        };
+        let wants = table.wants().threads.unwrap_or_default();
+        let zero = zero(wants);
+        writer.total = Some(zero);
+        let running = Running::new(table);
+        let positions = Positions::new(table);
+        for (ordinal, processor) in online(table).enumerate() {
+            let parts = idle(&zero, processor, &running);
+            writer.write(
+                ordinal,
+                Positions::IDLE,
+                &parts,
+                Identity { process: 0, thread: 0, start: boot_time },
+            );
+        }
+        if let Some(system) = positions.system {
+            let threads = table.kernel_threads().flat_map(Row::threads);
+            for (ordinal, thread) in threads.enumerate() {
+                // All of them are of the process System, which has the number of kthreadd.
+                writer.write(ordinal, system, &of(thread, true, &running), Identity::new(2, thread));
+            }
+        }
+        for (row, position) in table.programs().zip(positions.first_program..) {
+            for (ordinal, thread) in row.threads().iter().enumerate() {
+                writer.write(ordinal, position, &of(thread, false, &running), Identity::new(row.pid, thread));
+            }
+        }
+        writer.finish(positions.total, &table.ended_threads(), boot_time);
+    }
+}
+
+/// The values of an instance.
+#[derive(Debug, Clone, Copy)]
+struct Values {
+    parts: ThreadParts,
+    /// NT's state and wait reason.
+    state: (u64, u64),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Identity {
+    process: u64,
+    thread: u64,
+    start: FileTime,
+}
+
+impl Identity {
+    fn new(pid: u32, thread: &ThreadRow) -> Identity {
+        Identity { process: u64::from(pid), thread: u64::from(thread.tid), start: thread.start }
+    }
+}
+
+/// Writes instances and adds them up.
+struct Writer<'o, 'w, 'b, 'l> {
+    object: ObjectWriter<'w, 'b, 'l>,
+    ordinals: &'o mut Vec<String>,
+    total: Option<ThreadParts>,
+}
+
+impl Writer<'_, '_, '_, '_> {
+    fn write(&mut self, ordinal: usize, parent: u32, values: &Values, identity: Identity) {
+        while self.ordinals.len() <= ordinal {
+            self.ordinals.push(self.ordinals.len().to_string());
+        }
+        let name = self.ordinals.get(ordinal).map_or("", String::as_str);
+        let parent = Parent { object: PROCESS, instance: parent };
+        write(&mut self.object.instance(name, Some(parent), None), values, identity);
+        if let Some(total) = &mut self.total {
+            add(total, &values.parts);
+        }
+    }
+
+    fn finish(mut self, parent: u32, ended: &ThreadRates, boot_time: FileTime) {
+        let Some(mut parts) = self.total else { return };
+        add_ended(&mut parts, ended);
+        let parent = Parent { object: PROCESS, instance: parent };
+        let values = Values { parts, state: (0, 0) };
+        let identity = Identity { process: 0, thread: 0, start: boot_time };
+        write(&mut self.object.instance("_Total", Some(parent), None), &values, identity);
+    }
+}
+
+fn zero(wants: ThreadWants) -> ThreadParts {
+    let wanted = |wanted: bool| if wanted { Ok(()) } else { Err(Absence::NotRequested) };
+    ThreadParts {
+        cpu: wanted(wants.cpu).map(|()| 0),
+        stat: wanted(wants.stat).map(|()| ThreadStat::default()),
+        switches: wanted(wants.switches).map(|()| 0),
+    }
+}
+
+/// A sum of which one part is not known is not known. Priorities and states are not summed up.
+fn add(sum: &mut ThreadParts, other: &ThreadParts) {
+    fn numbers(sum: Part<u64>, other: Part<u64>) -> Part<u64> {
+        Ok(sum?.wrapping_add(other?))
+    }
+    sum.cpu = numbers(sum.cpu, other.cpu);
+    // The switches to Idle are counted nowhere, those of all others are.
+    if other.switches != Err(Absence::NotOnThisSystem) {
+        sum.switches = numbers(sum.switches, other.switches);
+    }
+    sum.stat = sum.stat.and_then(|sum| {
+        let other = other.stat?;
+        Ok(ThreadStat {
+            user: sum.user.wrapping_add(other.user),
+            privileged: sum.privileged.wrapping_add(other.privileged),
+            ..sum
+        })
+    });
+}
+
+fn add_ended(sum: &mut ThreadParts, ended: &ThreadRates) {
+    sum.cpu = sum.cpu.map(|cpu| cpu.wrapping_add(ended.cpu));
+    sum.switches = sum.switches.map(|switches| switches.wrapping_add(ended.switches));
+    if let Ok(stat) = &mut sum.stat {
+        stat.user = stat.user.wrapping_add(ended.user);
+        stat.privileged = stat.privileged.wrapping_add(ended.privileged);
+    }
+}
+
+fn online(table: &ProcessTable) -> impl Iterator<Item = &IdleProcessor> {
+    table.idle().unwrap_or_default().iter().filter(|processor| processor.is_online)
+}
+
+/// The thread of Idle that a processor runs when it has nothing else to do.
+fn idle(zero: &ThreadParts, processor: &IdleProcessor, running: &Running) -> Values {
+    let is_busy = running.on(u64::from(processor.number)).is_some();
+    let parts = ThreadParts {
+        cpu: zero.cpu.map(|_| processor.time),
+        stat: zero.stat.map(|stat| ThreadStat { privileged: processor.time, ..stat }),
+        switches: zero.switches.and(Err(Absence::NotOnThisSystem)),
+    };
+    Values { parts, state: (if is_busy { READY } else { RUNNING }, EXECUTIVE) }
+}
+
+fn of(thread: &ThreadRow, is_of_kernel: bool, running: &Running) -> Values {
+    let state = thread.parts.stat.map_or((0, 0), |stat| {
+        let runs = stat.processor.and_then(|processor| running.on(processor)) == Some(thread.tid);
+        state(stat.state, runs, is_of_kernel)
+    });
+    Values { parts: thread.parts, state }
+}
+
+// NT's thread states.
+const READY: u64 = 1;
+const RUNNING: u64 = 2;
+const TERMINATED: u64 = 4;
+const WAIT: u64 = 5;
+const UNKNOWN: u64 = 7;
+
+// NT's wait reasons.
+const EXECUTIVE: u64 = 0;
+const SUSPENDED: u64 = 5;
+const USER_REQUEST: u64 = 6;
+
+/// NT's state and wait reason for the kernel's letter. A wait for a disk is one for the executive: whether it is for a
+/// page is not told.
+fn state(letter: u8, runs: bool, is_of_kernel: bool) -> (u64, u64) {
+    match letter {
+        b'R' => (if runs { RUNNING } else { READY }, EXECUTIVE),
+        b'S' if !is_of_kernel => (WAIT, USER_REQUEST),
+        b'S' | b'D' | b'I' | b'P' => (WAIT, EXECUTIVE),
+        b'T' | b't' => (WAIT, SUSPENDED),
+        b'Z' | b'X' | b'x' => (TERMINATED, EXECUTIVE),
+        // Of some kernels before 4.14: about to run, and asleep but to be killed.
+        b'W' => (READY, EXECUTIVE),
+        b'K' => (WAIT, EXECUTIVE),
+        _ => (UNKNOWN, EXECUTIVE),
+    }
+}
+
+/// Which thread runs on which processor, in no order.
+struct Running(Vec<(u64, u32)>);
+
+impl Running {
+    fn new(table: &ProcessTable) -> Running {
+        let own = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap_or(0);
+        let mut running: Vec<(u64, u32)> = Vec::new();
+        for thread in table.kernel_threads().chain(table.programs()).flat_map(Row::threads) {
+            let Ok(ThreadStat { state: b'R', processor: Some(processor), .. }) = thread.parts.stat else {
+                continue;
+            };
+            match running.iter_mut().find(|(known, _)| *known == processor) {
+                Some((_, tid)) if thread.tid == own => *tid = own,
+                Some(_) => {}
+                None => running.push((processor, thread.tid)),
+            }
+        }
+        Running(running)
+    }
+
+    fn on(&self, processor: u64) -> Option<u32> {
+        self.0.iter().find(|(known, _)| *known == processor).map(|(_, tid)| *tid)
+    }
+}
+
+fn write(block: &mut CounterBlockMut<'_>, values: &Values, identity: Identity) {
+    block.set(At::IDProcess.at(), identity.process);
+    block.set(At::IDThread.at(), identity.thread);
+    block.set(At::ElapsedTime.at(), identity.start.0);
+    match values.parts.cpu {
+        Ok(cpu) => block.set(At::PercentProcessorTime.at(), cpu),
+        Err(absence) => block.absent(OF_SCHEDSTAT.map(At::at), absence),
+    }
+    match values.parts.stat {
+        Ok(stat) => {
+            let (state, reason) = values.state;
+            block.set(At::PercentUserTime.at(), stat.user);
+            block.set(At::PercentPrivilegedTime.at(), stat.privileged);
+            block.set(At::PriorityCurrent.at(), stat.priority);
+            block.set(At::PriorityBase.at(), stat.base_priority);
+            block.set(At::ThreadState.at(), state);
+            block.set(At::ThreadWaitReason.at(), reason);
+        }
+        Err(absence) => block.absent(OF_STAT.map(At::at), absence),
+    }
+    match values.parts.switches {
+        Ok(switches) => block.set(At::ContextSwitches.at(), switches),
+        Err(absence) => block.absent(OF_STATUS.map(At::at), absence),
+    }
+    block.absent(NOWHERE.map(At::at), Absence::NotOnThisSystem);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_has_a_source_or_a_reason() {
+        let mut filled: Vec<usize> = [&OF_SCHEDSTAT[..], &OF_STAT, &OF_STATUS, &NOWHERE]
+            .concat()
+            .into_iter()
+            .chain([At::IDProcess, At::IDThread, At::ElapsedTime])
+            .map(At::at)
+            .collect();
+        filled.sort_unstable();
+        assert_eq!(filled, (0..COUNTERS.len()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn states() {
+        for (letter, runs, is_of_kernel, expected) in [
+            (b'R', true, false, (2, 0)),
+            (b'R', false, false, (1, 0)),
+            (b'S', false, false, (5, 6)),
+            (b'S', false, true, (5, 0)),
+            (b'D', false, false, (5, 0)),
+            (b'I', false, true, (5, 0)),
+            (b'T', false, false, (5, 5)),
+            (b't', false, false, (5, 5)),
+            (b'Z', false, false, (4, 0)),
+            (b'?', false, false, (7, 0)),
+        ] {
+            assert_eq!(state(letter, runs, is_of_kernel), expected, "{}", char::from(letter));
+        }
+    }
+}
