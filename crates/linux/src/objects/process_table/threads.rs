@@ -210,6 +210,13 @@ impl Threads {
         });
     }
 
+    /// How many files are kept open.
+    #[cfg(test)]
+    pub(super) fn kept_files(&self) -> usize {
+        let files = self.rows.iter().flat_map(|thread| [&thread.stat, &thread.schedstat, &thread.status]);
+        files.filter(|file| file.is_some()).count() + usize::from(self.folder.is_some())
+    }
+
     /// Closes the files of one kind.
     pub(super) fn close_kind(&mut self, kind: Kind, descriptors: &mut Descriptors) {
         match kind {
