@@ -392,6 +392,29 @@ fn one_file_that_can_not_be_read_costs_its_counters_only() {
 }
 
 #[test]
+fn a_name_is_looked_at_again_after_some_seconds() {
+    let fake = Fake::new("check");
+    fake.put(5, PROGRAM);
+    let (_, facts) = real_table(0);
+    let mut table = ProcessTable::new(NumberFolder::open(&fake.path("")).unwrap(), false);
+    let (objects, interest) = ([PROCESS], interest(&[WORKING_SET]));
+    let start = clocks().steady.0;
+    let mut row_at = |seconds: u64| {
+        table.begin(&Ask { objects: &objects, interest: &interest });
+        table.refresh(&facts, FileTime(start + seconds * 10_000_000), &mut Buffer::new()).unwrap();
+        let row = table.programs().next().unwrap();
+        (row.name.clone(), row.start.0)
+    };
+    let (_, started) = row_at(0);
+    fake.put(5, Text { comm: "exec", ..PROGRAM });
+    assert_eq!(row_at(4), ("program".to_string(), started), "reading stat each time would be dear");
+    assert_eq!(row_at(6), ("exec".to_string(), started));
+    fake.put(5, Text { comm: "other", start_ticks: 600, ..PROGRAM });
+    assert_eq!(row_at(8), ("exec".to_string(), started));
+    assert_eq!(row_at(12), ("other".to_string(), started + 100 * 100_000));
+}
+
+#[test]
 fn what_nobody_looks_at_is_not_read() {
     let fake = Fake::new("interest");
     fake.put(5, PROGRAM);
