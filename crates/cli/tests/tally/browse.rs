@@ -1,1 +1,226 @@
-//! Tests.
+//! What there is to see: `list`, `find`, `explain`, `doctor`.
+
+use super::support::{AVAILABLE, PROCESSOR_TIME, has, has_object, tally, tally_with};
+use unicode_width::UnicodeWidthStr;
+
+/// The objects that every Linux has.
+const EVERYWHERE: [&str; 3] = ["Memory", "Processor", "System"];
+
+#[test]
+fn list_names_the_objects() {
+    let out = tally(&["list"]).data();
+    let names: Vec<&str> = out.lines().map(|line| line.split("  ").next().unwrap()).collect();
+    assert!(names.is_sorted(), "{out}");
+    for object in EVERYWHERE {
+        assert!(names.contains(&object), "{object} is not in {out}");
+    }
+    let rows = tally(&["list", "--json"]).json();
+    assert_eq!(rows.as_array().unwrap().len(), names.len());
+    for row in rows.as_array().unwrap() {
+        assert!(row["index"].as_u64().is_some_and(|index| index > 0), "{row}");
+        assert!(row["help"].as_str().is_some_and(|help| help.len() > 20), "{row}");
+        assert!(row["counters"].as_u64().is_some_and(|counters| counters > 0), "{row}");
+    }
+}
+
+#[test]
+fn list_names_the_counters_of_an_object() {
+    for object in ["Processor", "processor", "238", r"\Processor(*)", "프로세서", "プロセッサ"] {
+        let out = tally(&["list", object]).data();
+        let line = out.lines().next().unwrap();
+        assert!(line.starts_with(r"\Processor(*)\% Processor Time"), "{object}: {out}");
+        has(line, &[" 6 ", " % ", "PERF_100NSEC_TIMER_INV"]);
+    }
+    let rows = tally(&["list", "Memory", "--json", "--lang", "ja"]).json();
+    let row = rows.as_array().unwrap().iter().find(|row| row["index"] == 1382).unwrap();
+    assert_eq!(row["english"], "Available MBytes");
+    assert!(row["path"].as_str().unwrap().starts_with(r"\メモリ\"), "{row}");
+}
+
+#[test]
+fn every_listed_counter_can_be_asked_for() {
+    let objects = tally(&["list", "--json"]).json();
+    for object in objects.as_array().unwrap() {
+        let name = object["english"].as_str().unwrap();
+        let counters = tally(&["list", name, "--json", "--lang", "ko"]).json();
+        let paths = counters.as_array().unwrap().iter().map(|counter| counter["path"].as_str().unwrap());
+        let arguments: Vec<&str> = ["get", "--json", "-i", "10ms"].into_iter().chain(paths).collect();
+        let ran = tally(&arguments);
+        // No value now is fine, an unknown path is not.
+        assert!(!ran.err.contains("did you mean") && ran.code != Some(2), "{name}: {}", ran.err);
+        let row: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let values = row["values"].as_array().unwrap();
+        for counter in counters.as_array().unwrap() {
+            // An object may have no instances now, and then no path of it has a value.
+            let there = values.iter().any(|value| value["counter"] == counter["index"]);
+            assert!(there || values.is_empty(), "{counter} has no value in {row}");
+        }
+    }
+}
+
+#[test]
+fn list_names_the_instances() {
+    let out = tally(&["list", "Processor", "--instances"]).data();
+    has(&out, &["\\Processor(0)\n", "\\Processor(_Total)\n"]);
+    let rows = tally(&["list", "Processor", "--instances", "--json"]).json();
+    assert_eq!(rows.as_array().unwrap().len(), out.lines().count());
+    assert_eq!(rows[0]["name"], "0");
+    has(&tally(&["list", "Memory", "--instances"]).words(2), &["Memory has no instances"]);
+    has(&tally(&["list", "--instances"]).words(2), &["OBJECT"]);
+    has(&tally(&["list", "Procesor"]).words(3), &[r#"did you mean "Processor""#]);
+}
+
+#[test]
+fn this_process_is_an_instance() {
+    if !has_object("Process") {
+        return;
+    }
+    let out = tally(&["list", "Process", "--instances"]).data();
+    has(&out, &["\\Process(tally", "\\Process(_Total)\n"]);
+}
+
+#[test]
+fn names_of_wide_letters_stand_in_columns() {
+    for language in ["en", "ko", "ja", "ru"] {
+        let out = tally(&["list", "--lang", language]).data();
+        // The word behind the number of counters begins in the same column of every line.
+        let columns: Vec<usize> =
+            out.lines().map(|line| line.split(" counters").next().unwrap().width()).collect();
+        assert!(columns.windows(2).all(|pair| pair[0] == pair[1]), "{columns:?}\n{out}");
+        // All names are of the language.
+        let ascii = out.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_alphabetic())).count();
+        if language == "ko" || language == "ru" {
+            for english in EVERYWHERE {
+                assert!(!out.contains(english), "{out}");
+            }
+        } else if language == "en" {
+            assert_eq!(ascii, out.lines().count());
+        }
+    }
+}
+
+#[test]
+fn find_searches_every_language() {
+    let out = tally(&["find", "프로세서", "시간"]).data();
+    has(&out, &[r"\프로세서(*)\% 프로세서 시간"]);
+    // The help text is in the language of the words.
+    assert!(out.lines().nth(1).unwrap().contains("프로세서"), "{out}");
+    has(&tally(&["find", "PROCESSOR", "time"]).data(), &[r"\Processor(*)\% Processor Time"]);
+    has(&tally(&["find", "メモリ"]).data(), &[r"\メモリ\"]);
+    has(&tally(&["find", "памят"]).data(), &[r"\Память\"]);
+    let rows = tally(&["find", "context", "switches", "--json"]).json();
+    assert!(
+        rows.as_array().unwrap().iter().any(|row| row["path"] == r"\System\Context Switches/sec"),
+        "{rows}"
+    );
+    assert_eq!(rows[0]["language"], "009");
+    has(&tally(&["find", "no", "such", "thing", "anywhere"]).words(3), &["no such thing anywhere"]);
+}
+
+#[test]
+fn what_find_prints_can_be_asked_for() {
+    for word in ["страниц", "페이지", "ページ", "page"] {
+        let rows = tally(&["find", word, "--json"]).json();
+        let path = rows[0]["path"].as_str().unwrap();
+        let ran = tally(&["get", path, "--json", "-i", "10ms"]);
+        assert!(!ran.err.contains("did you mean") && !ran.out.is_empty(), "{path}: {}", ran.err);
+    }
+}
+
+#[test]
+fn explain_fills_the_numbers_in() {
+    let explained = tally(&["explain", PROCESSOR_TIME, "-i", "50ms", "--json"]).json();
+    assert_eq!(explained["path"], PROCESSOR_TIME);
+    assert_eq!(explained["index_path"], r"\238(_Total)\6");
+    assert_eq!(explained["formula"], "100 * (1 - (N1 - N0) / (D1 - D0))");
+    // The numbers give the value.
+    let numbers: Vec<f64> = explained["numbers"]
+        .as_str()
+        .unwrap()
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|digits| digits.parse().ok())
+        .collect();
+    let [_, _, n1, n0, d1, d0] = numbers[..] else { panic!("{explained}") };
+    let expected = (100.0 * (1.0 - (n1 - n0) / (d1 - d0))).clamp(0.0, 100.0);
+    let value = explained["value"].as_f64().unwrap();
+    // Reading 18 digits as a floating-point number rounds them.
+    assert!((value - expected).abs() < 0.01, "{value} is not {expected}");
+}
+
+#[test]
+fn explain_speaks_the_language_of_the_user() {
+    let out = tally(&["explain", PROCESSOR_TIME, "-i", "20ms", "--lang", "ko"]).data();
+    has(&out, &[PROCESSOR_TIME, r"\프로세서(_Total)\% 프로세서 시간", r"\238(_Total)\6", "유휴"]);
+    let out = tally(&["explain", AVAILABLE]).data();
+    has(&out, &["type  PERF_COUNTER_LARGE_RAWCOUNT", "value  "]);
+    assert!(!out.contains("in your language"), "{out}");
+}
+
+#[test]
+fn explain_says_which_of_many_and_why_none() {
+    has(&tally(&["explain", r"\Processor(*)\% User Time", "-i", "20ms"]).data(), &["the first of "]);
+    let ran = tally(&["explain", r"\Processor(none)\% User Time", "-i", "20ms"]);
+    assert_eq!(ran.code, Some(3));
+    has(&ran.out, &["value  none: no such instance (PDH_CSTATUS_NO_INSTANCE)"]);
+    has(&tally(&["explain", r"\Processor(x*)\% User Time", "-i", "20ms"]).words(3), &["no instance matches"]);
+}
+
+#[test]
+fn running_text_fits_80_columns() {
+    for arguments in [
+        &["explain", PROCESSOR_TIME, "-i", "20ms"][..],
+        &["find", "processor"],
+        &["find", "프로세서"],
+        &["find", "プロセッサ"],
+        &["doctor"],
+        &["list", "--lang", "ko"],
+        &["list", "--lang", "ru"],
+    ] {
+        for language in ["en", "ko", "ja", "ru"] {
+            let out = tally_with(arguments, |command| {
+                command.env("TALLY_LANG", language);
+            });
+            for line in out.data().lines() {
+                assert!(line.width() <= 80, "{} columns in {arguments:?} {language}: {line}", line.width());
+            }
+        }
+    }
+}
+
+#[test]
+fn doctor_says_what_works() {
+    let out = tally(&["doctor"]).data();
+    has(&out, &["ok       kernel", "/proc/stat", "/proc/meminfo"]);
+    let rows = tally(&["doctor", "--json"]).json();
+    for row in rows.as_array().unwrap() {
+        assert!(["ok", "limited", "missing"].contains(&row["state"].as_str().unwrap()), "{row}");
+        // What does not work has a remedy.
+        assert!(
+            row["state"] == "ok" || row["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()),
+            "{row}"
+        );
+    }
+    has(&tally(&["doctor", "--file", "x"]).words(2), &["--file"]);
+}
+
+#[test]
+fn help_shows_how_to_begin() {
+    let out = tally(&["--help"]).data();
+    has(
+        &out,
+        &[
+            "Examples:",
+            "single quotes",
+            "Exit codes:",
+            "get",
+            "watch",
+            "list",
+            "find",
+            "explain",
+            "dump",
+            "doctor",
+        ],
+    );
+    assert!(tally(&["--version"]).data().starts_with("tally "));
+    has(&tally(&["gett"]).words(2), &["get"]);
+}

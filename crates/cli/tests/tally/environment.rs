@@ -1,1 +1,156 @@
-//! Tests.
+//! Where the command runs: languages, rights, a machine without `/proc`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use super::support::{AVAILABLE, Folder, TALLY, clean, has, ran, tally, tally_with};
+use tallymon_testkit::{peer, skip};
+
+/// Runs the command as a user who owns nothing.
+pub(crate) struct Nobody {
+    /// Holds a copy of the command, because that user may not reach the one that was built.
+    folder: Folder,
+}
+
+/// That user, if this process may become it.
+pub(crate) fn nobody() -> Option<Nobody> {
+    peer("setpriv")?;
+    let folder = Folder::new();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::copy(TALLY, folder.file("tally")).unwrap();
+    let nobody = Nobody { folder };
+    let can = nobody.command(&["--version"]).output().is_ok_and(|output| output.status.success());
+    can.then_some(nobody)
+}
+
+impl Nobody {
+    /// The command with arguments, as that user.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = clean("setpriv");
+        command.args([
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "--inh-caps=-all",
+            "--no-new-privs",
+        ]);
+        command.arg(self.folder.file("tally")).args(arguments).current_dir("/");
+        command
+    }
+}
+
+#[test]
+fn a_user_without_rights_gets_values() {
+    let Some(nobody) = nobody() else {
+        skip("no right to become another user");
+        return;
+    };
+    let run = |arguments: &[&str]| ran(nobody.command(arguments).output().unwrap());
+    assert!(run(&["get", AVAILABLE]).data().starts_with(AVAILABLE));
+    let out = run(&[]);
+    assert_eq!(out.code, Some(0), "{}", out.err);
+    has(&out.out, &[r"\Processor(_Total)\% Processor Time", AVAILABLE]);
+    has(&run(&["list"]).data(), &["Memory", "Processor", "System"]);
+    let doctor = run(&["doctor"]).data();
+    has(&doctor, &["kernel", "/proc/stat"]);
+    // What is limited says what to do about it.
+    for row in run(&["doctor", "--json"]).json().as_array().unwrap() {
+        assert!(row["state"] == "ok" || !row["remedy"].as_str().unwrap().is_empty(), "{row}");
+    }
+}
+
+#[test]
+fn without_proc_it_says_so() {
+    // A mount namespace of its own, in which an empty file system lies over /proc.
+    let Some(unshare) = peer("unshare") else { return };
+    let within = |arguments: &str| {
+        let script = format!("mount -t tmpfs none /proc && exec '{TALLY}' {arguments}");
+        let mut command = clean(&unshare);
+        command.args(["-m", "--", "sh", "-c", &script]).output()
+    };
+    let Ok(probe) = within("--version") else { return skip("unshare can not be run") };
+    if !probe.status.success() {
+        return skip("no right to a mount namespace, so /proc can not be hidden");
+    }
+    for arguments in
+        ["", "get '\\Memory\\Available MBytes'", "list", "doctor", "dump", "find x", "watch '\\2\\x'"]
+    {
+        let ran = ran(within(arguments).unwrap());
+        assert_eq!(ran.code, Some(1), "{arguments}: {} {}", ran.out, ran.err);
+        assert_eq!(ran.out, "", "{arguments}");
+        has(&ran.err, &["tally: ", "/proc"]);
+    }
+    // What needs no machine works.
+    let folder = Folder::new();
+    let file = folder.file("block.bin");
+    tally(&["dump", "--raw", &file]).data();
+    let arguments = format!("get '{AVAILABLE}' --file '{file}' --plain");
+    assert_eq!(
+        ran(within(&arguments).unwrap()).data(),
+        tally(&["get", AVAILABLE, "--file", &file, "--plain"]).data()
+    );
+    has(&ran(within(&format!("dump '{file}'")).unwrap()).data(), &["PERF_DATA_BLOCK at 0"]);
+}
+
+#[test]
+fn the_language_comes_from_option_and_environment() {
+    let list = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let ran = tally_with(&[&["list"], arguments].concat(), |command| {
+            command.envs(variables.iter().copied());
+        });
+        ran.data()
+    };
+    for (arguments, variables, word) in [
+        (&[][..], &[][..], "Memory"),
+        (&[], &[("LANG", "ko_KR.UTF-8")], "메모리"),
+        (&[], &[("LANG", "ja_JP.UTF-8")], "メモリ"),
+        (&[], &[("LANG", "ru_RU.KOI8-R")], "Память"),
+        // Each of these outweighs those before it.
+        (&[], &[("LANG", "ko_KR.UTF-8"), ("LC_MESSAGES", "ja_JP.UTF-8")], "メモリ"),
+        (&[], &[("LC_MESSAGES", "ja_JP.UTF-8"), ("LC_ALL", "ru_RU.UTF-8")], "Память"),
+        (&[], &[("LC_ALL", "ru_RU.UTF-8"), ("TALLY_LANG", "ko")], "메모리"),
+        (&["--lang", "ja"], &[("TALLY_LANG", "ko")], "メモリ"),
+        (&["--lang", "012"], &[], "메모리"),
+        (&["--lang", "en"], &[("LANG", "ko_KR.UTF-8")], "Memory"),
+        // An empty variable is none, and an unknown locale is English.
+        (&[], &[("LC_ALL", ""), ("LANG", "ko_KR.UTF-8")], "메모리"),
+        (&[], &[("LANG", "C.UTF-8")], "Memory"),
+        (&[], &[("LANG", "POSIX")], "Memory"),
+        (&[], &[("LANG", "xx_YY.UTF-8")], "Memory"),
+        (&[], &[("LANG", "not a locale \u{1f600}")], "Memory"),
+        (&[], &[("LANG", "de_DE.UTF-8")], "Memory"),
+    ] {
+        has(&list(arguments, variables), &[word]);
+    }
+    has(&tally(&["list", "--lang", "klingon"]).words(2), &["klingon", "ko"]);
+}
+
+#[test]
+fn no_colour_where_none_is_wanted() {
+    for arguments in
+        [&["list"][..], &["doctor"], &["get", AVAILABLE], &["--help"], &["get"], &["get", r"\x\y"]]
+    {
+        for name in ["NO_COLOR", "TALLYMON_NOTHING"] {
+            let ran = tally_with(arguments, |command| {
+                command.env(name, "1").env("TERM", "xterm-256color");
+            });
+            // Neither of the outputs is a terminal, so there is no colour anyway.
+            assert!(
+                !ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'),
+                "{arguments:?}: {} {}",
+                ran.out,
+                ran.err
+            );
+        }
+    }
+}
+
+#[test]
+fn a_zone_that_does_not_exist_is_utc() {
+    let ran = tally_with(&["get", AVAILABLE, "--csv"], |command| {
+        command.env("TZ", "Nowhere/Nothing");
+    });
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    has(&ran.out, &["(PDH-CSV 4.0) ("]);
+}
