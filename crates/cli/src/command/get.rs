@@ -3,7 +3,7 @@
 use std::io;
 
 use tallymon::core::counter::Format;
-use tallymon::core::flow::NoValue;
+use tallymon::core::flow::{Absence, NoValue};
 use tallymon::{CounterHandle, Query, Reading, nearest_words};
 
 use super::collect;
@@ -21,7 +21,22 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     let readings = query.readings();
     let mut rows = Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false);
     rows.row(time, &readings, query.names())?;
-    missing(&query, &handles, &readings)
+    let missing = missing(&query, &handles, &readings);
+    hint(common, &readings);
+    missing
+}
+
+/// Who misses values because of the machine is told where to learn more.
+pub(super) fn hint(common: &Common, readings: &[Reading]) {
+    let of_the_machine = |reading: &Reading| {
+        matches!(
+            reading.cell.value,
+            Err(NoValue::NoData(Absence::NotInThisKernel | Absence::AccessDenied | Absence::ReadFailed))
+        )
+    };
+    if common.file.is_none() && readings.iter().any(of_the_machine) {
+        say("'tally doctor' tells what is missing on this machine and how to get it");
+    }
 }
 
 /// The failure of the first path without any value; a path with some is a success.

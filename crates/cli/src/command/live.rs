@@ -14,6 +14,7 @@ use tallymon::{Query, Reading};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::collect;
+use super::get::hint;
 use crate::arguments::{Common, Form};
 use crate::exit::{Failure, Kind};
 use crate::output::{Rows, shown};
@@ -64,6 +65,7 @@ pub(crate) fn report(common: &Common) -> Result<(), Failure> {
     }
     let mut rows = Rows::new(io::stdout().lock(), Form::Table, query.system_name(), true);
     rows.row(time, &readings, query.names())?;
+    hint(common, &readings);
     Ok(())
 }
 

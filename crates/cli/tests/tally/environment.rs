@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use super::support::{AVAILABLE, Folder, TALLY, clean, has, ran, tally, tally_with};
+use super::support::{AVAILABLE, Folder, Ran, TALLY, clean, has, ran, tally, tally_with};
 use tallymon_testkit::{peer, skip};
 
 /// Runs the command as a user who owns nothing.
@@ -60,37 +60,64 @@ fn a_user_without_rights_gets_values() {
     }
 }
 
+/// Runs the command in a mount namespace of its own, which a script prepares; `None` where that is not permitted.
+fn within(prepare: &str, arguments: &str) -> Option<Ran> {
+    let unshare = peer("unshare")?;
+    let run = |arguments: &str| {
+        let script = format!("{prepare} '{TALLY}' {arguments}");
+        clean(&unshare).args(["-m", "--", "sh", "-c", &script]).output()
+    };
+    if !run("--version").is_ok_and(|output| output.status.success()) {
+        skip("no right to a mount namespace, so /proc can not be hidden");
+        return None;
+    }
+    Some(ran(run(arguments).unwrap()))
+}
+
+/// An empty file system over `/proc`: a container that mounts none.
+const EMPTY_PROC: &str = "mount -t tmpfs none /proc &&";
+
+#[test]
+fn an_empty_proc_is_said() {
+    let Some(doctor) = within(EMPTY_PROC, "doctor") else { return };
+    has(&doctor.data(), &["missing  /proc/stat", "-> mount /proc"]);
+    let get = within(EMPTY_PROC, &format!("get '{AVAILABLE}'")).unwrap();
+    assert_eq!(get.code, Some(4), "{}", get.err);
+    has(&get.out, &[AVAILABLE, "-  (no data: "]);
+    has(&get.err, &[AVAILABLE, "no data", "tally doctor"]);
+    for arguments in ["", "watch '\\238(*)\\*' -i 10ms -c 2", "dump"] {
+        let ran = within(EMPTY_PROC, arguments).unwrap();
+        assert_eq!(ran.code, Some(0), "{arguments}: {}", ran.err);
+        assert_eq!(ran.err.contains("tally doctor"), arguments != "dump", "{arguments}: {}", ran.err);
+    }
+}
+
 #[test]
 fn without_proc_it_says_so() {
-    // A mount namespace of its own, in which an empty file system lies over /proc.
-    let Some(unshare) = peer("unshare") else { return };
-    let within = |arguments: &str| {
-        let script = format!("mount -t tmpfs none /proc && exec '{TALLY}' {arguments}");
-        let mut command = clean(&unshare);
-        command.args(["-m", "--", "sh", "-c", &script]).output()
-    };
-    let Ok(probe) = within("--version") else { return skip("unshare can not be run") };
-    if !probe.status.success() {
-        return skip("no right to a mount namespace, so /proc can not be hidden");
-    }
+    // A root that has programs and libraries, and nothing else.
+    let folder = Folder::new();
+    let root = folder.path().to_str().unwrap();
+    let prepare = format!(
+        "mount -t tmpfs none {root} && cd {root} && mkdir tally && cp '{TALLY}' tally/ && for d in usr bin lib lib64; do
+         if [ -d /$d ]; then mkdir $d && mount --bind /$d $d; fi; done && set -- && run() {{ shift; chroot . /tally/tally \"$@\"; }} && run"
+    );
     for arguments in
         ["", "get '\\Memory\\Available MBytes'", "list", "doctor", "dump", "find x", "watch '\\2\\x'"]
     {
-        let ran = ran(within(arguments).unwrap());
-        assert_eq!(ran.code, Some(1), "{arguments}: {} {}", ran.out, ran.err);
-        assert_eq!(ran.out, "", "{arguments}");
-        has(&ran.err, &["tally: ", "/proc"]);
+        let Some(ran) = within(&prepare, arguments) else { return };
+        has(&ran.words(1), &["tally: ", "/proc must be mounted"]);
     }
-    // What needs no machine works.
+}
+
+#[test]
+fn a_saved_block_needs_no_proc() {
     let folder = Folder::new();
     let file = folder.file("block.bin");
     tally(&["dump", "--raw", &file]).data();
     let arguments = format!("get '{AVAILABLE}' --file '{file}' --plain");
-    assert_eq!(
-        ran(within(&arguments).unwrap()).data(),
-        tally(&["get", AVAILABLE, "--file", &file, "--plain"]).data()
-    );
-    has(&ran(within(&format!("dump '{file}'")).unwrap()).data(), &["PERF_DATA_BLOCK at 0"]);
+    let Some(there) = within(EMPTY_PROC, &arguments) else { return };
+    assert_eq!(there.data(), tally(&["get", AVAILABLE, "--file", &file, "--plain"]).data());
+    has(&within(EMPTY_PROC, &format!("dump '{file}'")).unwrap().data(), &["PERF_DATA_BLOCK at 0"]);
 }
 
 #[test]
