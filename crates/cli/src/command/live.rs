@@ -150,51 +150,78 @@ impl Drop for Screen {
     }
 }
 
+/// Draws the whole screen with one write, so that nobody sees half of it.
 fn draw(query: &Query, readings: &[Reading]) -> io::Result<()> {
     let (columns, lines) = size().unwrap_or((80, 24));
-    let (columns, lines) = (usize::from(columns), usize::from(lines));
+    let (columns, lines) = (usize::from(columns).max(1), usize::from(lines).max(1));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let mut out = io::stdout().lock();
-    queue!(out, MoveTo(0, 0))?;
-    let mut row = 0usize;
-    let mut line = |text: &str, bold: bool| -> io::Result<()> {
-        if row < lines {
-            if bold && !plain {
-                queue!(out, SetAttribute(Attribute::Bold))?;
-            }
-            // The last line without a line feed, so that the screen never scrolls.
-            write!(out, "{}", cut(text, columns))?;
-            queue!(out, SetAttribute(Attribute::Reset), Clear(ClearType::UntilNewLine))?;
-            if row + 1 < lines {
-                write!(out, "\r\n")?;
-            }
-            row += 1;
+    let mut rows = rows(query, readings, columns);
+    if rows.len() > lines {
+        rows.truncate(lines.saturating_sub(1));
+        let more = readings.len().saturating_sub(rows.iter().filter(|row| !row.is_title).count());
+        rows.push(ScreenRow { text: format!("  and {more} more lines in a taller window"), is_title: false });
+    }
+    let mut frame: Vec<u8> = Vec::new();
+    queue!(frame, MoveTo(0, 0))?;
+    for (number, row) in rows.iter().enumerate() {
+        if number > 0 {
+            write!(frame, "\r\n")?;
         }
-        Ok(())
-    };
+        // Cleared first: behind a full line the cursor still stands on its last letter.
+        queue!(frame, Clear(ClearType::UntilNewLine))?;
+        if row.is_title && !plain {
+            queue!(frame, SetAttribute(Attribute::Bold))?;
+        }
+        write!(frame, "{}", cut(&row.text, columns))?;
+        queue!(frame, SetAttribute(Attribute::Reset))?;
+    }
+    if rows.len() < lines {
+        write!(frame, "\r\n")?;
+        queue!(frame, Clear(ClearType::FromCursorDown))?;
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(&frame)?;
+    out.flush()
+}
+
+/// A line of the screen.
+struct ScreenRow {
+    text: String,
+    is_title: bool,
+}
+
+/// A title, and for each object its name and its values.
+fn rows(query: &Query, readings: &[Reading], columns: usize) -> Vec<ScreenRow> {
     let names = query.names();
-    let title = format!("Tallymon - {} - every {} s - q quits", query.system_name(), INTERVAL.as_secs());
-    line(&title, true)?;
+    let title = |text: String| ScreenRow { text, is_title: true };
+    let mut rows = vec![title(format!(
+        "Tallymon - {} - every {} s - q quits",
+        visible(query.system_name()),
+        INTERVAL.as_secs()
+    ))];
     let mut object = None;
     for reading in readings {
         if object != Some(reading.object) {
             object = Some(reading.object);
-            line(&names.name(reading.object), true)?;
+            rows.push(title(names.name(reading.object)));
         }
         let mut label = names.name(reading.counter);
         if let Some(instance) = &reading.instance {
             label = visible(&format!("{label}  {instance}")).into_owned();
         }
         let value = shown(reading);
-        let unit = reading.definition.counter_type.suffix().as_str();
+        // A dash has no unit.
+        let unit = match reading.cell.value {
+            Ok(_) => reading.definition.counter_type.suffix().as_str(),
+            Err(_) => "",
+        };
         // Value and unit stand right; a narrow terminal cuts the label.
         let right = format!("{value:>16} {unit:4}");
         let left = cut(&label, columns.saturating_sub(right.width() + 3).min(56));
         let gap = " ".repeat(columns.min(80).saturating_sub(left.width() + right.width() + 2));
-        line(&format!("  {left}{gap}{right}"), false)?;
+        rows.push(ScreenRow { text: format!("  {left}{gap}{right}"), is_title: false });
     }
-    queue!(out, Clear(ClearType::FromCursorDown))?;
-    out.flush()
+    rows
 }
 
 /// The beginning of a text that fits into a number of terminal columns.
