@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use tallymon_core::block::{RawValue, SnapshotInstance, SnapshotObject};
+use tallymon_core::path::InstancePath;
 use tallymon_core::title::TitleIndex;
 
 /// How instances of two snapshots are matched.
@@ -34,11 +35,8 @@ pub struct InstanceKey {
 
 impl fmt::Display for InstanceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(parent) = &self.parent {
-            write!(f, "{parent}/")?;
-        }
-        f.write_str(&self.name)?;
-        if self.number > 0 { write!(f, "#{}", self.number) } else { Ok(()) }
+        // A name that itself ends like a number keeps apart from one that has it.
+        InstancePath::new(self.parent.as_deref(), &self.name, self.number).fmt(f)
     }
 }
 

@@ -72,12 +72,15 @@ pub struct Reading {
 impl Reading {
     /// Its full path in the user's language, for people to read; scripts take [`Reading::path`].
     pub fn local_path(&self, names: &Names) -> String {
-        let (object, counter) = (names.name(self.object), names.name(self.counter));
         // What stands in the parentheses is the same in every language, also where it names no instance.
         let behind = self.path.strip_prefix('\\').unwrap_or(&self.path);
-        let behind = behind.strip_prefix(names.english(self.object).as_str()).unwrap_or_default();
-        let instance = behind.strip_suffix(names.english(self.counter).as_str()).unwrap_or("\\");
-        format!("\\{object}{instance}{counter}")
+        let behind = behind.strip_prefix(names.english(self.object).as_str()).unwrap_or(behind);
+        let object = names.name(self.object);
+        match behind.strip_suffix(names.english(self.counter).as_str()) {
+            Some(instance) => format!("\\{object}{instance}{}", names.name(self.counter)),
+            // A counter that its name does not tell stands there by its number.
+            None => format!("\\{object}{behind}"),
+        }
     }
 }
 
@@ -416,9 +419,11 @@ impl Query {
         };
         let wildcard = entry.instance.as_ref().is_some_and(InstancePath::is_wild);
         for definition in definitions {
+            let name = self.name_in_path(catalog_object, definition.name);
+            let path = |instance: Option<String>| self.start_of_path(entry.object, instance) + &name;
             let reading = |instance: Option<&InstanceKey>, cell, older| Reading {
                 handle,
-                path: self.full_path(entry.object, instance.map(InstanceKey::to_string), definition.name),
+                path: path(instance.map(InstanceKey::to_string)),
                 object: entry.object,
                 counter: definition.name,
                 instance: instance.cloned(),
@@ -432,8 +437,10 @@ impl Query {
             };
             if chosen.is_empty() && !wildcard {
                 let wanted = entry.instance.as_ref().map(InstancePath::to_string);
-                let path = self.full_path(entry.object, wanted, definition.name);
-                readings.push(Reading { path, ..reading(None, no_value(NoValue::NoInstance), None) });
+                readings.push(Reading {
+                    path: path(wanted),
+                    ..reading(None, no_value(NoValue::NoInstance), None)
+                });
             }
             for (position, key) in &chosen {
                 let (cell, older) =
@@ -473,14 +480,20 @@ impl Query {
         (Cell { sample: Some(sample), value, stale }, older)
     }
 
-    /// A full path in English.
-    fn full_path(&self, object: TitleIndex, instance: Option<String>, counter: TitleIndex) -> String {
+    /// A full path in English, without the counter.
+    fn start_of_path(&self, object: TitleIndex, instance: Option<String>) -> String {
         let object = self.names.english(object);
-        let counter = self.names.english(counter);
         match instance {
-            Some(instance) => format!("\\{object}({instance})\\{counter}"),
-            None => format!("\\{object}\\{counter}"),
+            Some(instance) => format!("\\{object}({instance})\\"),
+            None => format!("\\{object}\\"),
         }
+    }
+
+    /// The English name of a counter; its number when that name means another counter of the object.
+    fn name_in_path(&self, object: &CatalogObject, counter: TitleIndex) -> String {
+        let name = self.names.english(counter);
+        let meant = object.visible_counters().find(|known| self.names.is(known.name, &name));
+        if meant.is_none_or(|meant| meant.name == counter) { name } else { counter.0.to_string() }
     }
 }
 

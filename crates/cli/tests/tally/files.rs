@@ -68,7 +68,7 @@ fn dump_prints_the_names() {
     let bytes = fs::read(file).unwrap();
     let units: Vec<u16> = bytes.chunks(2).map(|pair| u16::from_le_bytes(pair.try_into().unwrap())).collect();
     let text = String::from_utf16(&units).unwrap();
-    assert!(text.contains("\0238\0Processor\0") && text.ends_with("\0\0"));
+    assert!(text.contains("\x00238\0Processor\0") && text.ends_with("\0\0"));
 }
 
 #[test]

@@ -1,0 +1,533 @@
+//! Queries over a provider whose instances come and go as a test wants.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tallymon::core::counter::CounterType;
+use tallymon::core::flow::{Absence, NoValue, SourceErrorKind, Value, ValueState};
+use tallymon::core::title::{Language, TitleIndex};
+use tallymon::{
+    FileSource, Host, InstanceKey, Location, Matching, PathPart, PathProblem, Query, Reading, explain, open,
+};
+use tallymon_provider::{
+    Ask, CounterSpec, DetailLevel, Frequency, HelpIndex, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectsWriter, Parent, PerfTime, Provider, ProviderError,
+};
+
+const fn counter(name: u32, counter_type: CounterType, size: Option<u32>) -> CounterSpec {
+    CounterSpec {
+        name: TitleIndex(name),
+        help: HelpIndex(name + 1),
+        counter_type,
+        scale: 0,
+        detail: DetailLevel::NOVICE,
+        size,
+        shares: None,
+    }
+}
+
+const fn object(name: u32, instances: InstanceKind, counters: &'static [CounterSpec]) -> ObjectSpec<'static> {
+    ObjectSpec {
+        name: TitleIndex(name),
+        help: HelpIndex(name + 1),
+        detail: DetailLevel::NOVICE,
+        default_counter: 0,
+        instances,
+        status: true,
+        counters,
+    }
+}
+
+/// Process: the work that one did, its id, and when it started.
+const PROCESS: ObjectSpec = object(
+    230,
+    InstanceKind::Many,
+    &[
+        counter(6, CounterType::PERF_COUNTER_LARGE_DELTA, None),
+        counter(784, CounterType::PERF_COUNTER_RAWCOUNT, None),
+        counter(684, CounterType::PERF_ELAPSED_TIME, None),
+    ],
+);
+/// Thread, below a process.
+const THREAD: ObjectSpec =
+    object(232, InstanceKind::Many, &[counter(6, CounterType::PERF_COUNTER_LARGE_RAWCOUNT, None)]);
+/// Network Interface, which nothing identifies but its name, or its unique id.
+const CARD: ObjectSpec =
+    object(510, InstanceKind::Many, &[counter(6, CounterType::PERF_COUNTER_LARGE_DELTA, None)]);
+/// System, without instances; NT has two indexes that are both named "% Idle Time".
+const SYSTEM: ObjectSpec = object(
+    2,
+    InstanceKind::None,
+    &[
+        counter(1482, CounterType::PERF_COUNTER_LARGE_RAWCOUNT, None),
+        counter(1746, CounterType::PERF_COUNTER_LARGE_RAWCOUNT, None),
+        counter(1848, CounterType::PERF_COUNTER_TEXT, Some(32)),
+        counter(24, CounterType::PERF_COUNTER_LARGE_RAWCOUNT, None),
+    ],
+);
+const SPECS: &[ObjectSpec<'static>] = &[PROCESS, THREAD, CARD, SYSTEM];
+
+/// What the provider answers next.
+#[derive(Default)]
+struct Machine {
+    /// Name, id, start time, work.
+    processes: Vec<(&'static str, u64, u64, u64)>,
+    /// Position of the process, name, value.
+    threads: Vec<(u32, &'static str, u64)>,
+    /// Name, unique id, value.
+    cards: Vec<(&'static str, Option<i32>, u64)>,
+    system: bool,
+    available: ValueState,
+    broken: bool,
+}
+
+struct Fake(Rc<RefCell<Machine>>);
+
+impl Provider for Fake {
+    fn objects(&self) -> &[ObjectSpec<'static>] {
+        SPECS
+    }
+
+    fn parents(&self, object: TitleIndex) -> &[TitleIndex] {
+        if object == THREAD.name { &[TitleIndex(230)] } else { &[] }
+    }
+
+    fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
+        let machine = self.0.borrow();
+        if machine.broken {
+            return Err(ProviderError::new("the machine is broken"));
+        }
+        let (clock, ticks) = (PerfTime(1_000), Frequency(10));
+        if ask.wants(PROCESS.name) {
+            let layout = ObjectLayout::new(PROCESS);
+            let mut object = out.object(&layout, clock, ticks);
+            for (name, id, start, work) in &machine.processes {
+                let mut block = object.instance(name, None, None);
+                block.set(0, *work);
+                block.set(1, *id);
+                block.set(2, *start);
+            }
+        }
+        if ask.wants(THREAD.name) {
+            let layout = ObjectLayout::new(THREAD);
+            let mut object = out.object(&layout, clock, ticks);
+            for (process, name, value) in &machine.threads {
+                let parent = Parent { object: PROCESS.name, instance: *process };
+                object.instance(name, Some(parent), None).set(0, *value);
+            }
+        }
+        if ask.wants(CARD.name) {
+            let layout = ObjectLayout::new(CARD);
+            let mut object = out.object(&layout, clock, ticks);
+            for (name, id, value) in &machine.cards {
+                object.instance(name, None, *id).set(0, *value);
+            }
+        }
+        if ask.wants(SYSTEM.name) && machine.system {
+            let layout = ObjectLayout::new(SYSTEM);
+            let mut object = out.object(&layout, clock, ticks);
+            let mut block = object.single();
+            block.set(0, 1);
+            block.set(1, 2);
+            block.set_text(2, "도는 중");
+            block.set(3, 3);
+            block.state(3, machine.available);
+        }
+        Ok(())
+    }
+}
+
+/// A machine, and a query over it.
+fn machine() -> (Rc<RefCell<Machine>>, Query) {
+    let machine = Rc::new(RefCell::new(Machine { system: true, ..Machine::default() }));
+    let query = query_of(&machine, Language::ENGLISH);
+    (machine, query)
+}
+
+/// A query over a machine, for a user of a language.
+fn query_of(machine: &Rc<RefCell<Machine>>, language: Language) -> Query {
+    let host = Host::of("fake", vec![Box::new(Fake(machine.clone()))]);
+    Query::new(Box::new(host), language).unwrap()
+}
+
+/// What a query says: path and value, or why there is none.
+fn said(query: &Query) -> Vec<(String, Result<f64, NoValue>)> {
+    let number = |value: Value| value.as_f64().unwrap();
+    query.readings().into_iter().map(|reading| (reading.path, reading.cell.value.map(number))).collect()
+}
+
+#[track_caller]
+fn says(query: &Query, expected: &[(&str, Result<f64, NoValue>)]) {
+    let expected: Vec<_> = expected.iter().map(|(path, value)| (path.to_string(), *value)).collect();
+    assert_eq!(said(query), expected);
+}
+
+/// The example of the documentation of the Performance Data Helper: three processes X, the second of which ends.
+#[test]
+fn three_processes_of_one_name() {
+    for (matching, fourth) in [(Matching::Identity, 500.0), (Matching::NameAndNumber, 1480.0)] {
+        let (machine, mut query) = machine();
+        query.set_matching(matching);
+        query.add(r"\Process(X#1)\% Processor Time").unwrap();
+        let sample = |processes: &[(&'static str, u64, u64, u64)], query: &mut Query| {
+            machine.borrow_mut().processes = processes.to_vec();
+            query.collect().unwrap();
+        };
+        let path = r"\Process(X#1)\% Processor Time";
+        sample(&[("X", 10, 1, 100), ("X", 11, 2, 10), ("X", 12, 3, 500)], &mut query);
+        says(&query, &[(path, Err(NoValue::FirstSample))]);
+        sample(&[("X", 10, 1, 200), ("X", 11, 2, 20), ("X", 12, 3, 1_000)], &mut query);
+        says(&query, &[(path, Ok(10.0))]);
+        // The second one ended: the third has its number now, and its own work before was 1000.
+        sample(&[("X", 10, 1, 300), ("X", 12, 3, 1_500)], &mut query);
+        says(&query, &[(path, Ok(fourth))]);
+        sample(&[("X", 10, 1, 400), ("X", 12, 3, 2_000)], &mut query);
+        says(&query, &[(path, Ok(500.0))]);
+    }
+}
+
+#[test]
+fn a_process_id_that_is_used_again_is_another_process() {
+    let (machine, mut query) = machine();
+    query.add(r"\Process(X)\% Processor Time").unwrap();
+    machine.borrow_mut().processes = vec![("X", 10, 1, 100)];
+    query.collect().unwrap();
+    // Same name, same id, but it started later.
+    machine.borrow_mut().processes = vec![("X", 10, 2, 150)];
+    query.collect().unwrap();
+    says(&query, &[(r"\Process(X)\% Processor Time", Err(NoValue::FirstSample))]);
+    // The likes of _Total have no id and are known by their name.
+    query.add(r"\Process(_Total)\% Processor Time").unwrap();
+    for work in [70, 100] {
+        machine.borrow_mut().processes = vec![("X", 10, 2, work), ("_Total", 0, 0, work)];
+        query.collect().unwrap();
+    }
+    let expected =
+        [(r"\Process(X)\% Processor Time", Ok(30.0)), (r"\Process(_Total)\% Processor Time", Ok(30.0))];
+    says(&query, &expected);
+}
+
+#[test]
+fn a_unique_id_is_the_identity() {
+    let (machine, mut query) = machine();
+    query.add(r"\Network Interface(*)\% Processor Time").unwrap();
+    machine.borrow_mut().cards = vec![("a", Some(1), 10), ("b", Some(2), 1_000)];
+    query.collect().unwrap();
+    // They changed places and names, as cards that are plugged in again do.
+    machine.borrow_mut().cards = vec![("b", Some(1), 15), ("a", Some(2), 1_007)];
+    query.collect().unwrap();
+    let path = |name| format!(r"\Network Interface({name})\% Processor Time");
+    says(&query, &[(&path("b"), Ok(5.0)), (&path("a"), Ok(7.0))]);
+    query.set_matching(Matching::NameAndNumber);
+    machine.borrow_mut().cards = vec![("b", Some(1), 16), ("a", Some(1), 1_008)];
+    query.collect().unwrap();
+    says(&query, &[(&path("b"), Ok(1.0)), (&path("a"), Ok(1.0))]);
+}
+
+#[test]
+fn instances_come_and_go() {
+    let (machine, mut query) = machine();
+    query.add(r"\Network Interface(*)\% Processor Time").unwrap();
+    query.add(r"\Network Interface(b)\% Processor Time").unwrap();
+    let (a, b) = (r"\Network Interface(a)\% Processor Time", r"\Network Interface(b)\% Processor Time");
+    query.collect().unwrap();
+    // A pattern that matches nothing is no reading; an instance that is named is one.
+    says(&query, &[(b, Err(NoValue::NoInstance))]);
+    machine.borrow_mut().cards = vec![("a", None, 10)];
+    query.collect().unwrap();
+    says(&query, &[(a, Err(NoValue::FirstSample)), (b, Err(NoValue::NoInstance))]);
+    machine.borrow_mut().cards = vec![("b", None, 100), ("a", None, 11)];
+    query.collect().unwrap();
+    says(&query, &[(b, Err(NoValue::FirstSample)), (a, Ok(1.0)), (b, Err(NoValue::FirstSample))]);
+    machine.borrow_mut().cards = vec![("b", None, 102)];
+    query.collect().unwrap();
+    says(&query, &[(b, Ok(2.0)), (b, Ok(2.0))]);
+    // It was away for one sample, so its older value is not known.
+    machine.borrow_mut().cards = vec![("a", None, 20), ("b", None, 103)];
+    query.collect().unwrap();
+    says(&query, &[(a, Err(NoValue::FirstSample)), (b, Ok(1.0)), (b, Ok(1.0))]);
+}
+
+#[test]
+fn equal_names_have_numbers() {
+    let (machine, mut query) = machine();
+    machine.borrow_mut().processes =
+        vec![("sh", 1, 1, 0), ("cc", 2, 1, 0), ("sh", 3, 1, 0), ("sh", 4, 1, 0), ("SH", 5, 1, 0)];
+    for (path, ids) in [
+        ("sh", &[1, 5][..]),
+        ("sh#0", &[1, 5]),
+        ("sh#1", &[3]),
+        ("sh#2", &[4]),
+        ("sh#*", &[1, 3, 4, 5]),
+        ("s*", &[1, 3, 4, 5]),
+        ("s*#1", &[3]),
+        ("*#0", &[1, 2, 5]),
+        ("*", &[1, 2, 3, 4, 5]),
+        ("sh#9", &[]),
+        ("sh#01", &[]),
+    ] {
+        let handle = query.add(&format!(r"\Process({path})\ID Process")).unwrap();
+        query.collect().unwrap();
+        let of_path = query.readings().into_iter().filter(|reading| reading.handle == handle);
+        let found: Vec<u64> =
+            of_path.filter_map(|reading| reading.cell.sample).map(|sample| sample.first).collect();
+        assert_eq!(found, ids, "{path}");
+    }
+}
+
+#[test]
+fn what_a_reading_says_leads_back_to_it() {
+    let (machine, mut query) = machine();
+    // Names that look like what the grammar means by something else.
+    let names = ["a#1", "a", "a", "C# compiler", "x)y", "(", "#", "a\\b", "#1", "1", "a/b", "a#1"];
+    machine.borrow_mut().processes = (1..).zip(names).map(|(id, name)| (name, id, 1, 0)).collect();
+    query.add(r"\Process(*)\ID Process").unwrap();
+    query.collect().unwrap();
+    let readings = query.readings();
+    assert_eq!(readings.len(), names.len());
+    for (id, reading) in (1..).zip(&readings) {
+        let mut other = query_of(&machine, Language::ENGLISH);
+        other.add(&reading.path).unwrap();
+        other.collect().unwrap();
+        let found = other.readings();
+        let ids: Vec<u64> =
+            found.iter().filter_map(|reading| reading.cell.sample).map(|sample| sample.first).collect();
+        assert_eq!(ids, [id], "{}", reading.path);
+    }
+}
+
+#[test]
+fn patterns_of_parents_and_instances() {
+    let (machine, mut query) = machine();
+    machine.borrow_mut().processes = vec![("fire", 1, 1, 0), ("fish", 2, 1, 0), ("fire", 3, 1, 0)];
+    machine.borrow_mut().threads = vec![(0, "0", 10), (0, "1", 11), (1, "0", 20), (2, "0", 30)];
+    for (path, values) in [
+        ("*", &[10, 11, 20, 30][..]),
+        ("*/*", &[10, 11, 20, 30]),
+        ("fire/*", &[10, 11, 30]),
+        ("fi*/0", &[10, 20, 30]),
+        ("fire/0", &[10]),
+        // Two parents of one name: their threads of one name are counted through.
+        ("fire/0#1", &[30]),
+        ("fire/0#*", &[10, 30]),
+        ("*/1", &[11]),
+        ("fish*", &[20]),
+        ("0", &[]),
+        ("FISH/0", &[20]),
+        ("/0", &[]),
+    ] {
+        let handle = query.add(&format!(r"\Thread({path})\% Processor Time")).unwrap();
+        query.collect().unwrap();
+        let of_path = query.readings().into_iter().filter(|reading| reading.handle == handle);
+        let found: Vec<u64> =
+            of_path.filter_map(|reading| reading.cell.sample).map(|sample| sample.first).collect();
+        assert_eq!(found, values, "{path}");
+    }
+    let key = InstanceKey { parent: Some("fire".into()), name: "0".into(), number: 1 };
+    assert_eq!(query.instances(THREAD.name).unwrap().last(), Some(&key));
+    assert_eq!(key.to_string(), "fire/0#1");
+}
+
+#[test]
+fn patterns_of_counters() {
+    let (machine, mut query) = machine();
+    machine.borrow_mut().processes = vec![("a", 7, 990, 5)];
+    query.add(r"\Process(a)\*").unwrap();
+    query.add(r"\Process(*)\*D PROC*").unwrap();
+    query.collect().unwrap();
+    says(
+        &query,
+        &[
+            (r"\Process(a)\% Processor Time", Err(NoValue::FirstSample)),
+            (r"\Process(a)\ID Process", Ok(7.0)),
+            // (1000 - 990) ticks of a tenth of a second.
+            (r"\Process(a)\Elapsed Time", Ok(1.0)),
+            (r"\Process(a)\ID Process", Ok(7.0)),
+        ],
+    );
+    let error = query.add(r"\Process(a)\xyz*").unwrap_err();
+    assert_eq!((error.part, error.problem), (PathPart::Counter, PathProblem::Unknown("xyz*".to_string())));
+}
+
+#[test]
+fn two_counters_of_one_name() {
+    let (_, mut query) = machine();
+    for path in [r"\System\% Idle Time", r"\System\1746", r"\System\1482", r"\System\% Idle*"] {
+        query.add(path).unwrap();
+    }
+    query.collect().unwrap();
+    // The name is the first one's; the other is told by its number, so that the path of a reading leads back to it.
+    says(
+        &query,
+        &[
+            (r"\System\% Idle Time", Ok(1.0)),
+            (r"\System\1746", Ok(2.0)),
+            (r"\System\% Idle Time", Ok(1.0)),
+            (r"\System\% Idle Time", Ok(1.0)),
+            (r"\System\1746", Ok(2.0)),
+        ],
+    );
+}
+
+#[test]
+fn text_is_a_value() {
+    let (_, mut query) = machine();
+    // It has no name in any language, so its number is its name.
+    query.add(r"\System\1848").unwrap();
+    query.collect().unwrap();
+    let reading = only(&query);
+    assert_eq!(reading.path, r"\System\1848");
+    assert_eq!(reading.cell.value, Ok(Value::Text("도는 중".to_string())));
+    assert!(!query.needs_two_samples());
+}
+
+#[track_caller]
+fn only(query: &Query) -> Reading {
+    let readings = query.readings();
+    assert_eq!(readings.len(), 1);
+    readings.into_iter().next().unwrap()
+}
+
+#[test]
+fn old_and_absent_values_say_so() {
+    let (machine, mut query) = machine();
+    query.add(r"\System\Available Bytes").unwrap();
+    for (state, value, stale) in [
+        (ValueState::Present, Ok(Value::Integer(3)), false),
+        (ValueState::Stale, Ok(Value::Integer(3)), true),
+        (ValueState::Absent(Absence::AccessDenied), Err(NoValue::NoData(Absence::AccessDenied)), false),
+        (ValueState::Absent(Absence::Vanished), Err(NoValue::NoData(Absence::Vanished)), false),
+    ] {
+        machine.borrow_mut().available = state;
+        query.collect().unwrap();
+        let reading = only(&query);
+        assert_eq!((reading.cell.value, reading.cell.stale), (value, stale));
+    }
+    // The whole object may stay away too.
+    machine.borrow_mut().system = false;
+    query.collect().unwrap();
+    says(&query, &[(r"\System\Available Bytes", Err(NoValue::NoObject))]);
+}
+
+#[test]
+fn a_source_that_fails_keeps_the_samples() {
+    let (machine, mut query) = machine();
+    query.add(r"\Network Interface(a)\% Processor Time").unwrap();
+    machine.borrow_mut().cards = vec![("a", None, 10)];
+    query.collect().unwrap();
+    machine.borrow_mut().broken = true;
+    let error = query.collect().unwrap_err();
+    assert_eq!((error.kind, error.message.as_ref()), (SourceErrorKind::Io, "the machine is broken"));
+    machine.borrow_mut().broken = false;
+    machine.borrow_mut().cards = vec![("a", None, 14)];
+    query.collect().unwrap();
+    says(&query, &[(r"\Network Interface(a)\% Processor Time", Ok(4.0))]);
+}
+
+#[test]
+fn errors_name_the_part_and_the_nearest_names() {
+    let (_, mut query) = machine();
+    for (path, part, marked, nearest) in [
+        (r"\Proces(x)\ID Process", PathPart::Object, "Proces", Some("Process")),
+        (r"\Process(x)\ID Proces", PathPart::Counter, "ID Proces", Some("ID Process")),
+        (r"\프로세쓰(x)\ID Process", PathPart::Object, "프로세쓰", Some("프로세스")),
+        (r"\Process\ID Process", PathPart::Object, "Process", None),
+        (r"\System(x)\Available Bytes", PathPart::Instance, "(x)", None),
+        (r"\\other\System\Available Bytes", PathPart::Host, "other", None),
+        (r"\\e\System\Available Bytes", PathPart::Host, "e", None),
+        (r"\System", PathPart::Counter, "", None),
+        (r"\999\6", PathPart::Object, "999", None),
+    ] {
+        let error = query.add(path).unwrap_err();
+        assert_eq!((error.part, error.path.get(error.span.clone())), (part, Some(marked)), "{path}");
+        assert_eq!(error.nearest.first().map(String::as_str), nearest, "{path}: {error}");
+        assert!(error.to_string().contains(path), "{error}");
+        if part == PathPart::Host {
+            assert_eq!(error.span.start, 2);
+            assert_eq!(error.problem, PathProblem::OtherHost("fake".to_string()));
+        }
+    }
+    // Nothing of them was added.
+    query.collect().unwrap();
+    assert_eq!(query.readings().len(), 0);
+}
+
+#[test]
+fn names_of_every_language_are_known() {
+    let (machine, _) = machine();
+    machine.borrow_mut().processes = vec![("x", 1, 1, 0)];
+    for path in [
+        r"\프로세스(x)\784",
+        r"\230(x)\784",
+        r"\PROCESS(X)\id process",
+        r"\\FAKE\Process(x)\IDProcess",
+        "//fake/Process(x)/ID Process",
+        r"Process(x)\ID Process",
+    ] {
+        let mut query = query_of(&machine, Language::ENGLISH);
+        query.add(path).unwrap();
+        query.collect().unwrap();
+        says(&query, &[(r"\Process(x)\ID Process", Ok(1.0))]);
+    }
+    let mut query = query_of(&machine, Language::KOREAN);
+    query.add(r"\Process(x)\6").unwrap();
+    query.add(r"\Process(none)\6").unwrap();
+    query.collect().unwrap();
+    let readings = query.readings();
+    let local: Vec<String> = readings.iter().map(|reading| reading.local_path(query.names())).collect();
+    assert_eq!(local, [r"\프로세스(x)\% 프로세서 시간", r"\프로세스(none)\% 프로세서 시간"]);
+    // The path itself is in English everywhere.
+    assert_eq!(readings.first().unwrap().path, r"\Process(x)\% Processor Time");
+}
+
+#[test]
+fn an_explanation_has_the_numbers() {
+    let (machine, mut query) = machine();
+    query.add(r"\Process(x)\% Processor Time").unwrap();
+    machine.borrow_mut().processes = vec![("x", 1, 1, 40)];
+    query.collect().unwrap();
+    let explained = explain(&only(&query), query.names(), None);
+    assert_eq!(explained.formula, "N1 - N0");
+    assert_eq!(explained.numbers.as_deref(), Some("40 - N0"));
+    assert_eq!(explained.value, Err(NoValue::FirstSample));
+    machine.borrow_mut().processes = vec![("x", 1, 1, 100)];
+    query.collect().unwrap();
+    let explained = explain(&only(&query), query.names(), Some("About processes."));
+    assert_eq!(explained.numbers.as_deref(), Some("100 - 40"));
+    assert_eq!(explained.value.unwrap().as_f64(), Some(60.0));
+    assert_eq!(explained.index_path, r"\230(x)\6");
+    assert_eq!(explained.object_help.as_deref(), Some("About processes."));
+    assert_eq!(explained.counter_type, "PERF_COUNTER_LARGE_DELTA");
+}
+
+#[test]
+fn a_saved_block_answers_what_it_has() {
+    let (machine, mut query) = machine();
+    machine.borrow_mut().processes = vec![("x", 1, 1, 40)];
+    query.add(r"\Process(x)\ID Process").unwrap();
+    query.collect().unwrap();
+    let bytes = query.snapshot().unwrap().bytes().to_vec();
+    let path = std::env::temp_dir().join(format!("tallymon-query-{}.bin", std::process::id()));
+    std::fs::write(&path, &bytes).unwrap();
+    let mut saved = Query::open(&Location::File(path.clone())).unwrap();
+    assert_eq!(saved.system_name(), "fake");
+    saved.add(r"\Process(x)\ID Process").unwrap();
+    assert_eq!(saved.add(r"\System\Available Bytes").unwrap_err().part, PathPart::Object);
+    saved.collect().unwrap();
+    says(&saved, &[(r"\Process(x)\ID Process", Ok(1.0))]);
+    assert_eq!(saved.instances(PROCESS.name).unwrap().len(), 1);
+    // Any prefix of it is refused, with the name of the file and the byte.
+    for length in [0, 1, 50, bytes.len() - 1] {
+        std::fs::write(&path, bytes.get(..length).unwrap()).unwrap();
+        let error = FileSource::open(path.clone()).unwrap_err();
+        assert_eq!(error.kind, SourceErrorKind::BadData, "{length}");
+        assert!(
+            error.message.contains(path.to_str().unwrap()) && error.message.contains("at byte"),
+            "{error}"
+        );
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(open(&Location::File(path)).err().unwrap().kind, SourceErrorKind::NotFound);
+}
