@@ -34,8 +34,15 @@ const NARROWEST: usize = 24;
 
 /// How many columns a line of running text may take on standard output.
 pub(crate) fn line_width() -> usize {
-    let columns = if io::stdout().is_terminal() { crossterm::terminal::size().ok() } else { None };
-    columns.map_or(USUAL, |(columns, _)| usize::from(columns)).min(WIDEST)
+    terminal_width().unwrap_or(USUAL).min(WIDEST)
+}
+
+/// How many columns the terminal has that standard output is; `None` when it is none.
+pub(crate) fn terminal_width() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns))
 }
 
 /// A text in lines for a column that begins at `indent` and ends at `width`; at least one line.

@@ -21,27 +21,19 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     let readings = query.readings();
     let mut rows = Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false);
     rows.row(time, &readings, query.names())?;
-    let missing = missing(&query, &handles, &readings);
-    hint(common, &readings);
-    missing
+    missing(&query, &handles, &readings, common.file.is_none())
 }
 
-/// Who misses values because of the machine is told where to learn more.
-pub(super) fn hint(common: &Common, readings: &[Reading]) {
-    let of_the_machine = |reading: &Reading| {
-        matches!(
-            reading.cell.value,
-            Err(NoValue::NoData(Absence::NotInThisKernel | Absence::AccessDenied | Absence::ReadFailed))
-        )
-    };
-    if common.file.is_none() && readings.iter().any(of_the_machine) {
-        say("'tally doctor' tells what is missing on this machine and how to get it");
-    }
-}
-
-/// The failure of the first path without any value; a path with some is a success.
-pub(super) fn missing(query: &Query, handles: &[CounterHandle], readings: &[Reading]) -> Result<(), Failure> {
+/// The failure of the first path without any value; a path with some is a success. `live` says that the values are of
+/// this machine, which can be put right.
+pub(super) fn missing(
+    query: &Query,
+    handles: &[CounterHandle],
+    readings: &[Reading],
+    live: bool,
+) -> Result<(), Failure> {
     let mut first = None;
+    let mut curable = false;
     for handle in handles {
         let mut own = readings.iter().filter(|reading| reading.handle == *handle).peekable();
         let why = match own.peek() {
@@ -58,8 +50,20 @@ pub(super) fn missing(query: &Query, handles: &[CounterHandle], readings: &[Read
         let path = query.path(*handle);
         say(format_args!("{path}: {why}{}", nearest(query, *handle, why)));
         first.get_or_insert(kind_of(why));
+        curable |= is_curable(why);
+    }
+    if curable && live {
+        say(SEE_DOCTOR);
     }
     first.map_or(Ok(()), |kind: Kind| Err(Failure::silent(kind)))
+}
+
+/// Where somebody learns more who misses values because of the machine.
+pub(super) const SEE_DOCTOR: &str = "'tally doctor' tells what is missing on this machine and how to get it";
+
+/// Whether a value is missing because of how the machine is set up.
+pub(super) const fn is_curable(why: NoValue) -> bool {
+    matches!(why, NoValue::NoData(Absence::NotInThisKernel | Absence::AccessDenied | Absence::ReadFailed))
 }
 
 fn nearest(query: &Query, handle: CounterHandle, why: NoValue) -> String {

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::arguments::{Common, List};
 use crate::exit::{Failure, Kind};
 use crate::paths;
-use crate::words::visible;
+use crate::words::{terminal_width, visible};
 
 pub(crate) fn run(common: &Common, list: &List) -> Result<(), Failure> {
     let mut query = paths::query(common)?;
@@ -83,10 +83,20 @@ fn counters(query: &Query, name: TitleIndex, as_json: bool) -> Result<(), Failur
         return Ok(());
     }
     let width = rows.iter().map(|(path, _)| path.width()).max().unwrap_or(0);
-    for (path, counter) in rows {
-        let gap = " ".repeat(width - path.width());
-        let unit = counter.counter_type.suffix().as_str();
-        writeln!(out, "{path}{gap}  {:>5}  {unit:5}  {}", counter.name.0, counter.counter_type)?;
+    let lines: Vec<(String, String)> = rows
+        .iter()
+        .map(|(path, counter)| {
+            let gap = " ".repeat(width - path.width());
+            let unit = counter.counter_type.suffix().as_str();
+            (format!("{path}{gap}  {:>5}  {unit:5}", counter.name.0), counter.counter_type.to_string())
+        })
+        .collect();
+    // A terminal that is too narrow for the types does without; 'tally explain' has them.
+    let widest = lines.iter().map(|(line, name)| line.width() + 2 + name.width()).max().unwrap_or(0);
+    let with_types = terminal_width().is_none_or(|columns| widest <= columns);
+    for (line, name) in lines {
+        let name = if with_types { name.as_str() } else { "" };
+        writeln!(out, "{}", format!("{line}  {name}").trim_end())?;
     }
     Ok(())
 }

@@ -14,13 +14,13 @@ use tallymon::{Query, Reading};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::collect;
-use super::get::hint;
+use super::get::{SEE_DOCTOR, is_curable};
 use crate::arguments::{Common, Form};
 use crate::exit::{Failure, Kind};
 use crate::output::{Rows, shown};
 use crate::paths;
 use crate::stop::{Stop, Ticks};
-use crate::words::visible;
+use crate::words::{say, visible};
 
 /// What somebody who asked for nothing in particular wants to see.
 const DEFAULT_COUNTERS: &[&str] = &[
@@ -65,7 +65,11 @@ pub(crate) fn report(common: &Common) -> Result<(), Failure> {
     }
     let mut rows = Rows::new(io::stdout().lock(), Form::Table, query.system_name(), true);
     rows.row(time, &readings, query.names())?;
-    hint(common, &readings);
+    let curable =
+        readings.iter().any(|reading| reading.cell.value.as_ref().is_err_and(|why| is_curable(*why)));
+    if curable && common.file.is_none() {
+        say(SEE_DOCTOR);
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use tallymon::core::counter::Format;
 
-use super::get::{hint, missing};
+use super::get::missing;
 use crate::arguments::{Common, Watch};
 use crate::exit::{Failure, Kind};
 use crate::output::Rows;
@@ -35,8 +35,7 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
         rows.row(time, &readings, query.names())?;
         if done == 0 {
             // Said once: a path that has no value now may have one later, so it is no failure.
-            let _ = missing(&query, &handles, &readings);
-            hint(common, &readings);
+            let _ = missing(&query, &handles, &readings, true);
         }
         done += 1;
         if watch.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {

@@ -23,7 +23,11 @@ fn marked(words: &str, path: &str, part: &str) {
 #[test]
 fn a_wrong_name_has_suggestions() {
     for (path, part, words) in [
-        (r"\Proc(_Total)\% Processor Time", "Proc", r#"no object "Proc"; did you mean "Processor""#),
+        (
+            r"\Procesor(_Total)\% Processor Time",
+            "Procesor",
+            r#"no object "Procesor"; did you mean "Processor""#,
+        ),
         (r"\Memori\Available Bytes", "Memori", r#"no object "Memori"; did you mean "Memory""#),
         (
             r"\Processor(_Total)\% Procesor Time",

@@ -192,6 +192,33 @@ fn the_live_table_speaks_korean() {
 }
 
 #[test]
+fn a_narrow_terminal_has_lists_and_texts_that_fit() {
+    let Some(terminal) = Terminal::open() else { return };
+    terminal.tmux(&["resize-window", "-x", "60", "-y", "200"]);
+    for command in [
+        "list Processor",
+        "explain '\\Processor(_Total)\\% Processor Time' -i 20ms",
+        "doctor",
+        "find 프로세서",
+    ] {
+        terminal.line(&format!("clear; '{TALLY}' {command}; echo \"ended with $?\""));
+        // Joined lines are those that the terminal had to break.
+        terminal.wait("the end", |screen| screen.contains("\nended with 0"));
+        let joined = terminal.tmux(&["capture-pane", "-p", "-J"]);
+        let output = joined
+            .lines()
+            .skip_while(|line| line.contains("clear;"))
+            .take_while(|line| !line.starts_with("ended"));
+        let lines: Vec<&str> = output.map(str::trim_end).collect();
+        assert!(lines.len() > 3, "{joined}");
+        for line in lines {
+            let width = unicode_width::UnicodeWidthStr::width(line);
+            assert!(width <= 60, "{width} columns in {command}: {line}");
+        }
+    }
+}
+
+#[test]
 fn no_color_has_no_bold() {
     let Some(terminal) = Terminal::open() else { return };
     for (prefix, bold) in [("NO_COLOR=1", false), ("", true)] {
