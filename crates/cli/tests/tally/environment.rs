@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use super::support::{AVAILABLE, Folder, Ran, TALLY, clean, has, ran, tally, tally_with};
+use super::support::{AVAILABLE, Folder, Ran, TALLY, clean, has, has_object, ran, tally, tally_with};
 use tallymon_testkit::{peer, skip};
 
 /// Runs the command as a user who owns nothing.
@@ -54,6 +54,9 @@ fn a_user_without_rights_gets_values() {
     has(&run(&["list"]).data(), &["Memory", "Processor", "System"]);
     let doctor = run(&["doctor"]).data();
     has(&doctor, &["kernel", "/proc/stat"]);
+    if has_object("Process") {
+        has(&doctor, &["limited", "I/O of other users' processes", "-> "]);
+    }
     // What is limited says what to do about it.
     for row in run(&["doctor", "--json"]).json().as_array().unwrap() {
         assert!(row["state"] == "ok" || !row["remedy"].as_str().unwrap().is_empty(), "{row}");
