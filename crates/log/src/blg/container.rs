@@ -1,0 +1,474 @@
+//! Buffers and events of a BLG, one buffer in memory at a time.
+//!
+//! All buffers have the same size, so a fault in one costs nothing behind it. Inside of a buffer the events follow each
+//! other without a gap; where one does not lead to the next, the next is found by the identifier of the provider that
+//! every event carries.
+
+use std::io::{self, Read};
+
+use tallymon_core::error::Error;
+use tallymon_core::time::{FileTime, Frequency};
+
+use super::records;
+use crate::bytes::{self, align8};
+use crate::error::{Damage, Notes};
+use crate::zone::{ZONE_RULES_SIZE, ZoneRules};
+
+/// The identifier of the provider in every event: `933f3bb3-943e-490d-9ced-3cbb14c14479`.
+pub const PROVIDER: [u8; 16] =
+    [0xb3, 0x3b, 0x3f, 0x93, 0x3e, 0x94, 0x0d, 0x49, 0x9c, 0xed, 0x3c, 0xbb, 0x14, 0xc1, 0x44, 0x79];
+
+/// Size of the header of a buffer.
+pub(super) const BUFFER_HEADER: usize = 0x48;
+/// Size of the header of an event of the provider, part numbers included.
+pub(super) const EVENT_HEADER: usize = 0x48;
+/// Where the log file header stands in the first buffer.
+pub(super) const FILE_HEADER: usize = 0x68;
+/// The size of buffers in every log that was ever seen.
+pub(super) const USUAL_BUFFER: usize = 0x1_0000;
+/// Event trace buffers are from 1 KiB to 16 MiB.
+const BUFFER_SIZES: std::ops::RangeInclusive<usize> = 0x400..=0x100_0000;
+/// The flags byte of every event header.
+const EVENT_FLAGS: u8 = 0xc0;
+
+/// Whether a file begins like a BLG: two of its three signs are there, so that one damaged byte does not hide it.
+pub(crate) fn detect(head: &[u8]) -> bool {
+    let size = |at| bytes::length(head, at, "").ok().filter(|size| is_buffer_size(*size));
+    let (first, second) = (size(0), size(FILE_HEADER));
+    let same_size = first.is_some() && first == second;
+    let system_event = head.get(0x4b) == Some(&EVENT_FLAGS) && matches!(head.get(0x4a), Some(1 | 2));
+    let provider = [first, second, Some(USUAL_BUFFER)]
+        .into_iter()
+        .flatten()
+        .any(|size| has_provider(head, size.saturating_add(BUFFER_HEADER)));
+    let signs = [same_size, system_event, provider].into_iter().filter(|sign| *sign).count();
+    signs >= 2 || (provider && first.is_some())
+}
+
+fn is_buffer_size(size: usize) -> bool {
+    BUFFER_SIZES.contains(&size) && size.is_multiple_of(0x400)
+}
+
+/// Whether an event of the provider begins at `at`.
+fn has_provider(data: &[u8], at: usize) -> bool {
+    provider_distance(data, at) == Some(0)
+}
+
+/// How many bytes of the provider's identifier differ in the event at `at`.
+fn provider_distance(data: &[u8], at: usize) -> Option<usize> {
+    let found = data.get(at.checked_add(0x18)?..at.checked_add(0x28)?)?;
+    Some(found.iter().zip(&PROVIDER).filter(|(one, other)| one != other).count())
+}
+
+/// What the first buffer says about the log as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileHeader {
+    /// Size of every buffer in bytes.
+    pub buffer_size: u32,
+    /// Major and minor version of the system that wrote the log.
+    pub os_version: (u8, u8),
+    /// Its build number.
+    pub os_build: u32,
+    /// Bytes of a pointer in the writing program: 4 or 8.
+    pub pointer_size: u32,
+    /// Buffers of the file, this one included, as its writer noted at the end.
+    pub buffers: u32,
+    /// Events that the writer lost.
+    pub events_lost: u32,
+    /// When the writer began, UTC. It is not the time of the first sample: the log may have been exported later.
+    pub start: FileTime,
+    /// When the writer ended, UTC; 0 when it did not end as it should.
+    pub end: FileTime,
+    /// When the machine was started, UTC; 0 when the writer did not say.
+    pub boot: FileTime,
+    /// Ticks per second of the performance clock.
+    pub perf_frequency: Frequency,
+    /// Time zone of the writer.
+    pub zone: ZoneRules,
+    /// Where the log was, on the machine that wrote it. It may name a user.
+    pub file_name: String,
+}
+
+impl FileHeader {
+    /// Reads the header event in the first buffer.
+    fn parse(buffer: &[u8], buffer_size: usize) -> Result<FileHeader, Error> {
+        const WHAT: &str = "TRACE_LOGFILE_HEADER";
+        let u32 = |at: usize| bytes::u32(buffer, FILE_HEADER.saturating_add(at), WHAT);
+        let u64 = |at: usize| bytes::u64(buffer, FILE_HEADER.saturating_add(at), WHAT);
+        let version = bytes::slice(buffer, FILE_HEADER.saturating_add(4), 2, WHAT)?;
+        let pointer_size = match (u32(0x2c)?, buffer.get(0x4a)) {
+            (size @ (4 | 8), _) => size,
+            (_, Some(1)) => 4,
+            (_, Some(2)) => 8,
+            (found, _) => {
+                let at = FILE_HEADER.saturating_add(0x2c);
+                return Err(bytes::value("TRACE_LOGFILE_HEADER.PointerSize", at, "4 or 8", u64::from(found)));
+            }
+        };
+        let zone_at = if pointer_size == 4 { 0x40usize } else { 0x48 };
+        let zone = bytes::slice(buffer, FILE_HEADER.saturating_add(zone_at), ZONE_RULES_SIZE, WHAT)?;
+        let times = align8(zone_at.saturating_add(ZONE_RULES_SIZE));
+        let names = FILE_HEADER.saturating_add(times).saturating_add(0x20);
+        let names = bytes::rest(buffer, names, WHAT)?;
+        let (_, after) = records::take_text(names).unwrap_or_default();
+        Ok(FileHeader {
+            buffer_size: u32::try_from(buffer_size).unwrap_or(u32::MAX),
+            os_version: (version.first().copied().unwrap_or(0), version.get(1).copied().unwrap_or(0)),
+            os_build: u32(8)?,
+            pointer_size,
+            buffers: u32(0x24)?,
+            events_lost: u32(0x30)?,
+            start: FileTime(u64(times.saturating_add(0x10))?),
+            end: FileTime(u64(0x10)?),
+            boot: FileTime(u64(times)?),
+            perf_frequency: Frequency(u64(times.saturating_add(8))?.cast_signed()),
+            zone: ZoneRules::parse(zone)?,
+            file_name: records::take_text(after).map(|(name, _)| name).unwrap_or_default(),
+        })
+    }
+}
+
+/// An event of the provider; [`Container::body`] has its bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Event {
+    /// Byte of the file where it begins.
+    pub(super) byte: u64,
+    /// What it holds, see [`super`].
+    pub(super) kind: u8,
+    /// Local time.
+    pub(super) time: FileTime,
+    /// Number of this part, from 1.
+    pub(super) part: u32,
+    /// How many parts the record has.
+    pub(super) parts: u32,
+    /// Where its body stands in the buffer.
+    body: (usize, usize),
+}
+
+/// A BLG as a sequence of events.
+#[derive(Debug)]
+pub(super) struct Container<R> {
+    input: R,
+    /// Bytes that were read: the buffer, and perhaps some of the next.
+    data: Vec<u8>,
+    /// Size of all buffers.
+    size: usize,
+    /// Number of the buffer in `data`.
+    index: u64,
+    /// Byte of the file where it begins.
+    at: u64,
+    /// Where the next event of it begins, and where its events end.
+    next: usize,
+    end: usize,
+    /// The length of the events in it was found to be wrong: they end where nothing looks like one.
+    end_unknown: bool,
+    pub(super) header: Option<FileHeader>,
+}
+
+impl<R: Read> Container<R> {
+    /// Reads the first buffer.
+    ///
+    /// # Errors
+    ///
+    /// Only those of the operating system. What is wrong with the buffer goes into the notes.
+    pub(super) fn new(mut input: R, notes: &mut Notes) -> io::Result<Container<R>> {
+        let mut data = Vec::new();
+        let size = buffer_size(&mut input, &mut data)?;
+        fill(&mut input, &mut data, size)?;
+        let damage = |at: usize, what: String| Damage {
+            byte: at as u64,
+            buffer: Some(0),
+            record: None,
+            line: None,
+            what,
+        };
+        let buffer = data.get(..data.len().min(size)).unwrap_or_default();
+        let header = match FileHeader::parse(buffer, size) {
+            Ok(header) => Some(header),
+            Err(error) => {
+                notes.damage(damage(error.at, format!("the header of the log can not be read: {error}")));
+                None
+            }
+        };
+        if buffer.len() == size && bytes::length(buffer, 0, "").ok() != Some(size) {
+            notes.damage(damage(0, format!("the size of the buffers is wrong, {size} was found elsewhere")));
+        }
+        if buffer.len() < size {
+            let words = format!("the log ends inside of its header: {} of {size} bytes", buffer.len());
+            notes.damage(damage(buffer.len(), words));
+        }
+        Ok(Container { input, data, size, index: 0, at: 0, next: 0, end: 0, end_unknown: false, header })
+    }
+
+    /// The body of an event that [`Container::next_event`] gave last.
+    pub(super) fn body(&self, event: &Event) -> &[u8] {
+        self.data.get(event.body.0..event.body.1).unwrap_or_default()
+    }
+
+    /// The byte of the file behind the body of an event where `offset` of the body stands.
+    pub(super) fn body_byte(event: &Event, offset: usize) -> u64 {
+        event.byte.saturating_add(EVENT_HEADER as u64).saturating_add(offset as u64)
+    }
+
+    /// The number of the buffer that is being read.
+    pub(super) const fn buffer(&self) -> u64 {
+        self.index
+    }
+
+    /// The next event of the provider. `record` is the number of the next data record, for the notes.
+    pub(super) fn next_event(&mut self, notes: &mut Notes, record: u64) -> io::Result<Option<Event>> {
+        loop {
+            if self.next >= self.end
+                && !self.more_in_buffer(notes, record)
+                && !self.next_buffer(notes, record)?
+            {
+                return Ok(None);
+            }
+            if let Some(event) = self.event(notes, record) {
+                return Ok(Some(event));
+            }
+        }
+    }
+
+    /// Reads the next buffer; `false` at the end of the file.
+    fn next_buffer(&mut self, notes: &mut Notes, record: u64) -> io::Result<bool> {
+        let size = self.size;
+        self.data.drain(..self.data.len().min(size));
+        self.at = self.at.saturating_add(size as u64);
+        self.index = self.index.saturating_add(1);
+        (self.next, self.end, self.end_unknown) = (BUFFER_HEADER, BUFFER_HEADER, false);
+        fill(&mut self.input, &mut self.data, size)?;
+        let there = self.data.len();
+        if there == 0 {
+            self.next = self.end;
+            return Ok(false);
+        }
+        if there < size {
+            self.damage(
+                notes,
+                record,
+                there,
+                format!("the log is cut off: {there} of {size} bytes of the buffer are there"),
+            );
+        } else if bytes::length(&self.data, 0, "").ok() != Some(size) {
+            self.damage(
+                notes,
+                record,
+                0,
+                "the size in the buffer's header is wrong; it is read all the same".to_owned(),
+            );
+        }
+        let Ok(used) = bytes::length(&self.data, 0x30, "buffer header, bytes used") else {
+            return Ok(there == size);
+        };
+        if (BUFFER_HEADER..=size).contains(&used) {
+            self.end = used.min(there);
+        } else {
+            let words =
+                format!("{used} bytes used is not possible in a buffer of {size}; its events are searched");
+            self.damage(notes, record, 0x30, words);
+            (self.end, self.end_unknown) = (there.min(size), true);
+        }
+        Ok(true)
+    }
+
+    /// Whether events follow where the buffer says that there are none: its length of used bytes is damaged.
+    fn more_in_buffer(&mut self, notes: &mut Notes, record: u64) -> bool {
+        let limit = self.limit();
+        if self.index == 0 || self.end_unknown || self.next >= limit || !has_provider(&self.data, self.next) {
+            return false;
+        }
+        self.damage(
+            notes,
+            record,
+            0x30,
+            format!("events follow behind the {} bytes that are said to be used", self.end),
+        );
+        (self.end, self.end_unknown) = (limit, true);
+        true
+    }
+
+    /// The event at `next`, `None` when there is none of the provider; goes on behind it.
+    fn event(&mut self, notes: &mut Notes, record: u64) -> Option<Event> {
+        let at = self.next;
+        let distance = provider_distance(&self.data, at);
+        if distance.is_none_or(|distance| distance > 2) {
+            self.foreign_event(notes, record, at);
+            return None;
+        }
+        let limit = self.limit();
+        let stated = usize::from(bytes::u16(&self.data, at, "").unwrap_or(0));
+        let stated_end = at.saturating_add(stated);
+        let end = if stated >= EVENT_HEADER && self.leads_on(align8(stated_end)) {
+            stated_end
+        } else {
+            self.end_of_event(notes, record, at, stated)
+        };
+        let end = end.min(limit);
+        self.next = align8(end);
+        let u32 = |offset: usize| bytes::u32(&self.data, at.saturating_add(offset), "");
+        let (Ok(part), Ok(parts), Ok(time), Some(kind)) = (
+            u32(0x40),
+            u32(0x44),
+            bytes::u64(&self.data, at.saturating_add(0x10), ""),
+            self.data.get(at.saturating_add(4)).copied(),
+        ) else {
+            self.damage(notes, record, at, "the buffer ends inside of the header of an event".to_owned());
+            return None;
+        };
+        if distance != Some(0) {
+            let words =
+                "the provider of the event is damaged; it is read as one of performance counters".to_owned();
+            self.damage(notes, record, at.saturating_add(0x18), words);
+        }
+        let (part, parts) = if part == 0 || part > parts {
+            self.damage(
+                notes,
+                record,
+                at.saturating_add(0x40),
+                format!("part {part} of {parts} is not possible"),
+            );
+            (1, 1)
+        } else {
+            (part, parts)
+        };
+        let byte = self.at.saturating_add(at as u64);
+        Some(Event {
+            byte,
+            kind,
+            time: FileTime(time),
+            part,
+            parts,
+            body: (at.saturating_add(EVENT_HEADER).min(end), end),
+        })
+    }
+
+    /// Where an event ends whose size does not lead to another one. What is inside of it has lengths of its own, so that
+    /// too much is better than too little; but the next event ends it.
+    fn end_of_event(&mut self, notes: &mut Notes, record: u64, at: usize, stated: usize) -> usize {
+        let limit = self.limit();
+        let stated_end = at.saturating_add(stated);
+        if let Some(next) = self.find_event(at.saturating_add(EVENT_HEADER)) {
+            self.damage(
+                notes,
+                record,
+                at,
+                format!("an event of {stated} bytes does not lead to the next one"),
+            );
+            return next;
+        }
+        if stated_end > limit {
+            let left = limit.saturating_sub(at);
+            self.damage(
+                notes,
+                record,
+                at,
+                format!("an event of {stated} bytes is cut off, {left} are there"),
+            );
+            return limit;
+        }
+        if stated_end > self.end {
+            let words = format!("an event of {stated} bytes crosses the end of the {} bytes used", self.end);
+            self.damage(notes, record, at, words);
+            (self.end, self.end_unknown) = (limit, true);
+            return stated_end;
+        }
+        self.damage(
+            notes,
+            record,
+            at,
+            format!("an event of {stated} bytes does not lead to the end of the buffer"),
+        );
+        self.end
+    }
+
+    /// Goes past what is no event of the provider: an event of another one, or damage.
+    fn foreign_event(&mut self, notes: &mut Notes, record: u64, at: usize) {
+        let size = usize::from(bytes::u16(&self.data, at, "").unwrap_or(0));
+        let end = align8(at.saturating_add(size));
+        let looks_like_event = self.data.get(at.saturating_add(3)) == Some(&EVENT_FLAGS) && size >= 0x10;
+        if looks_like_event && self.leads_on(end) {
+            self.damage(
+                notes,
+                record,
+                at,
+                format!("an event of another provider, {size} bytes, was skipped"),
+            );
+            self.next = end;
+            return;
+        }
+        let next = self.find_event(at);
+        let fill_follows =
+            self.end_unknown && self.data.get(at..at.saturating_add(8)).is_none_or(|rest| rest == [0xff; 8]);
+        // Where the end of the events is not known, the fill behind them is no fault of its own.
+        if next.is_some() || !fill_follows {
+            let until = next.unwrap_or(self.end);
+            let words = format!("{} bytes are no event and were skipped", until.saturating_sub(at));
+            self.damage(notes, record, at, words);
+        }
+        self.next = next.unwrap_or_else(|| self.limit());
+        if next.is_none() {
+            // Nothing of the provider follows, so there is nothing to look for behind the used bytes either.
+            (self.end, self.end_unknown) = (self.next, true);
+        }
+    }
+
+    /// Whether an event may end at `end`: another begins there, or the buffer's events end.
+    fn leads_on(&self, end: usize) -> bool {
+        let header = end.checked_add(2).and_then(|at| self.data.get(at..at.checked_add(2)?));
+        end == align8(self.end) && end <= self.limit() && !self.end_unknown
+            || has_provider(&self.data, end)
+            || (end < self.end && matches!(header, Some([1 | 2 | 0x0a | 0x14, EVENT_FLAGS])))
+            || (self.end_unknown && end == self.limit())
+            || (self.end_unknown && self.find_event(end).is_none() && self.data.get(end) == Some(&0xff))
+    }
+
+    /// The first place from `from` on where an event of the provider begins.
+    fn find_event(&self, from: usize) -> Option<usize> {
+        let limit = self.limit();
+        let mut at = align8(from);
+        while at.saturating_add(EVENT_HEADER) <= limit {
+            if has_provider(&self.data, at) {
+                return Some(at);
+            }
+            at = at.saturating_add(8);
+        }
+        None
+    }
+
+    fn limit(&self) -> usize {
+        self.data.len().min(self.size)
+    }
+
+    fn damage(&self, notes: &mut Notes, record: u64, at: usize, what: String) {
+        let byte = self.at.saturating_add(at as u64);
+        notes.damage(Damage { byte, buffer: Some(self.index), record: Some(record), line: None, what });
+    }
+}
+
+/// Reads until `data` has `length` bytes or the input ends. Memory grows with what is there, not with `length`.
+fn fill(input: &mut impl Read, data: &mut Vec<u8>, length: usize) -> io::Result<()> {
+    let missing = length.saturating_sub(data.len());
+    input.take(missing as u64).read_to_end(data)?;
+    Ok(())
+}
+
+/// The size of the buffers: it stands at two places of the first one, and the second one begins with it.
+fn buffer_size(input: &mut impl Read, data: &mut Vec<u8>) -> io::Result<usize> {
+    fill(input, data, FILE_HEADER.saturating_add(4))?;
+    let first = bytes::length(data, 0, "").unwrap_or(0);
+    let second = bytes::length(data, FILE_HEADER, "").unwrap_or(0);
+    if first == second && is_buffer_size(first) {
+        return Ok(first);
+    }
+    let candidates =
+        [first, second, USUAL_BUFFER].map(|size| if is_buffer_size(size) { size } else { USUAL_BUFFER });
+    for size in candidates {
+        fill(input, data, size.saturating_add(0x80))?;
+        let same = bytes::length(data, size, "").ok() == Some(size);
+        if same && has_provider(data, size.saturating_add(BUFFER_HEADER)) {
+            return Ok(size);
+        }
+    }
+    Ok(if is_buffer_size(second) { second } else { USUAL_BUFFER })
+}

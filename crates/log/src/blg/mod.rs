@@ -1,0 +1,37 @@
+//! Windows' binary performance logs (BLG): read and written.
+//!
+//! ```text
+//! file      buffer 0 | buffer 1 | ...           each of the same size, 64 KiB
+//! buffer 0  72-byte header, one system event with zone, clock and pointer size, 0xFF to the end
+//! buffer n  72-byte header, events padded to 8 bytes, 0xFF to the end
+//! event     72-byte header (size, kind, local time, provider, log, part, parts), body
+//! ```
+//!
+//! | kind | body |
+//! |---|---|
+//! | 0x20 | the counter list: what the sub-records of each data record are, in the same order |
+//! | 0x22 | a data record; longer ones than 8000 bytes are cut into parts |
+//! | 0x24 | names of objects and counters, only in logs of whole objects |
+//! | 0x23 | a catalogue at the end, only in logs of whole objects |
+//!
+//! | file | holds |
+//! |---|---|
+//! | `container` | buffers and events, and how to go on behind damage |
+//! | `records` | what stands in the events: [`Entry`], [`RawCounter`], [`Catalogue`] |
+//! | `read` | [`BlgReader`]: columns and samples out of the records |
+//! | `write` | [`BlgWriter`]: the same the other way, counter mode |
+//!
+//! The whole description is `docs/formats/blg.md`.
+
+mod container;
+mod read;
+mod records;
+mod write;
+
+pub(crate) use container::detect;
+pub use container::{FileHeader, PROVIDER};
+pub use read::BlgReader;
+pub use records::{
+    Catalogue, CatalogueObject, Data, Entry, Item, RawCounter, SubRecord, SubRecords, flags, no_value,
+    parse_list,
+};

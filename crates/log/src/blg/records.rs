@@ -1,0 +1,536 @@
+//! What stands in the events of a BLG: the counter list, data records, names and the catalogue.
+//!
+//! Offsets in errors are from the start of the body, or of the assembled record; the reader adds where that is.
+
+use tallymon_core::counter::CounterType;
+use tallymon_core::error::Error;
+use tallymon_core::flow::{Absence, NoValue};
+use tallymon_core::text::{ByteOrder, WideStr};
+use tallymon_core::time::FileTime;
+
+use crate::bytes::{self, align8, value};
+
+/// Kinds of events.
+pub(super) mod kind {
+    pub(in super::super) const LIST: u8 = 0x20;
+    pub(in super::super) const DATA: u8 = 0x22;
+    pub(in super::super) const CATALOGUE: u8 = 0x23;
+    pub(in super::super) const NAMES: u8 = 0x24;
+}
+
+/// Bits of [`Entry::flags`].
+pub mod flags {
+    /// The instance is a wildcard: its sub-record holds many instances.
+    pub const WILDCARD: u32 = 0x01;
+    /// A whole object: its sub-record is a data block.
+    pub const OBJECT: u32 = 0x10;
+    /// Seen in an exported log only; nobody knows what it says.
+    pub const EXPORTED: u32 = 0x2000_0000;
+}
+
+/// The first numbers of a counter list.
+pub(super) const LIST_VERSION: u32 = 0x0000_06ff;
+pub(super) const LIST_TYPE: u32 = 0x0002_0008;
+
+/// The head of every record: "BL", class 3, and the sub-type.
+pub(super) const TAG: [u8; 3] = [b'B', b'L', 3];
+pub(super) const OUTER: u8 = 0;
+pub(super) const SINGLE: u8 = 1;
+pub(super) const MULTI: u8 = 2;
+pub(super) const OBJECT: u8 = 5;
+
+/// Size of an entry of the counter list without its texts.
+pub(super) const ENTRY: usize = 0x34;
+/// Size of a single sub-record, its head included.
+pub(super) const SINGLE_SIZE: usize = 0x30;
+/// Size of an item of a multi sub-record.
+pub(super) const ITEM: usize = 24;
+/// Size of a multi sub-record's block before its items.
+pub(super) const MULTI_HEADER: usize = 0x18;
+
+/// An entry of the counter list: what one sub-record of every data record is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Bits of [`flags`].
+    pub flags: u32,
+    /// A number of the program that chose the counter, without meaning for others.
+    pub user: u32,
+    /// Counter type; 0x10 for whole objects.
+    pub counter_type: CounterType,
+    /// Ticks per second of its clock; 0 for whole objects.
+    pub time_base: i64,
+    /// Default scale, a power of ten.
+    pub scale: i32,
+    /// Machine with its two backslashes.
+    pub machine: Option<String>,
+    /// Object.
+    pub object: Option<String>,
+    /// Instance; `*` with [`flags::WILDCARD`].
+    pub instance: Option<String>,
+    /// Parent of the instance.
+    pub parent: Option<String>,
+    /// Which of several instances of that name.
+    pub instance_index: u32,
+    /// Counter; `*` for whole objects.
+    pub counter: Option<String>,
+}
+
+impl Entry {
+    /// Whether its sub-record holds many instances.
+    pub const fn is_wildcard(&self) -> bool {
+        self.flags & flags::WILDCARD != 0
+    }
+
+    /// Whether its sub-record is a data block.
+    pub const fn is_object(&self) -> bool {
+        self.flags & flags::OBJECT != 0
+    }
+
+    /// The entry at the start of `data`, and its length; `fault` hears of what could be repaired.
+    fn parse(data: &[u8], at: usize, fault: &mut dyn FnMut(Error)) -> Result<(Entry, usize), Error> {
+        const WHAT: &str = "counter list entry";
+        let u32 = |offset: usize| bytes::u32(data, at.saturating_add(offset), WHAT);
+        let i32 = |offset: usize| bytes::i32(data, at.saturating_add(offset), WHAT);
+        let strings = at.saturating_add(ENTRY);
+        let stated = bytes::length(data, at, "counter list entry, length")?;
+        let mut texts_end = 0usize;
+        let mut text = |offset: usize, what: &'static str| -> Result<Option<String>, Error> {
+            let place = i32(offset)?;
+            let Ok(place) = usize::try_from(place) else {
+                return Ok(None);
+            };
+            let found = data.get(strings.saturating_add(place)..).and_then(take_text);
+            let Some((text, after)) = found.filter(|_| place < data.len()) else {
+                let most = data.len().saturating_sub(strings) as u64;
+                fault(bytes::outside(what, at.saturating_add(offset), place as u64, 0, most));
+                return Ok(None);
+            };
+            texts_end = texts_end.max(data.len().saturating_sub(after.len()));
+            Ok(Some(text))
+        };
+        let entry = Entry {
+            machine: text(0x1c, "counter list entry, machine")?,
+            object: text(0x20, "counter list entry, object")?,
+            instance: text(0x24, "counter list entry, instance")?,
+            parent: text(0x28, "counter list entry, parent")?,
+            instance_index: u32(0x2c)?,
+            counter: text(0x30, "counter list entry, counter")?,
+            flags: u32(4)?,
+            user: u32(8)?,
+            counter_type: CounterType(u32(0xc)?),
+            time_base: bytes::u64(data, at.saturating_add(0x10), WHAT)?.cast_signed(),
+            scale: i32(0x18)?,
+        };
+        // The texts end an entry, so they tell its length too: the stated one may be damaged.
+        let by_texts = align8(texts_end.saturating_sub(at)).max(ENTRY);
+        let fits = |length: usize| {
+            let end = at.saturating_add(length);
+            length >= ENTRY && length.is_multiple_of(8) && (end == data.len() || looks_like_entry(data, end))
+        };
+        if !fits(stated) && fits(by_texts) {
+            fault(value("counter list entry, length", at, "the length of its texts", stated as u64));
+            return Ok((entry, by_texts));
+        }
+        if stated < ENTRY || at.saturating_add(stated) > data.len() {
+            let most = data.len().saturating_sub(at) as u64;
+            return Err(bytes::outside("counter list entry, length", at, stated as u64, ENTRY as u64, most));
+        }
+        Ok((entry, stated))
+    }
+}
+
+fn looks_like_entry(data: &[u8], at: usize) -> bool {
+    let length = bytes::length(data, at, "").unwrap_or(0);
+    let object = at.checked_add(0x20).and_then(|object| bytes::i32(data, object, "").ok());
+    let end = at.saturating_add(length);
+    length.is_multiple_of(8)
+        && length > ENTRY
+        && end <= data.len()
+        && object.is_some_and(|object| object >= -1)
+}
+
+/// Reads a counter list. What can not be read is told to `fault`; the entries before it are given.
+pub fn parse_list(body: &[u8], fault: &mut dyn FnMut(Error)) -> Vec<Entry> {
+    match (bytes::u32(body, 0, "counter list, version"), bytes::u32(body, 4, "counter list, log type")) {
+        (Ok(version), Ok(_)) if version == LIST_VERSION => {}
+        (Ok(version), Ok(_)) => fault(value("counter list, version", 0, "0x6ff", u64::from(version))),
+        (Err(error), _) | (_, Err(error)) => fault(error),
+    }
+    let mut entries = Vec::new();
+    let mut at = 8usize;
+    // Less than an entry at the end is padding.
+    while at.saturating_add(ENTRY) <= body.len() {
+        match Entry::parse(body, at, fault) {
+            Ok((entry, length)) => {
+                entries.push(entry);
+                at = at.saturating_add(length);
+            }
+            Err(error) => {
+                fault(error);
+                break;
+            }
+        }
+    }
+    entries
+}
+
+/// What `PDH_RAW_COUNTER` holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RawCounter {
+    /// Status of the Performance Data Helper: 0 is good, see [`no_value`].
+    pub status: u32,
+    /// When it was read, local time.
+    pub time: FileTime,
+    /// The value.
+    pub first: i64,
+    /// Its clock or its base; 0 for types without.
+    pub second: i64,
+    /// How many resources were added up.
+    pub multi_count: u32,
+}
+
+/// One instance in a multi sub-record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Item<'a> {
+    /// Its name.
+    pub name: WideStr<'a>,
+    /// How many resources were added up; logs of Windows' own collector have 0 here.
+    pub multi_count: u32,
+    /// The value.
+    pub first: i64,
+    /// Its clock or its base.
+    pub second: i64,
+}
+
+/// One sub-record of a data record.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum SubRecord<'a> {
+    /// One counter of one instance.
+    Single(RawCounter),
+    /// One counter of all instances.
+    Multi(Multi<'a>),
+    /// A data block with one object.
+    Object(&'a [u8]),
+    /// A sub-type that nobody has described; it has its place in the order all the same.
+    Unknown(u8),
+}
+
+/// A multi sub-record.
+#[derive(Debug, Clone, Copy)]
+pub struct Multi<'a> {
+    /// Status for all of its items.
+    pub status: u32,
+    /// When it was read, local time.
+    pub time: FileTime,
+    block: &'a [u8],
+    count: usize,
+}
+
+impl<'a> Multi<'a> {
+    fn parse(block: &'a [u8]) -> Result<Multi<'a>, Error> {
+        const WHAT: &str = "multi record";
+        Ok(Multi {
+            status: bytes::u32(block, 0x0c, WHAT)?,
+            time: FileTime(bytes::u64(block, 0x10, WHAT)?),
+            count: bytes::length(block, 4, WHAT)?,
+            block,
+        })
+    }
+
+    /// Its items. It ends after an error.
+    pub fn items(&self) -> impl Iterator<Item = Result<Item<'a>, Error>> + use<'a> {
+        let Multi { block, count, .. } = *self;
+        let mut failed = false;
+        (0..count).map_while(move |position| {
+            if failed {
+                return None;
+            }
+            let item = item(block, position);
+            failed = item.is_err();
+            Some(item)
+        })
+    }
+}
+
+fn item(block: &[u8], position: usize) -> Result<Item<'_>, Error> {
+    const WHAT: &str = "multi record, item";
+    let at = position.saturating_mul(ITEM).saturating_add(MULTI_HEADER);
+    let item = bytes::slice(block, at, ITEM, WHAT)?;
+    let name_at = bytes::length(item, 0, WHAT)?;
+    let Some(name) = block.get(name_at..).filter(|_| name_at >= MULTI_HEADER) else {
+        let (least, most) = (MULTI_HEADER as u64, block.len() as u64);
+        return Err(bytes::outside("multi record, name of an item", at, name_at as u64, least, most));
+    };
+    Ok(Item {
+        name: WideStr::new(name, ByteOrder::Little).until_nul(),
+        multi_count: bytes::u32(item, 4, WHAT)?,
+        first: bytes::u64(item, 8, WHAT)?.cast_signed(),
+        second: bytes::u64(item, 16, WHAT)?.cast_signed(),
+    })
+}
+
+/// The sub-records of a data record. Where one has a length that leads nowhere, the length of its own content is used;
+/// when that fails too it ends after the error.
+#[derive(Debug, Clone)]
+pub struct SubRecords<'a> {
+    data: &'a [u8],
+    at: usize,
+    fault: Option<Error>,
+}
+
+impl<'a> SubRecords<'a> {
+    /// The sub-records in the body of a data record.
+    pub fn new(body: &'a [u8]) -> SubRecords<'a> {
+        let outer = bytes::length(body, 4, "data record, length");
+        let tagged = has_tag(body, 0) && body.get(3) == Some(&OUTER);
+        let (data, fault) = match outer {
+            Ok(length) if tagged && (8..=body.len()).contains(&length) => {
+                (body.get(..length).unwrap_or(body), None)
+            }
+            Ok(length) if tagged => {
+                let most = body.len() as u64;
+                (body, Some(bytes::outside("data record, length", 4, length as u64, 8, most)))
+            }
+            Ok(_) => {
+                let found = bytes::u32(body, 0, "").unwrap_or(0);
+                (body, Some(value("data record, tag", 0, "the bytes 42 4C 03 00", u64::from(found))))
+            }
+            Err(error) => (body, Some(error)),
+        };
+        SubRecords { data, at: 8, fault }
+    }
+
+    /// The offset of the next sub-record.
+    pub const fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// What was wrong with the record as a whole or with a length, when it could be read all the same.
+    pub const fn take_fault(&mut self) -> Option<Error> {
+        self.fault.take()
+    }
+
+    /// The next sub-record.
+    fn parse(&mut self) -> Result<SubRecord<'a>, Error> {
+        let at = self.at;
+        let head = bytes::slice(self.data, at, 8, "record head")?;
+        let stated = bytes::length(head, 4, "record head, length")?;
+        let inner = at.saturating_add(8);
+        let sub_type = head.get(3).copied().unwrap_or(0);
+        let length = if stated >= 8 && self.leads_on(at.saturating_add(stated)) {
+            stated
+        } else {
+            let own = match sub_type {
+                SINGLE => SINGLE_SIZE,
+                MULTI => bytes::length(self.data, inner, "multi record, length")?.saturating_add(8),
+                OBJECT => {
+                    let at = inner.saturating_add(20);
+                    let length = bytes::length(self.data, at, "PERF_DATA_BLOCK.TotalByteLength")?;
+                    align8(length).saturating_add(8)
+                }
+                _ => stated,
+            };
+            let most = self.data.len().saturating_sub(at) as u64;
+            let error = bytes::outside("record head, length", at.saturating_add(4), stated as u64, 8, most);
+            if own < 8 || !self.leads_on(at.saturating_add(own)) {
+                return Err(error);
+            }
+            self.fault = Some(error);
+            own
+        };
+        if !has_tag(self.data, at) {
+            let found = bytes::u32(head, 0, "record head")?;
+            self.fault = Some(value("record head, tag", at, "the bytes 42 4C 03", u64::from(found)));
+        }
+        self.at = at.saturating_add(length);
+        let content = bytes::slice(self.data, inner, length.saturating_sub(8), "record")?;
+        match sub_type {
+            SINGLE => Ok(SubRecord::Single(RawCounter {
+                status: bytes::u32(content, 0, "single record")?,
+                time: FileTime(bytes::u64(content, 4, "single record")?),
+                first: bytes::u64(content, 0x10, "single record")?.cast_signed(),
+                second: bytes::u64(content, 0x18, "single record")?.cast_signed(),
+                multi_count: bytes::u32(content, 0x20, "single record")?,
+            })),
+            MULTI => Multi::parse(content).map(SubRecord::Multi),
+            OBJECT => Ok(SubRecord::Object(content)),
+            _ => Ok(SubRecord::Unknown(sub_type)),
+        }
+    }
+
+    fn leads_on(&self, end: usize) -> bool {
+        end == self.data.len() || has_tag(self.data, end)
+    }
+}
+
+impl<'a> Iterator for SubRecords<'a> {
+    type Item = Result<SubRecord<'a>, (usize, Error)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = self.at;
+        // Less than a head at the end is padding.
+        if at.saturating_add(8) > self.data.len() {
+            return None;
+        }
+        let record = self.parse();
+        if record.is_err() && self.at == at {
+            // The place of the next one is not known.
+            self.at = self.data.len();
+        }
+        Some(record.map_err(|error| (at, error)))
+    }
+}
+
+fn has_tag(data: &[u8], at: usize) -> bool {
+    data.get(at..at.saturating_add(3)).is_some_and(|tag| tag == TAG)
+}
+
+/// A sub-record to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Data {
+    /// One counter of one instance.
+    Single(RawCounter),
+    /// One counter of all instances.
+    Multi {
+        /// Status for all of its items.
+        status: u32,
+        /// When it was read, local time.
+        time: FileTime,
+        /// Name, multi count, first and second value of each.
+        items: Vec<(String, u32, i64, i64)>,
+    },
+}
+
+/// Why a status of the Performance Data Helper means that there is no value; `None` when there is one.
+pub const fn no_value(status: u32) -> Option<NoValue> {
+    // The two upper bits are the severity: success and information are values.
+    if status >> 30 < 2 {
+        return None;
+    }
+    Some(match status {
+        0x8000_07d0 => NoValue::NoMachine,
+        0x8000_07d1 => NoValue::NoInstance,
+        0x8000_07d6 => NoValue::NegativeDenominator,
+        0x8000_07d7 => NoValue::NegativeTimebase,
+        0x8000_07d8 => NoValue::NegativeValue,
+        0xc000_0bb8 => NoValue::NoObject,
+        0xc000_0bb9 => NoValue::NoCounter,
+        _ => NoValue::NoData(Absence::Other),
+    })
+}
+
+/// What the catalogue at the end of a log of whole objects says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Catalogue {
+    /// Local time of the first record.
+    pub first: FileTime,
+    /// Local time of the last record.
+    pub last: FileTime,
+    /// How many data records there are.
+    pub records: u32,
+    /// The objects in the order of the counter list.
+    pub objects: Vec<CatalogueObject>,
+}
+
+/// An object of a [`Catalogue`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CatalogueObject {
+    /// Its counters: title index, type, time base, default scale.
+    pub counters: Vec<(u32, CounterType, i64, i32)>,
+    /// All instances that were there at any time, with their number among those of the same name; `None` for an object
+    /// without instances.
+    pub instances: Option<Vec<(String, u32)>>,
+}
+
+impl Catalogue {
+    /// Reads the body of a catalogue.
+    ///
+    /// # Errors
+    ///
+    /// A length or offset in it leads outside.
+    pub fn parse(body: &[u8]) -> Result<Catalogue, Error> {
+        const WHAT: &str = "catalogue";
+        let mut catalogue = Catalogue {
+            first: FileTime(bytes::u64(body, 0, WHAT)?),
+            last: FileTime(bytes::u64(body, 8, WHAT)?),
+            records: bytes::u32(body, 0x10, WHAT)?,
+            objects: Vec::new(),
+        };
+        let mut at = 0x20usize;
+        for _ in 0..bytes::u32(body, 0x14, WHAT)? {
+            let length = bytes::length(body, at.saturating_add(4), "catalogue object, length")?;
+            let object = bytes::slice(body, at, length.max(16), "catalogue object")?;
+            catalogue.objects.push(CatalogueObject::parse(object)?);
+            at = at.saturating_add(length.max(16));
+        }
+        Ok(catalogue)
+    }
+}
+
+impl CatalogueObject {
+    fn parse(data: &[u8]) -> Result<CatalogueObject, Error> {
+        const WHAT: &str = "catalogue object";
+        let n_instances = bytes::i32(data, 8, WHAT)?;
+        let n_counters = bytes::length(data, 12, WHAT)?;
+        let column =
+            |start: usize, position: usize, size: usize| start.saturating_add(position.saturating_mul(size));
+        let titles = 16usize;
+        let types = column(titles, n_counters, 4);
+        let bases = column(types, n_counters, 4);
+        let scales = column(bases, n_counters, 8);
+        // All four arrays have to be there before anything grows by their number.
+        bytes::slice(data, 0, column(scales, n_counters, 4), WHAT)?;
+        let mut counters = Vec::new();
+        for position in 0..n_counters {
+            counters.push((
+                bytes::u32(data, column(titles, position, 4), WHAT)?,
+                CounterType(bytes::u32(data, column(types, position, 4), WHAT)?),
+                bytes::u64(data, column(bases, position, 8), WHAT)?.cast_signed(),
+                bytes::i32(data, column(scales, position, 4), WHAT)?,
+            ));
+        }
+        let first_instance = align8(column(scales, n_counters, 4));
+        let instances = match usize::try_from(n_instances) {
+            Err(_) => None,
+            Ok(count) => {
+                let mut instances = Vec::new();
+                let names =
+                    bytes::rest(data, column(first_instance, count, 16), "catalogue object, instances")?;
+                for position in 0..count {
+                    let at = column(first_instance, position, 16);
+                    let name_at = bytes::length(data, at, WHAT)?;
+                    let number = bytes::u32(data, at.saturating_add(4), WHAT)?;
+                    let name = bytes::rest(names, name_at, "catalogue object, name of an instance")?;
+                    instances
+                        .push((WideStr::new(name, ByteOrder::Little).until_nul().to_string_lossy(), number));
+                }
+                Some(instances)
+            }
+        };
+        Ok(CatalogueObject { counters, instances })
+    }
+}
+
+/// The text up to its NUL at the start of `data`, and what follows. `None` when there is no NUL.
+pub(super) fn take_text(data: &[u8]) -> Option<(String, &[u8])> {
+    let nul = data.chunks_exact(2).position(|unit| unit == [0, 0])?;
+    let (text, rest) = data.split_at_checked(nul.checked_mul(2)?)?;
+    Some((WideStr::new(text, ByteOrder::Little).to_string_lossy(), rest.get(2..)?))
+}
+
+/// The pairs of title index and name in the body of a names event.
+pub(super) fn names(body: &[u8], mut each: impl FnMut(u32, String)) {
+    // First comes the name of the machine.
+    let Some((_, mut rest)) = take_text(body) else {
+        return;
+    };
+    while let Some((index, after)) = take_text(rest) {
+        // Behind the last pair stands rubbish up to the alignment.
+        let (Ok(index), Some((name, after))) = (index.parse(), take_text(after)) else {
+            return;
+        };
+        each(index, name);
+        rest = after;
+    }
+}

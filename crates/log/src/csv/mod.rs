@@ -1,0 +1,40 @@
+//! PDH-CSV and PDH-TSV: the text logs of Windows.
+//!
+//! ```text
+//! "(PDH-CSV 4.0) (Pacific Standard Time)(480)","\\HOST\Memory\Pages/sec"
+//! "11/26/2016 13:46:30.874"," "
+//! "11/26/2016 13:46:33.877","0.33300142472592542"
+//! ```
+//!
+//! Values are computed already, so reading them gives raw samples of the type `PERF_DOUBLE_RAW`. Times are local; the
+//! number in the first line is how many minutes to add to get UTC.
+
+mod read;
+mod write;
+
+pub use read::CsvReader;
+pub use write::{CsvOptions, CsvWriter, LineEnd};
+
+/// The separator of a text log, `None` when the bytes are not the begin of one.
+pub(crate) fn detect(head: &[u8]) -> Option<u8> {
+    // The first line is looked at as ASCII, which all encodings but UTF-16 have in common.
+    let head = head.get(..head.len().min(4096)).unwrap_or_default();
+    let ascii: Vec<u8> = match head {
+        [0xff, 0xfe, rest @ ..] => rest.iter().step_by(2).copied().collect(),
+        [0xfe, 0xff, rest @ ..] => rest.iter().skip(1).step_by(2).copied().collect(),
+        [0xef, 0xbb, 0xbf, rest @ ..] => rest.to_vec(),
+        _ => head.to_vec(),
+    };
+    let line = ascii.trim_ascii_start().split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
+    let mark = line.windows(MARK.len()).take(16).position(|part| part.eq_ignore_ascii_case(MARK))?;
+    let kind = line.get(mark.saturating_add(MARK.len())..)?;
+    match kind.first()? {
+        b'C' | b'c' => Some(b','),
+        b'T' | b't' => Some(b'\t'),
+        // A damaged or unknown word: the line shows what it is separated by.
+        _ => Some(if line.contains(&b'\t') { b'\t' } else { b',' }),
+    }
+}
+
+/// What every first line has near its begin.
+const MARK: &[u8] = b"(PDH-";

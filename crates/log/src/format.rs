@@ -1,0 +1,193 @@
+//! The formats of logs, which one some bytes are, and opening a log of any.
+
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read};
+use std::path::Path;
+
+use crate::blg::BlgReader;
+use crate::csv::CsvReader;
+use crate::error::{LogError, LogErrorKind};
+use crate::reader::LogReader;
+
+/// A format of logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// Windows' binary log.
+    Blg,
+    /// Comma-separated text.
+    Csv,
+    /// Tab-separated text.
+    Tsv,
+}
+
+/// One line of [`FORMATS`].
+#[derive(Debug, Clone, Copy)]
+pub struct FormatInfo {
+    /// The format.
+    pub format: Format,
+    /// What users call it: the word of the option `-f`.
+    pub name: &'static str,
+    /// Other words that are understood.
+    pub aliases: &'static [&'static str],
+    /// The usual end of a file name. It never decides how a file is read.
+    pub extension: &'static str,
+    /// What it is.
+    pub description: &'static str,
+    /// It can be written too.
+    pub writes: bool,
+    /// Whether a file begins like this format.
+    detect: fn(&[u8]) -> bool,
+}
+
+/// Every format. Detection asks them in this order.
+pub const FORMATS: &[FormatInfo] = &[
+    FormatInfo {
+        format: Format::Blg,
+        name: "blg",
+        aliases: &["bin"],
+        extension: "blg",
+        description: "Windows binary performance log",
+        writes: true,
+        detect: crate::blg::detect,
+    },
+    FormatInfo {
+        format: Format::Csv,
+        name: "csv",
+        aliases: &[],
+        extension: "csv",
+        description: "PDH-CSV: computed values, separated by commas",
+        writes: true,
+        detect: |head| crate::csv::detect(head) == Some(b','),
+    },
+    FormatInfo {
+        format: Format::Tsv,
+        name: "tsv",
+        aliases: &[],
+        extension: "tsv",
+        description: "PDH-TSV: computed values, separated by tabs",
+        writes: true,
+        detect: |head| crate::csv::detect(head) == Some(b'\t'),
+    },
+];
+
+impl Format {
+    /// Its line of [`FORMATS`].
+    pub fn info(self) -> &'static FormatInfo {
+        const FALLBACK: &FormatInfo = match FORMATS.first() {
+            Some(first) => first,
+            None => panic!("the table of formats is empty"),
+        };
+        FORMATS.iter().find(|info| info.format == self).unwrap_or(FALLBACK)
+    }
+
+    /// The format of a word or of the end of a file name, in any case.
+    pub fn from_name(name: &str) -> Option<Format> {
+        let is = |candidate: &&str| candidate.eq_ignore_ascii_case(name);
+        FORMATS.iter().find(|info| is(&info.name) || info.aliases.iter().any(is)).map(|info| info.format)
+    }
+
+    /// The format that the first bytes of a file show; [`HEAD`] of them are enough.
+    pub fn detect(head: &[u8]) -> Option<Format> {
+        FORMATS.iter().find(|info| (info.detect)(head)).map(|info| info.format)
+    }
+}
+
+/// How many bytes [`Format::detect`] looks at: the first buffer of a usual BLG and the first event of the next one.
+pub const HEAD: usize = 0x1_0000 + 0x100;
+
+/// What the reader should know that the log does not say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReadOptions {
+    /// Encoding of text logs that are not Unicode: a label such as `windows-1251` or a number such as `1251`. Without
+    /// it text that is no UTF-8 is taken as windows-1252.
+    pub code_page: Option<String>,
+    /// Minutes to add to local time to get UTC; overrides what the log says.
+    pub bias: Option<i32>,
+}
+
+/// Opens a log of any format.
+///
+/// # Errors
+///
+/// The file can not be read, or it is of no known format.
+pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
+    let file = File::open(path).map_err(|error| LogError::from(error).in_file(path))?;
+    read(BufReader::with_capacity(1 << 16, file), options).map_err(|error| error.in_file(path))
+}
+
+/// Reads a log from bytes.
+///
+/// # Errors
+///
+/// The bytes are of no known format.
+pub fn read_bytes<'a>(bytes: &'a [u8], options: &ReadOptions) -> Result<Box<dyn LogReader + 'a>, LogError> {
+    read(bytes, options)
+}
+
+/// Reads a log from a stream, which need not be able to go back.
+///
+/// # Errors
+///
+/// The stream can not be read, or it is of no known format.
+pub fn read<'a>(
+    mut input: impl Read + 'a,
+    options: &ReadOptions,
+) -> Result<Box<dyn LogReader + 'a>, LogError> {
+    let mut head = Vec::new();
+    input.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+    let format = Format::detect(&head);
+    let shown = describe(&head);
+    let input = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(input));
+    match format {
+        Some(Format::Blg) => Ok(Box::new(BlgReader::new(input, options)?)),
+        Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::new(input, options)?)),
+        None => Err(LogError::new(LogErrorKind::NotALog(format!(
+            "needed the buffers of a BLG or a first line with \"(PDH-\", found {shown}"
+        )))),
+    }
+}
+
+/// The first bytes in words, for the error.
+fn describe(head: &[u8]) -> String {
+    if head.is_empty() {
+        return "an empty file".to_owned();
+    }
+    let start = head.get(..head.len().min(40)).unwrap_or_default();
+    match std::str::from_utf8(start) {
+        Ok(text) if text.chars().all(|char| !char.is_control() || char.is_whitespace()) => {
+            format!("text {text:?}")
+        }
+        _ => {
+            let hex: Vec<String> = start.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+            format!("the bytes {}", hex.join(" "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_formats() {
+        for info in FORMATS {
+            assert_eq!(Format::from_name(&info.name.to_uppercase()), Some(info.format));
+            assert_eq!(info.format.info().name, info.name);
+        }
+        assert_eq!(Format::from_name("BIN"), Some(Format::Blg));
+        assert_eq!(Format::from_name("parquet"), None);
+    }
+
+    #[test]
+    fn what_is_no_log_is_told() {
+        for (bytes, words) in [
+            (&b""[..], "an empty file"),
+            (b"This is BibTeX, Version 0.99d", "text \"This is BibTeX"),
+            (b"\x7fELF\x02\x01", "7f 45 4c 46"),
+        ] {
+            let error = read_bytes(bytes, &ReadOptions::default()).err().expect("it is no log").to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

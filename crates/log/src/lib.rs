@@ -1,0 +1,49 @@
+//! Reads the performance logs of Windows on any system, and writes them.
+//!
+//! You give the path of a log, or its bytes; you get its columns (counter paths with type, scale and time base) and one
+//! record after another: the time in UTC and the raw sample of every column, or why there is none. [`relog`] copies a log
+//! into another format as `relog.exe` does, [`info`] says what is in one.
+//!
+//! It does not draw, print or choose anything for a user, it knows no clock, and it starts no threads. Memory is
+//! bounded by the columns and by one record, not by the length of the log. A damaged log is read as far as it is whole,
+//! and every fault is told with its byte; no input makes it panic.
+//!
+//! ```
+//! use tallymon_log::{Cooker, ReadOptions, read_bytes};
+//!
+//! let text = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Memory\\Available Bytes\"\r\n\"11/26/2016 13:46:30.874\",\"4096\"\r\n";
+//! let mut log = read_bytes(text.as_bytes(), &ReadOptions::default())?;
+//! assert_eq!(log.about().columns[0].path, r"\\vm\Memory\Available Bytes");
+//! let record = log.next_record()?.expect("there is one");
+//! let values = Cooker::default().cook(&record);
+//! assert_eq!(values[0].as_ref().unwrap().as_f64(), Some(4096.0));
+//! # Ok::<(), tallymon_log::LogError>(())
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`format`](mod@format) | the table of formats, detection by content, [`open`] |
+//! | [`reader`] | what every log gives: [`LogReader`], [`Column`], [`Record`], [`Cooker`] |
+//! | [`blg`] | Windows' binary logs, read and written |
+//! | [`csv`] | PDH-CSV and PDH-TSV, read and written |
+//! | [`zone`] | local times of logs and UTC |
+//! | [`relog`](mod@relog) | choosing counters and records of logs, and writing them elsewhere |
+//! | [`info`](mod@info) | hosts, counters, range, gaps, bad values of a log |
+//! | [`error`] | errors and damage |
+#![forbid(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+pub mod blg;
+pub mod csv;
+pub mod error;
+pub mod format;
+pub mod info;
+pub mod reader;
+pub mod relog;
+pub mod zone;
+
+mod bytes;
+
+pub use error::{Damage, LogError, LogErrorKind, Notes};
+pub use format::{FORMATS, Format, FormatInfo, ReadOptions, open, read_bytes};
+pub use reader::{About, Column, Cooker, LogReader, Record, Records};

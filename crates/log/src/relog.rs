@@ -1,0 +1,1 @@
+//! Copies logs into other formats.

@@ -1,0 +1,319 @@
+//! Local times of logs and UTC.
+//!
+//! Windows writes the times of its logs in local time. How far that was from UTC stands in the log: best in raw values
+//! that are UTC themselves, else in the rules of the time zone of the machine that wrote the log, or as a number of
+//! minutes in the first line of a text log.
+
+use tallymon_core::error::Error;
+use tallymon_core::text::CodePage;
+use tallymon_core::text::{ByteOrder, Name};
+use tallymon_core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
+
+use crate::bytes;
+
+/// 100 ns units in a minute.
+pub(crate) const UNITS_PER_MINUTE: u64 = UNITS_PER_SECOND.saturating_mul(60);
+
+/// What a log says about its time zone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Zone {
+    /// Nothing, or too little. Its times are taken as UTC.
+    #[default]
+    Unknown,
+    /// One distance for the whole log, as text logs have it.
+    Fixed {
+        /// Name of the zone, maybe cut or empty.
+        name: String,
+        /// Minutes to add to local time to get UTC.
+        bias: i32,
+    },
+    /// The rules of a zone with daylight saving time, as binary logs have them.
+    Rules(Box<ZoneRules>),
+}
+
+/// A `TIME_ZONE_INFORMATION`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ZoneRules {
+    /// Minutes to add to local time to get UTC, without those below.
+    pub bias: i32,
+    /// Name of the zone, or from Vista on where in a resource library the name stands: `@tzres.dll,-212`.
+    pub standard_name: String,
+    /// When standard time begins in a year; month 0 when there is no daylight saving time.
+    pub standard_date: SystemTime,
+    /// Minutes to add to `bias` in standard time, nearly always 0.
+    pub standard_bias: i32,
+    /// Name of the zone in summer.
+    pub daylight_name: String,
+    /// When daylight saving time begins.
+    pub daylight_date: SystemTime,
+    /// Minutes to add to `bias` in daylight saving time, usually -60.
+    pub daylight_bias: i32,
+}
+
+/// Length of a `TIME_ZONE_INFORMATION` in bytes.
+pub(crate) const ZONE_RULES_SIZE: usize = 172;
+
+impl Zone {
+    /// Minutes to add to UTC to get local time at a local time.
+    ///
+    /// In the hour that a clock goes through twice in autumn this is standard time: nothing tells the two apart.
+    pub fn minutes_at_local(&self, local: FileTime) -> i32 {
+        match self {
+            Zone::Unknown => 0,
+            Zone::Fixed { bias, .. } => bias.saturating_neg(),
+            Zone::Rules(rules) => {
+                let extra = if rules.is_daylight(local) { rules.daylight_bias } else { rules.standard_bias };
+                rules.bias.saturating_add(extra).saturating_neg()
+            }
+        }
+    }
+
+    /// Name and bias in minutes as the first line of a text log has them, for a time that is `minutes` from UTC.
+    ///
+    /// The name is always ASCII without parentheses. Where the log gives only a number of a resource whose text is not
+    /// known here, or the distance is none of the zone's, the name is like `UTC-03:30`.
+    pub fn label(&self, minutes: i32) -> (String, i32) {
+        let bias = minutes.saturating_neg();
+        let name = match self {
+            Zone::Unknown => "",
+            Zone::Fixed { name, bias: own } if *own == bias => name,
+            Zone::Rules(rules) if bias == rules.bias.saturating_add(rules.standard_bias) => {
+                resource_text(&rules.standard_name)
+            }
+            Zone::Rules(rules) if bias == rules.bias.saturating_add(rules.daylight_bias) => {
+                resource_text(&rules.daylight_name)
+            }
+            Zone::Fixed { .. } | Zone::Rules(_) => "",
+        };
+        let plain = |char: char| (char.is_ascii_graphic() || char == ' ') && !matches!(char, '(' | ')' | '"');
+        if !name.is_empty() && name.chars().all(plain) {
+            return (name.to_owned(), bias);
+        }
+        if bias == 0 {
+            return ("UTC".to_owned(), 0);
+        }
+        let sign = if minutes < 0 { '-' } else { '+' };
+        let minutes = minutes.unsigned_abs();
+        (format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60), bias)
+    }
+}
+
+/// The text of a name that is a reference into Windows' `tzres.dll`; other names as they are.
+///
+/// Only numbers whose text is proven by logs and their twins are known.
+fn resource_text(name: &str) -> &str {
+    match name.strip_prefix("@tzres.dll,-") {
+        Some("211") => "Pacific Daylight Time",
+        Some("212") => "Pacific Standard Time",
+        Some("111") => "Eastern Daylight Time",
+        Some("112") => "Eastern Standard Time",
+        Some(_) => "",
+        None => name,
+    }
+}
+
+impl ZoneRules {
+    /// Reads the 172 bytes of a `TIME_ZONE_INFORMATION`.
+    pub(crate) fn parse(data: &[u8]) -> Result<ZoneRules, Error> {
+        const WHAT: &str = "TIME_ZONE_INFORMATION";
+        let name = |at| {
+            bytes::slice(data, at, 64, WHAT)
+                .map(|name| Name::new(name, CodePage::UTF_16, ByteOrder::Little).to_string_lossy())
+        };
+        Ok(ZoneRules {
+            bias: bytes::i32(data, 0, WHAT)?,
+            standard_name: name(4)?,
+            standard_date: system_time(data, 68)?,
+            standard_bias: bytes::i32(data, 84, WHAT)?,
+            daylight_name: name(88)?,
+            daylight_date: system_time(data, 152)?,
+            daylight_bias: bytes::i32(data, 168, WHAT)?,
+        })
+    }
+
+    /// The 172 bytes; names longer than 31 units are cut.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(ZONE_RULES_SIZE);
+        let name = |out: &mut Vec<u8>, name: &str| {
+            let units = name.encode_utf16().take(31).chain(std::iter::repeat(0)).take(32);
+            units.for_each(|unit| out.extend_from_slice(&unit.to_le_bytes()));
+        };
+        let date = |out: &mut Vec<u8>, date: &SystemTime| {
+            let SystemTime { year, month, day_of_week, day, hour, minute, second, milliseconds } = *date;
+            for part in [year, month, day_of_week, day, hour, minute, second, milliseconds] {
+                out.extend_from_slice(&part.to_le_bytes());
+            }
+        };
+        out.extend_from_slice(&self.bias.to_le_bytes());
+        name(&mut out, &self.standard_name);
+        date(&mut out, &self.standard_date);
+        out.extend_from_slice(&self.standard_bias.to_le_bytes());
+        name(&mut out, &self.daylight_name);
+        date(&mut out, &self.daylight_date);
+        out.extend_from_slice(&self.daylight_bias.to_le_bytes());
+        out
+    }
+
+    fn is_daylight(&self, local: FileTime) -> bool {
+        let year = local.system_time().year;
+        let (Some(summer), Some(winter)) =
+            (change_in_year(&self.daylight_date, year), change_in_year(&self.standard_date, year))
+        else {
+            return false;
+        };
+        // The clock shows daylight time when it is set back, so the hour that comes twice begins earlier. Daylight bias
+        // is negative: the end of summer in standard time.
+        let back = i64::from(self.standard_bias).saturating_sub(i64::from(self.daylight_bias));
+        let back = u64::try_from(back).unwrap_or(0).saturating_mul(UNITS_PER_MINUTE);
+        let winter = FileTime(winter.0.saturating_sub(back));
+        if summer < winter { summer <= local && local < winter } else { local < winter || summer <= local }
+    }
+}
+
+fn system_time(data: &[u8], at: usize) -> Result<SystemTime, Error> {
+    let part = |index: usize| bytes::u16(data, at.saturating_add(index.saturating_mul(2)), "SYSTEMTIME");
+    Ok(SystemTime {
+        year: part(0)?,
+        month: part(1)?,
+        day_of_week: part(2)?,
+        day: part(3)?,
+        hour: part(4)?,
+        minute: part(5)?,
+        second: part(6)?,
+        milliseconds: part(7)?,
+    })
+}
+
+/// When a change happens in a year: at its date, or with year 0 at the `day`-th of its weekday in the month, where 5 is
+/// the last one.
+fn change_in_year(rule: &SystemTime, year: u16) -> Option<FileTime> {
+    if rule.month == 0 {
+        return None;
+    }
+    if rule.year != 0 {
+        return if rule.year == year { rule.file_time() } else { None };
+    }
+    let first = SystemTime { year, day: 1, ..*rule }.file_time()?;
+    let first_weekday = first.system_time().day_of_week;
+    let until = rule.day_of_week.checked_add(7)?.checked_sub(first_weekday)? % 7;
+    let mut day = until.checked_add(1)?;
+    for _ in 1..rule.day.min(5) {
+        let next = day.checked_add(7)?;
+        if (SystemTime { day: next, year, ..*rule }).file_time().is_none() {
+            break;
+        }
+        day = next;
+    }
+    SystemTime { day, year, ..*rule }.file_time()
+}
+
+/// `time` moved by minutes, at most to the ends of what a file time can hold.
+pub fn add_minutes(time: FileTime, minutes: i32) -> FileTime {
+    let units = u64::from(minutes.unsigned_abs()).saturating_mul(UNITS_PER_MINUTE);
+    FileTime(if minutes < 0 { time.0.saturating_sub(units) } else { time.0.saturating_add(units) })
+}
+
+/// The distance of local time from UTC in minutes, from the same moment in both; `None` when they are no such pair.
+///
+/// Zones are multiples of a quarter of an hour and at most 14 hours away. A remote machine's clock may differ by some
+/// minutes from that of the one that wrote the log.
+pub(crate) fn minutes_between(local: FileTime, utc: FileTime) -> Option<i32> {
+    const QUARTER: i64 = 9_000_000_000;
+    const SLACK: i64 = 3_000_000_000;
+    let apart = i128::from(local.0).checked_sub(i128::from(utc.0))?;
+    let apart = i64::try_from(apart).ok()?;
+    let quarters = apart.checked_add(QUARTER / 2)?.div_euclid(QUARTER);
+    let rest = apart.checked_sub(quarters.checked_mul(QUARTER)?)?;
+    let minutes = i32::try_from(quarters.checked_mul(15)?).ok()?;
+    (rest.abs() <= SLACK && (-15 * 60..=15 * 60).contains(&minutes)).then_some(minutes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pacific() -> Zone {
+        let change = |month, day| SystemTime { month, day, hour: 2, ..SystemTime::default() };
+        Zone::Rules(Box::new(ZoneRules {
+            bias: 480,
+            standard_name: "@tzres.dll,-212".into(),
+            standard_date: change(11, 1),
+            standard_bias: 0,
+            daylight_name: "@tzres.dll,-211".into(),
+            daylight_date: change(3, 2),
+            daylight_bias: -60,
+        }))
+    }
+
+    fn at(year: u16, month: u16, day: u16, hour: u16, minute: u16) -> FileTime {
+        SystemTime { year, month, day, hour, minute, ..SystemTime::default() }.file_time().unwrap()
+    }
+
+    #[test]
+    fn daylight_saving_by_the_rules() {
+        // `zdump -v America/Los_Angeles`: 2016-03-13 02:00 and 2016-11-06 02:00 are the changes.
+        let zone = pacific();
+        for (time, minutes) in [
+            (at(2016, 1, 1, 0, 0), -480),
+            (at(2016, 3, 13, 1, 59), -480),
+            (at(2016, 3, 13, 3, 0), -420),
+            (at(2016, 7, 1, 0, 0), -420),
+            (at(2016, 11, 6, 0, 59), -420),
+            (at(2016, 11, 6, 1, 0), -480),
+            (at(2016, 11, 26, 13, 46), -480),
+        ] {
+            assert_eq!(zone.minutes_at_local(time), minutes, "{}", time.system_time());
+        }
+    }
+
+    #[test]
+    fn southern_summers_go_over_the_new_year() {
+        let change = |month, day| SystemTime { month, day, hour: 2, ..SystemTime::default() };
+        let zone = Zone::Rules(Box::new(ZoneRules {
+            bias: -600,
+            standard_date: SystemTime { hour: 3, ..change(4, 1) },
+            daylight_date: change(10, 1),
+            daylight_bias: -60,
+            ..ZoneRules::default()
+        }));
+        assert_eq!(zone.minutes_at_local(at(2016, 1, 1, 0, 0)), 660);
+        assert_eq!(zone.minutes_at_local(at(2016, 6, 1, 0, 0)), 600);
+        assert_eq!(zone.minutes_at_local(at(2016, 12, 1, 0, 0)), 660);
+    }
+
+    #[test]
+    fn labels_are_ascii() {
+        assert_eq!(pacific().label(-480), ("Pacific Standard Time".into(), 480));
+        assert_eq!(pacific().label(-420), ("Pacific Daylight Time".into(), 420));
+        assert_eq!(pacific().label(60), ("UTC+01:00".into(), -60));
+        assert_eq!(Zone::Unknown.label(0), ("UTC".into(), 0));
+        assert_eq!(
+            Zone::Fixed { name: "Paris, Madrid (heure d’été)".into(), bias: -120 }.label(120).0,
+            "UTC+02:00"
+        );
+        assert_eq!(Zone::Unknown.label(-210), ("UTC-03:30".into(), 210));
+    }
+
+    #[test]
+    fn rules_go_round() {
+        let Zone::Rules(rules) = pacific() else { unreachable!() };
+        let bytes = rules.to_bytes();
+        assert_eq!(bytes.len(), ZONE_RULES_SIZE);
+        assert_eq!(ZoneRules::parse(&bytes).unwrap(), *rules);
+        for length in 0..bytes.len() {
+            assert!(ZoneRules::parse(&bytes[..length]).is_err());
+        }
+    }
+
+    #[test]
+    fn distances_from_utc() {
+        let utc = at(2016, 11, 26, 21, 46);
+        assert_eq!(minutes_between(add_minutes(utc, -480), utc), Some(-480));
+        assert_eq!(minutes_between(FileTime(add_minutes(utc, 345).0 + 600_000_000), utc), Some(345));
+        assert_eq!(minutes_between(FileTime(utc.0 + 7 * UNITS_PER_MINUTE), utc), None);
+        assert_eq!(minutes_between(utc, FileTime(0)), None);
+        assert_eq!(minutes_between(FileTime(u64::MAX), FileTime(0)), None);
+        assert_eq!(minutes_between(FileTime(0), FileTime(u64::MAX)), None);
+    }
+}
