@@ -35,3 +35,4 @@ pub use records::{
     Catalogue, CatalogueObject, Data, Entry, Item, RawCounter, SubRecord, SubRecords, flags, no_value,
     parse_list,
 };
+pub use write::{BlgWriter, WriteOptions};

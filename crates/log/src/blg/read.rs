@@ -529,7 +529,8 @@ impl Decoder<'_> {
                     let number = *count;
                     *count = count.saturating_add(1);
                     let group = self.columns.group(read.id, 0);
-                    let instance = InstancePath::new(None, &name, number);
+                    // Our own writer numbers the names; then they are spelled as in a path already.
+                    let instance = instance_path(None, &name, number);
                     let key = instance.to_string();
                     let entry = &read.entry;
                     let make = || column_of(entry, Some(instance), group, true);
