@@ -1,1 +1,272 @@
-//! What is in a log.
+//! What is in a log: hosts, objects, counters, range, interval, gaps, bad values, restarts.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use tallymon_core::flow::NoValue;
+use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
+
+use crate::error::{LogError, Notes};
+use crate::format::{Format, ReadOptions, open};
+use crate::reader::{Column, Cooker};
+
+/// What is in a log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Info {
+    /// The file.
+    pub path: PathBuf,
+    /// Its format.
+    pub format: Format,
+    /// Its size.
+    pub bytes: u64,
+    /// Name of the time zone and minutes to add to local time to get UTC, at the first record.
+    pub zone: (String, i32),
+    /// The hosts in the order of their names.
+    pub hosts: Vec<HostInfo>,
+    /// The objects in the order of their names.
+    pub objects: Vec<ObjectInfo>,
+    /// Paths of all columns in the order of a table.
+    pub columns: Vec<String>,
+    /// Records.
+    pub records: u64,
+    /// Time of the first record, UTC.
+    pub first: Option<FileTime>,
+    /// Time of the last record, UTC.
+    pub last: Option<FileTime>,
+    /// The usual time between two records in seconds: the median.
+    pub interval: Option<f64>,
+    /// Where more than one and a half of the usual time lies between two records; the first thousand of them.
+    pub gaps: Vec<Gap>,
+    /// All gaps, those that are not listed included.
+    pub gap_count: u64,
+    /// Records that are older than the one before them: a clock was set back, or logs were put behind each other.
+    pub backward_records: u64,
+    /// Values that are there.
+    pub values: u64,
+    /// Values that are not there, by reason. Instances that did not exist at the time are no such values.
+    pub bad: Vec<BadInfo>,
+    /// Bytes of the file for each value that is there.
+    pub bytes_per_value: Option<f64>,
+    /// Faults and remarks.
+    pub notes: Notes,
+}
+
+/// A host in a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostInfo {
+    /// Its name without backslashes; empty when the log does not name it.
+    pub name: String,
+    /// Its columns.
+    pub columns: u64,
+    /// Records from which on most of its counters had begun anew, so that it was restarted before. UTC; the first
+    /// thousand of them.
+    pub restarts: Vec<FileTime>,
+}
+
+/// An object in a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectInfo {
+    /// Its name, or its title index.
+    pub name: String,
+    /// Its different counters.
+    pub counters: u64,
+    /// Its different instances over the whole log, on all hosts.
+    pub instances: u64,
+    /// Its columns.
+    pub columns: u64,
+}
+
+/// A time without records.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gap {
+    /// The last record before it, UTC.
+    pub after: FileTime,
+    /// Until the next record.
+    pub seconds: f64,
+}
+
+/// Values that are not there for one reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadInfo {
+    /// Why.
+    pub reason: NoValue,
+    /// How many.
+    pub count: u64,
+}
+
+/// Reads a log from begin to end and says what is in it.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
+    let bytes = std::fs::metadata(path).map_err(|error| LogError::from(error).in_file(path))?.len();
+    let mut log = open(path, options)?;
+    let mut cooker = Cooker::default();
+    let mut computed = Vec::new();
+    let mut times: Vec<FileTime> = Vec::new();
+    let mut minutes = None;
+    let mut values = 0u64;
+    let mut bad: HashMap<NoValue, u64> = HashMap::new();
+    let mut restarts = Restarts::default();
+    while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
+        times.push(record.time);
+        minutes = minutes.or(Some(record.local_minutes));
+        for cell in &record.cells {
+            match cell {
+                Ok(_) => values = values.saturating_add(1),
+                Err(NoValue::NoInstance) => {}
+                Err(reason) => {
+                    let count = bad.entry(*reason).or_default();
+                    *count = count.saturating_add(1);
+                }
+            }
+        }
+        cooker.cook_into(&record, &mut computed);
+        restarts.record(record.time, &log.about().columns, &computed);
+    }
+    let about = log.about();
+    let distances: Vec<u64> = distances(&times).collect();
+    let usual = median(distances.clone());
+    let seconds = |units: u64| units as f64 / UNITS_PER_SECOND as f64;
+    let is_gap = |units: &u64| usual.is_some_and(|usual| u128::from(*units) * 2 > u128::from(usual) * 3);
+    let gaps = times.iter().zip(times.windows(2)).filter_map(|(after, pair)| match pair {
+        [one, other] => {
+            let units = other.0.checked_sub(one.0)?;
+            is_gap(&units).then_some(Gap { after: *after, seconds: seconds(units) })
+        }
+        _ => None,
+    });
+    let mut bad: Vec<BadInfo> = bad.into_iter().map(|(reason, count)| BadInfo { reason, count }).collect();
+    bad.sort_by_key(|bad| (std::cmp::Reverse(bad.count), bad.reason.to_string()));
+    let order = crate::reader::table_order(&about.columns);
+    Ok(Info {
+        path: path.to_path_buf(),
+        format: about.format,
+        bytes,
+        zone: about.zone.label(minutes.unwrap_or(0)),
+        hosts: hosts(&about.columns, &restarts),
+        objects: objects(&about.columns),
+        columns: order
+            .iter()
+            .filter_map(|at| about.columns.get(*at))
+            .map(|column| column.path.clone())
+            .collect(),
+        records: about.records,
+        first: times.first().copied(),
+        last: times.last().copied(),
+        interval: usual.map(seconds),
+        gaps: gaps.take(Notes::MOST).collect(),
+        gap_count: distances.iter().filter(|units| is_gap(units)).count() as u64,
+        backward_records: times.windows(2).filter(|pair| pair.first() > pair.last()).count() as u64,
+        values,
+        bad,
+        bytes_per_value: (values > 0).then(|| bytes as f64 / values as f64),
+        notes: about.notes.clone(),
+    })
+}
+
+/// Times between records, in 100 ns units, of those that follow the one before.
+fn distances(times: &[FileTime]) -> impl Iterator<Item = u64> {
+    times.windows(2).filter_map(|pair| match pair {
+        [one, other] => other.0.checked_sub(one.0),
+        _ => None,
+    })
+}
+
+fn median(mut numbers: Vec<u64>) -> Option<u64> {
+    numbers.sort_unstable();
+    numbers.get(numbers.len() / 2).copied()
+}
+
+fn host_of(column: &Column) -> &str {
+    column.parts.as_ref().and_then(|parts| parts.machine.as_deref()).unwrap_or_default()
+}
+
+fn hosts(columns: &[Column], restarts: &Restarts) -> Vec<HostInfo> {
+    let mut hosts: BTreeMap<&str, u64> = BTreeMap::new();
+    for column in columns {
+        let count = hosts.entry(host_of(column)).or_default();
+        *count = count.saturating_add(1);
+    }
+    hosts
+        .into_iter()
+        .map(|(name, columns)| HostInfo {
+            name: name.to_owned(),
+            columns,
+            restarts: restarts.times.get(name).cloned().unwrap_or_default(),
+        })
+        .collect()
+}
+
+fn objects(columns: &[Column]) -> Vec<ObjectInfo> {
+    #[derive(Default)]
+    struct Found {
+        counters: BTreeSet<String>,
+        instances: BTreeSet<String>,
+        columns: u64,
+    }
+    let mut objects: BTreeMap<String, Found> = BTreeMap::new();
+    for parts in columns.iter().filter_map(|column| column.parts.as_ref()) {
+        let found = objects.entry(parts.object.to_string()).or_default();
+        found.counters.insert(parts.counter.to_string());
+        found.instances.extend(parts.instance.as_ref().map(ToString::to_string));
+        found.columns = found.columns.saturating_add(1);
+    }
+    objects
+        .into_iter()
+        .map(|(name, found)| ObjectInfo {
+            name,
+            counters: found.counters.len() as u64,
+            instances: found.instances.len() as u64,
+            columns: found.columns,
+        })
+        .collect()
+}
+
+/// Finds restarts of hosts: one counter that goes backwards belongs to something else now, but when most of them do, the
+/// machine counts anew.
+#[derive(Debug, Default)]
+struct Restarts {
+    times: HashMap<String, Vec<FileTime>>,
+}
+
+impl Restarts {
+    fn record(
+        &mut self,
+        time: FileTime,
+        columns: &[Column],
+        values: &[Result<tallymon_core::flow::Value, NoValue>],
+    ) {
+        let backwards = |value: &Result<_, NoValue>| {
+            matches!(
+                value,
+                Err(NoValue::NegativeValue | NoValue::NegativeTimebase | NoValue::NegativeDenominator)
+            )
+        };
+        if !values.iter().any(backwards) {
+            return;
+        }
+        // Host, and how many of its values went backwards and forwards.
+        let mut hosts: HashMap<&str, (u64, u64)> = HashMap::new();
+        for (column, value) in columns.iter().zip(values) {
+            if !column.counter_type.needs_two_samples() {
+                continue;
+            }
+            let (back, forth) = hosts.entry(host_of(column)).or_default();
+            if backwards(value) {
+                *back = back.saturating_add(1);
+            } else if value.is_ok() {
+                *forth = forth.saturating_add(1);
+            }
+        }
+        for (host, (back, forth)) in hosts {
+            if back > forth {
+                let times = self.times.entry(host.to_owned()).or_default();
+                if times.len() < Notes::MOST {
+                    times.push(time);
+                }
+            }
+        }
+    }
+}

@@ -46,4 +46,6 @@ mod bytes;
 
 pub use error::{Damage, LogError, LogErrorKind, Notes};
 pub use format::{FORMATS, Format, FormatInfo, ReadOptions, open, read_bytes};
+pub use info::{Info, info};
 pub use reader::{About, Column, Cooker, LogReader, Record, Records};
+pub use relog::{Report, relog, relog_to};

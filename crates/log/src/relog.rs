@@ -1,1 +1,610 @@
-//! Copies logs into other formats.
+//! Copies logs: chooses counters and records, renames hosts, and writes another format, as `relog.exe` does.
+//!
+//! Every input is read twice: once for its columns, because formats with a fixed list have to know them before the first
+//! record, and once for its records. Memory holds one record.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, Write};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use tallymon_core::flow::{NoValue, Sample, Value};
+use tallymon_core::path::{CounterPath, Part};
+use tallymon_core::time::FileTime;
+
+use crate::blg::{BlgWriter, Data, Entry, FileHeader, RawCounter, WriteOptions, flags};
+use crate::csv::{CsvOptions, CsvWriter, LineEnd};
+use crate::error::{LogError, LogErrorKind, Notes};
+use crate::format::{Format, ReadOptions, open};
+use crate::reader::{Column, Cooker, Record, table_order};
+use crate::zone::{Zone, ZoneRules, add_minutes};
+
+/// What [`relog`] is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Format of the output.
+    pub format: Format,
+    /// Paths and patterns of the counters to keep; all of them when there are none.
+    pub counters: Vec<CounterPath>,
+    /// Keep every n-th record that is in the range. Values are computed from those that are kept.
+    pub every: NonZeroU32,
+    /// Keep records at or after this time, UTC.
+    pub from: Option<FileTime>,
+    /// Keep records at or before this time, UTC.
+    pub to: Option<FileTime>,
+    /// Write times in UTC instead of the local time of the log.
+    pub utc: bool,
+    /// Names of hosts to replace, without backslashes, and what by. Case is not regarded.
+    pub rename_host: Vec<(String, String)>,
+    /// Leave out of a BLG where the log was on the machine that wrote it: it often names a user.
+    pub strip_path: bool,
+    /// What ends the lines of a text log.
+    pub line_end: LineEnd,
+    /// How to read the inputs.
+    pub read: ReadOptions,
+}
+
+impl Default for Options {
+    /// Everything, unchanged, as a BLG.
+    fn default() -> Options {
+        Options {
+            format: Format::Blg,
+            counters: Vec::new(),
+            every: NonZeroU32::MIN,
+            from: None,
+            to: None,
+            utc: false,
+            rename_host: Vec::new(),
+            strip_path: false,
+            line_end: LineEnd::CrLf,
+            read: ReadOptions::default(),
+        }
+    }
+}
+
+/// What [`relog`] did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// The inputs in the order of their first records.
+    pub inputs: Vec<InputReport>,
+    /// Columns of the output.
+    pub columns: u64,
+    /// Columns of the inputs that were not asked for.
+    pub columns_left_out: u64,
+    /// Records of the output.
+    pub records: u64,
+    /// Time of its first record, UTC.
+    pub first: Option<FileTime>,
+    /// Time of its last record, UTC.
+    pub last: Option<FileTime>,
+    /// What was asked for and is not in the inputs, as paths.
+    pub not_found: Vec<String>,
+    /// What could not be written as it was, in words.
+    pub remarks: Vec<String>,
+}
+
+/// What was in one input of [`relog`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputReport {
+    /// The file.
+    pub path: PathBuf,
+    /// Its format.
+    pub format: Format,
+    /// Its records.
+    pub records: u64,
+    /// Time of its first record, UTC.
+    pub first: Option<FileTime>,
+    /// Time of its last record, UTC.
+    pub last: Option<FileTime>,
+    /// Its faults and remarks.
+    pub notes: Notes,
+}
+
+/// Copies `inputs` into `output`.
+///
+/// The inputs follow each other in the order of their first records; a counter that is in several of them is one column.
+/// Rates start anew with each input. The output appears under its name when it is complete: what was there before stays
+/// until then, and stays if anything fails.
+///
+/// # Errors
+///
+/// An input can not be read, the output can not be written, or nothing of what was asked for is in the inputs.
+pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Report, LogError> {
+    let mut plan = Plan::new(inputs, options)?;
+    // The folder of the output is where it can be renamed without copying.
+    let mut name = output.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = output.with_file_name(name);
+    let mut write = || -> Result<(), LogError> {
+        let out = BufWriter::with_capacity(1 << 16, File::create(&part)?);
+        let sink: Box<dyn RecordSink> = match options.format {
+            Format::Csv | Format::Tsv => Box::new(plan.text_sink(out, options)?),
+            Format::Blg => Box::new(plan.binary_sink(out, options)?),
+        };
+        plan.write(sink, options)?;
+        Ok(std::fs::rename(&part, output)?)
+    };
+    match write() {
+        Ok(()) => Ok(plan.report),
+        Err(error) => {
+            // The error is what the user has to know; a rest of the file that can not be removed shows by its name.
+            let _ = std::fs::remove_file(&part);
+            Err(error.in_file(output))
+        }
+    }
+}
+
+/// Copies `inputs` as text into a stream, such as a terminal, see [`relog`].
+///
+/// # Errors
+///
+/// As [`relog`]. A BLG can not be written into a stream, because its header is known only at the end.
+pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Result<Report, LogError> {
+    if options.format == Format::Blg {
+        let words = "a BLG can be written to a file only: its header is completed at the end".to_owned();
+        return Err(LogError::new(LogErrorKind::Request(words)));
+    }
+    let mut plan = Plan::new(inputs, options)?;
+    let sink = plan.text_sink(out, options)?;
+    plan.write(Box::new(sink), options)?;
+    Ok(plan.report)
+}
+
+/// A column of the output.
+#[derive(Debug, Clone)]
+struct Chosen {
+    column: Column,
+    /// The column of each input that it comes from.
+    sources: Vec<Option<usize>>,
+}
+
+/// All that has to be known before the first record is written.
+#[derive(Debug)]
+struct Plan {
+    report: Report,
+    chosen: Vec<Chosen>,
+    zone: Zone,
+    /// Distance from UTC of the first record that is kept.
+    minutes: i32,
+}
+
+impl Plan {
+    fn new(inputs: &[PathBuf], options: &Options) -> Result<Plan, LogError> {
+        let mut scanned = Vec::new();
+        for path in inputs {
+            scanned.push(scan(path, options)?);
+        }
+        scanned.sort_by_key(|scanned| scanned.report.first);
+        let mut found = vec![false; options.counters.len()];
+        let mut chosen: Vec<Chosen> = Vec::new();
+        let mut by_path = std::collections::HashMap::new();
+        let mut left_out = 0u64;
+        for (nth, input) in scanned.iter().enumerate() {
+            let mut seen: std::collections::HashMap<&str, u32> = std::collections::HashMap::new();
+            for position in table_order(&input.columns) {
+                let Some(column) = input.columns.get(position) else {
+                    continue;
+                };
+                let count = seen.entry(column.path.as_str()).or_default();
+                let duplicate = *count;
+                *count = count.saturating_add(1);
+                if !keep(column, &options.counters, &mut found) {
+                    left_out = left_out.saturating_add(1);
+                    continue;
+                }
+                let column = renamed(column, &options.rename_host);
+                let key = (column.path.clone(), duplicate, column.counter_type);
+                let at = *by_path.entry(key).or_insert_with(|| {
+                    chosen.push(Chosen { column, sources: Vec::new() });
+                    chosen.len().saturating_sub(1)
+                });
+                if let Some(place) = chosen.get_mut(at) {
+                    place.sources.resize(nth, None);
+                    place.sources.push(Some(position));
+                }
+            }
+        }
+        let not_found: Vec<String> = options
+            .counters
+            .iter()
+            .zip(&found)
+            .filter(|(_, found)| !**found)
+            .map(|(path, _)| path.to_string())
+            .collect();
+        if chosen.is_empty() && !options.counters.is_empty() {
+            let words = format!("no counter of the log is meant by {}", not_found.join(", "));
+            return Err(LogError::new(LogErrorKind::Request(words)));
+        }
+        let first = scanned.iter().find(|scanned| scanned.kept);
+        let mut report = Report {
+            columns: chosen.len() as u64,
+            columns_left_out: left_out,
+            not_found,
+            ..Report::default()
+        };
+        for pair in scanned.windows(2) {
+            if let [one, other] = pair
+                && one.report.last > other.report.first
+            {
+                let words = format!(
+                    "{} begins before {} ends; its records follow all the same",
+                    other.report.path.display(),
+                    one.report.path.display()
+                );
+                report.remarks.push(words);
+            }
+        }
+        let (zone, minutes) = match first {
+            _ if options.utc => (Zone::Fixed { name: "UTC".to_owned(), bias: 0 }, 0),
+            Some(first) => (first.zone.clone(), first.minutes),
+            None => (scanned.first().map(|scanned| scanned.zone.clone()).unwrap_or_default(), 0),
+        };
+        report.inputs = scanned.into_iter().map(|scanned| scanned.report).collect();
+        Ok(Plan { report, chosen, zone, minutes })
+    }
+
+    fn write(&mut self, mut sink: Box<dyn RecordSink + '_>, options: &Options) -> Result<(), LogError> {
+        let mut row = Vec::new();
+        for (nth, input) in self.report.inputs.iter().enumerate() {
+            let mut log = open(&input.path, &options.read)?;
+            let mut in_range = 0u32;
+            sink.restart();
+            while let Some(record) = log.next_record().map_err(|error| error.in_file(&input.path))? {
+                if !is_in_range(&record, options) {
+                    continue;
+                }
+                let keep = in_range == 0;
+                in_range = in_range.saturating_add(1) % options.every;
+                if !keep {
+                    continue;
+                }
+                row.clear();
+                row.extend(self.chosen.iter().map(|chosen| {
+                    let source = chosen.sources.get(nth).copied().flatten();
+                    source
+                        .and_then(|source| record.cells.get(source))
+                        .copied()
+                        .unwrap_or(Err(NoValue::NoInstance))
+                }));
+                let minutes = if options.utc { 0 } else { record.local_minutes };
+                sink.record(record.time, minutes, &row)?;
+                self.report.records = self.report.records.saturating_add(1);
+                self.report.first = self.report.first.or(Some(record.time));
+                self.report.last = Some(record.time);
+            }
+        }
+        Ok(sink.finish()?)
+    }
+
+    fn text_sink<W: Write>(&self, out: W, options: &Options) -> Result<TextSink<W>, LogError> {
+        let (zone_name, bias) = self.zone.label(self.minutes);
+        let tabs = options.format == Format::Tsv;
+        let options = CsvOptions { tabs, line_end: options.line_end, zone_name, bias };
+        let mut writer = CsvWriter::new(out, options);
+        writer.header(self.chosen.iter().map(|chosen| &chosen.column.path))?;
+        Ok(TextSink { writer, cooker: Cooker::default(), values: Vec::new(), row: EMPTY })
+    }
+
+    fn binary_sink<W: Write + Seek>(&mut self, out: W, options: &Options) -> Result<BinarySink<W>, LogError> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut places: Vec<Place> = Vec::new();
+        let mut group = None;
+        for (position, chosen) in self.chosen.iter().enumerate() {
+            let Column { parts: Some(parts), counter_type, scale, time_base, .. } = &chosen.column else {
+                let words = format!("{:?} is no counter path and can not be in a BLG", chosen.column.path);
+                self.report.remarks.push(words);
+                continue;
+            };
+            let wild = chosen.column.wild && parts.instance.is_some();
+            // Instances of one wildcard stand together in the table, and become one entry again.
+            let this =
+                (parts.machine.clone(), parts.object.clone(), parts.counter.clone(), *counter_type, *scale);
+            if wild
+                && group.as_ref() == Some(&this)
+                && let Some(Place::Multi(members)) = places.last_mut()
+            {
+                members.push((position, instance_text(parts)));
+                continue;
+            }
+            let instance =
+                if wild { Some("*".to_owned()) } else { parts.instance.as_ref().map(ToString::to_string) };
+            entries.push(Entry {
+                flags: if wild { flags::EXPORTED | flags::WILDCARD } else { flags::EXPORTED },
+                user: 0,
+                counter_type: *counter_type,
+                time_base: time_base.0,
+                scale: *scale,
+                machine: parts.machine.as_ref().map(|machine| format!("\\\\{machine}")),
+                object: Some(parts.object.to_string()),
+                instance,
+                parent: None,
+                instance_index: 0,
+                counter: Some(parts.counter.to_string()),
+            });
+            if wild {
+                places.push(Place::Multi(vec![(position, instance_text(parts))]));
+                group = Some(this);
+            } else {
+                places.push(Place::Single(position));
+                group = None;
+            }
+        }
+        let zone = match &self.zone {
+            Zone::Rules(rules) => (**rules).clone(),
+            zone => {
+                let (name, bias) = zone.label(self.minutes);
+                ZoneRules { bias, standard_name: name, ..ZoneRules::default() }
+            }
+        };
+        let first = self.report.inputs.first();
+        let start = first.and_then(|input| input.first).unwrap_or_default();
+        let file_name = match first.map(|input| &input.path) {
+            Some(path) if !options.strip_path => {
+                path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+            }
+            _ => String::new(),
+        };
+        let frequency = self.chosen.iter().map(|chosen| chosen.column.time_base).max().unwrap_or_default();
+        let base = WriteOptions::default();
+        let header = FileHeader { start, zone, file_name, perf_frequency: frequency, ..base.header };
+        let id = id_of(&self.chosen, start);
+        let writer = BlgWriter::new(out, WriteOptions { id, header, ..base }, entries)?;
+        Ok(BinarySink { writer, places, values: Vec::new() })
+    }
+}
+
+fn instance_text(parts: &CounterPath) -> String {
+    parts.instance.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+/// An identifier for a log that is the same whenever the same is written: a hash (FNV-1a) of columns and first time.
+fn id_of(chosen: &[Chosen], start: FileTime) -> [u8; 16] {
+    let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
+    let paths = chosen.iter().flat_map(|chosen| chosen.column.path.bytes());
+    for byte in paths.chain(start.0.to_le_bytes()) {
+        hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+    hash.to_le_bytes()
+}
+
+/// What the first pass over an input found.
+struct Scanned {
+    report: InputReport,
+    columns: Vec<Column>,
+    zone: Zone,
+    /// Distance from UTC of the first record that is kept, and whether there is one.
+    minutes: i32,
+    kept: bool,
+}
+
+fn scan(path: &Path, options: &Options) -> Result<Scanned, LogError> {
+    let mut log = open(path, &options.read)?;
+    let (mut first, mut last, mut minutes) = (None, None, None);
+    while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
+        first = first.or(Some(record.time));
+        last = Some(record.time);
+        if is_in_range(&record, options) {
+            minutes = minutes.or(Some(record.local_minutes));
+        }
+    }
+    let about = log.about();
+    Ok(Scanned {
+        columns: about.columns.clone(),
+        zone: about.zone.clone(),
+        minutes: minutes.unwrap_or(0),
+        kept: minutes.is_some(),
+        report: InputReport {
+            path: path.to_path_buf(),
+            format: about.format,
+            records: about.records,
+            first,
+            last,
+            notes: about.notes.clone(),
+        },
+    })
+}
+
+fn is_in_range(record: &Record, options: &Options) -> bool {
+    options.from.is_none_or(|from| record.time >= from) && options.to.is_none_or(|to| record.time <= to)
+}
+
+/// Whether a column is asked for; notes which of the paths ask for it.
+fn keep(column: &Column, wanted: &[CounterPath], found: &mut [bool]) -> bool {
+    if wanted.is_empty() {
+        return true;
+    }
+    let mut any = false;
+    for (path, found) in wanted.iter().zip(found) {
+        if column.parts.as_ref().is_some_and(|parts| is_meant(path, parts)) {
+            (*found, any) = (true, true);
+        }
+    }
+    any
+}
+
+/// Whether a counter is what a path or pattern means. A path without a machine means any.
+pub fn is_meant(wanted: &CounterPath, counter: &CounterPath) -> bool {
+    let part = |wanted: &Part, found: &Part| match (wanted, found) {
+        (Part::Index(one), Part::Index(other)) => one == other,
+        (wanted, found) => tallymon_core::path::Pattern::new(&wanted.to_string()).matches(&found.to_string()),
+    };
+    let machine = match (&wanted.machine, &counter.machine) {
+        (None, _) => true,
+        (Some(wanted), Some(found)) => tallymon_core::path::Pattern::new(wanted).matches(found),
+        (Some(_), None) => false,
+    };
+    let instance = match (&wanted.instance, &counter.instance) {
+        (None, None) => true,
+        (Some(wanted), Some(found)) => {
+            let index = match found.index() {
+                tallymon_core::path::InstanceIndex::At(index) => index,
+                _ => 0,
+            };
+            let pattern = wanted.pattern();
+            pattern.matches(None, found.text()) && pattern.matches_index(index)
+        }
+        _ => false,
+    };
+    machine && instance && part(&wanted.object, &counter.object) && part(&wanted.counter, &counter.counter)
+}
+
+fn renamed(column: &Column, hosts: &[(String, String)]) -> Column {
+    let mut column = column.clone();
+    let Some(parts) = &mut column.parts else {
+        return column;
+    };
+    let machine = parts.machine.as_deref().unwrap_or_default();
+    let new = hosts.iter().find(|(old, _)| tallymon_core::text::eq_ignore_case(old, machine));
+    if let Some((_, new)) = new {
+        let new = new.trim_start_matches('\\');
+        // Only the name of the machine changes; the rest stays spelled as it was.
+        let rest = column.path.strip_prefix("\\\\").and_then(|path| path.strip_prefix(machine));
+        column.path = match rest {
+            Some(rest) => format!("\\\\{new}{rest}"),
+            None => column.path.clone(),
+        };
+        parts.machine = Some(new.to_owned());
+    }
+    column
+}
+
+/// Takes the chosen cells of records.
+trait RecordSink {
+    /// The next record is of another input.
+    fn restart(&mut self);
+    /// Takes one record: its time in UTC, how far local time is from that, and its cells.
+    fn record(&mut self, time: FileTime, minutes: i32, row: &[Result<Sample, NoValue>]) -> io::Result<()>;
+    /// Ends the output.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+struct TextSink<W> {
+    writer: CsvWriter<W>,
+    cooker: Cooker,
+    values: Vec<Result<Value, NoValue>>,
+    row: Record,
+}
+
+const EMPTY: Record = Record { time: FileTime(0), local_minutes: 0, cells: Vec::new() };
+
+impl<W: Write> RecordSink for TextSink<W> {
+    fn restart(&mut self) {
+        self.cooker.restart();
+    }
+
+    fn record(&mut self, time: FileTime, minutes: i32, row: &[Result<Sample, NoValue>]) -> io::Result<()> {
+        self.row.cells.clear();
+        self.row.cells.extend_from_slice(row);
+        self.cooker.cook_into(&self.row, &mut self.values);
+        self.writer.record(add_minutes(time, minutes), &self.values)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.writer.into_inner().map(drop)
+    }
+}
+
+/// Where the value of an entry of the counter list comes from.
+enum Place {
+    Single(usize),
+    /// Columns with the names of their instances.
+    Multi(Vec<(usize, String)>),
+}
+
+struct BinarySink<W> {
+    writer: BlgWriter<W>,
+    places: Vec<Place>,
+    values: Vec<Data>,
+}
+
+impl<W: Write + Seek> RecordSink for BinarySink<W> {
+    fn restart(&mut self) {}
+
+    fn record(&mut self, time: FileTime, minutes: i32, row: &[Result<Sample, NoValue>]) -> io::Result<()> {
+        let local = add_minutes(time, minutes);
+        let cell = |position: usize| row.get(position).copied().unwrap_or(Err(NoValue::NoInstance));
+        self.values.clear();
+        for place in &self.places {
+            self.values.push(match place {
+                Place::Single(position) => Data::Single(match cell(*position) {
+                    Ok(sample) => RawCounter {
+                        status: 0,
+                        time: add_minutes(sample.time, minutes),
+                        first: sample.first.cast_signed(),
+                        second: sample.second.cast_signed(),
+                        multi_count: sample.multi_count,
+                    },
+                    Err(reason) => {
+                        RawCounter { status: reason.pdh_status().code, time: local, ..RawCounter::default() }
+                    }
+                }),
+                Place::Multi(members) => {
+                    let mut stamp = None;
+                    let mut status = None;
+                    let mut items = Vec::new();
+                    for (position, name) in members {
+                        match cell(*position) {
+                            Ok(sample) => {
+                                stamp = stamp.or(Some(add_minutes(sample.time, minutes)));
+                                let values = (sample.first.cast_signed(), sample.second.cast_signed());
+                                items.push((name.clone(), sample.multi_count, values.0, values.1));
+                            }
+                            Err(NoValue::NoInstance) => {}
+                            Err(reason) => status = status.or(Some(reason.pdh_status().code)),
+                        }
+                    }
+                    // The status is one for all instances: it is told only when there are none.
+                    let status = if items.is_empty() { status.unwrap_or(0) } else { 0 };
+                    Data::Multi { status, time: stamp.unwrap_or(local), items }
+                }
+            });
+        }
+        self.writer.record(time, local, &self.values)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.writer.finish().map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_counters() {
+        let path = |text: &str| text.parse::<CounterPath>().unwrap();
+        let counter = path(r"\\SRV1\Process(svchost#1)\% Processor Time");
+        for (wanted, meant) in [
+            (r"\Process(svchost#1)\% Processor Time", true),
+            (r"\\srv1\process(svchost#1)\% processor time", true),
+            (r"\\srv2\process(svchost#1)\% processor time", false),
+            (r"\Process(*)\*", true),
+            (r"\Process(svc*)\% Processor Time", true),
+            (r"\Process(svchost)\% Processor Time", false),
+            (r"\Process(svchost#*)\% Processor Time", true),
+            (r"\Process\% Processor Time", false),
+            (r"\Thread(*)\*", false),
+        ] {
+            assert_eq!(is_meant(&path(wanted), &counter), meant, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_renamed_in_paths() {
+        let path = r"\\srv1\a b\C";
+        let column = Column {
+            path: path.to_owned(),
+            parts: path.parse().ok(),
+            counter_type: tallymon_core::counter::CounterType::PERF_COUNTER_RAWCOUNT,
+            scale: 0,
+            time_base: Default::default(),
+            group: 0,
+            wild: false,
+        };
+        let new = renamed(&column, &[("SRV1".to_owned(), r"\\host".to_owned())]);
+        assert_eq!(new.path, r"\\host\a b\C");
+        assert_eq!(new.parts.unwrap().machine.as_deref(), Some("host"));
+        assert_eq!(renamed(&column, &[("srv".to_owned(), "x".to_owned())]), column);
+    }
+}

@@ -1,0 +1,191 @@
+//! Copying logs between formats, checked by Windows' own conversion and by a decoder that shares nothing with ours.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tallymon_core::time::FileTime;
+use tallymon_log::csv::LineEnd;
+use tallymon_log::relog::Options;
+use tallymon_log::{Format, ReadOptions, Records, info, open, relog, relog_to};
+use tallymon_testkit::{peer, shared};
+
+/// A folder that goes away with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("tallymon-relog-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(inputs: &[PathBuf], options: &Options) -> String {
+    let mut out = Vec::new();
+    relog_to(inputs, &mut out, options).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn options(format: Format) -> Options {
+    Options { format, line_end: LineEnd::Lf, ..Options::default() }
+}
+
+#[test]
+fn csv_and_tsv_equal_what_windows_made() {
+    let Some(blg) = shared("logs/PowerShell_CounterSamples.blg") else { return };
+    for format in [Format::Csv, Format::Tsv] {
+        let twin = std::fs::read_to_string(blg.with_extension(format.info().extension)).unwrap();
+        let lf = options(format);
+        let crlf = Options { line_end: LineEnd::CrLf, ..lf.clone() };
+        assert_eq!(text(&[blg.clone()], &lf), twin);
+        assert_eq!(text(&[blg.clone()], &crlf), twin.replace('\n', "\r\n"));
+    }
+}
+
+#[test]
+fn a_written_blg_has_the_same_values() {
+    let folder = Folder::new("same");
+    for name in ["PowerShell_CounterSamples.blg", "Tx_BasicPerfCounters.blg", "PAL_SampleLog.blg"] {
+        let Some(path) = shared(&format!("logs/{name}")) else { return };
+        let copy = folder.0.join(name);
+        let report = relog(&[path.clone()], &copy, &Options::default()).unwrap();
+        assert_eq!(report.remarks, [""; 0]);
+        let mut one = open(&path, &ReadOptions::default()).unwrap();
+        let mut other = open(&copy, &ReadOptions::default()).unwrap();
+        let ones: Vec<_> = Records::new(&mut *one).map(Result::unwrap).collect();
+        let others: Vec<_> = Records::new(&mut *other).map(Result::unwrap).collect();
+        assert_eq!(other.about().notes, Default::default(), "{name}");
+        assert_eq!(ones.len(), others.len());
+        assert_eq!(one.about().columns.len(), other.about().columns.len());
+        for (position, column) in one.about().columns.iter().enumerate() {
+            let place = other.about().columns.iter().position(|other| other.path == column.path);
+            let place = place.unwrap_or_else(|| panic!("{name}: {} is missing", column.path));
+            for (one, other) in ones.iter().zip(&others) {
+                assert_eq!(one.time, other.time);
+                let (one, other) = (one.cells.get(position), other.cells.get(place));
+                let (one, other) = (one.and_then(|cell| cell.ok()), other.and_then(|cell| cell.ok()));
+                let raw =
+                    |sample: tallymon_core::flow::Sample| (sample.counter_type, sample.first, sample.second);
+                assert_eq!(one.map(raw), other.map(raw), "{name}: {}", column.path);
+            }
+        }
+        // The text made of both is the same, so their frequencies and zones are too.
+        let csv = options(Format::Csv);
+        if name != "PAL_SampleLog.blg" {
+            assert_eq!(text(&[path], &csv), text(&[copy], &csv), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_decoder_of_others_reads_our_blg() {
+    let Some(path) = shared("logs/PowerShell_CounterSamples.blg") else { return };
+    let Some(python) = peer("python3") else { return };
+    let folder = Folder::new("python");
+    let decoder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/blg_decoder.py");
+    let decode = |blg: &Path| {
+        let output = Command::new(&python).arg(&decoder).arg(blg).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (name, path) in
+        [("power shell", path.clone()), ("tx", path.with_file_name("Tx_BasicPerfCounters.blg"))]
+    {
+        let copy = folder.0.join("copy.blg");
+        relog(&[path.clone()], &copy, &Options::default()).unwrap();
+        let (ours, windows) = (decode(&copy), decode(&path));
+        assert!(windows.lines().count() > 100);
+        let mut ours: Vec<&str> = ours.lines().collect();
+        let mut windows: Vec<&str> = windows.lines().collect();
+        ours.sort_unstable();
+        windows.sort_unstable();
+        assert_eq!(ours, windows, "{name}");
+    }
+    // A log of whole objects becomes one of counters, whose records are long.
+    let copy = folder.0.join("objects.blg");
+    relog(&[path.with_file_name("PAL_SampleLog.blg")], &copy, &Options::default()).unwrap();
+    let decoded = decode(&copy);
+    assert_eq!(
+        decoded.lines().filter(|line| line.contains(r"Process(svchost#1)\% Processor Time")).count(),
+        11
+    );
+}
+
+#[test]
+fn chosen_counters_and_records() {
+    let Some(path) = shared("logs/PowerShell_CounterSamples.blg") else { return };
+    let wanted = r"\processor(*)\*".parse().unwrap();
+    let nowhere = r"\Processor(7)\*".parse().unwrap();
+    let start = 131246703908740000;
+    let choose = Options {
+        counters: vec![wanted, nowhere],
+        every: 2.try_into().unwrap(),
+        from: Some(FileTime(start + 30_000_000)),
+        rename_host: vec![("CHARLIEPARKER".into(), "host1".into())],
+        utc: true,
+        ..options(Format::Csv)
+    };
+    let mut out = Vec::new();
+    let report = relog_to(&[path.clone()], &mut out, &choose).unwrap();
+    assert_eq!((report.columns, report.columns_left_out, report.records), (1, 9, 12));
+    assert_eq!(report.not_found, [r"\Processor(7)\*"]);
+    let text = String::from_utf8(out).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(
+        lines.next(),
+        Some(r#""(PDH-CSV 4.0) (UTC)(0)","\\host1\processor(_total)\% processor time""#)
+    );
+    assert_eq!(lines.next(), Some(r#""11/26/2016 21:46:33.877"," ""#));
+    assert_eq!(lines.count(), 11);
+
+    let nothing = Options { counters: vec![r"\None\Such".parse().unwrap()], ..options(Format::Csv) };
+    let error = relog_to(&[path.clone()], Vec::new(), &nothing).unwrap_err().to_string();
+    assert!(error.contains(r"\None\Such"), "{error}");
+    assert!(relog_to(&[path], Vec::new(), &options(Format::Blg)).is_err());
+}
+
+#[test]
+fn several_inputs_of_several_formats() {
+    let Some(blg) = shared("logs/PowerShell_CounterSamples.blg") else { return };
+    let inputs = [blg.with_extension("csv"), blg.with_file_name("Tx_BasicPerfCounters.blg")];
+    let folder = Folder::new("several");
+    let out = folder.0.join("all.blg");
+    let report = relog(&inputs, &out, &Options { strip_path: true, ..Options::default() }).unwrap();
+    assert_eq!((report.columns, report.records), (20, 626));
+    assert_eq!(report.inputs[0].format, Format::Blg, "the older one comes first");
+    assert_eq!(report.first, report.inputs[0].first);
+    assert_eq!(report.last, report.inputs[1].last);
+    let info = info(&out, &ReadOptions::default()).unwrap();
+    assert_eq!(info.notes, Default::default());
+    let hosts: Vec<&str> = info.hosts.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(hosts, ["GEORGIS3", "charlieparker"]);
+    assert_eq!((info.records, info.gap_count), (626, 25));
+    // Nothing is left of the file that was written first.
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+}
+
+#[test]
+fn what_is_in_the_samples() {
+    let Some(path) = shared("logs/Tx_BasicPerfCounters.blg") else { return };
+    let info = info(&path, &ReadOptions::default()).unwrap();
+    assert_eq!((info.records, info.columns.len(), info.values), (601, 10, 6010));
+    assert_eq!(info.zone, ("Pacific Standard Time".to_owned(), 480));
+    assert_eq!(info.interval, Some(1.0));
+    assert_eq!((info.gap_count, info.bad.len(), info.backward_records), (0, 0, 0));
+    assert_eq!(info.bytes_per_value.map(|bytes| bytes.round()), Some(65.0));
+    let objects: Vec<_> =
+        info.objects.iter().map(|object| (object.name.as_str(), object.counters, object.instances)).collect();
+    assert_eq!(objects, [("PhysicalDisk", 5, 1), ("Processor", 1, 5)]);
+    assert_eq!(info.hosts[0].restarts, []);
+
+    let info =
+        tallymon_log::info(&path.with_file_name("PAL_SampleLog.blg"), &ReadOptions::default()).unwrap();
+    assert_eq!(info.zone, ("Eastern Daylight Time".to_owned(), 240));
+    assert_eq!((info.records, info.objects.len(), info.hosts.len()), (11, 8, 1));
+}
