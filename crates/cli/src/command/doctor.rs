@@ -9,6 +9,9 @@ use crate::arguments::{Common, Doctor};
 use crate::exit::{Failure, Kind};
 use crate::words::{line_width, wrap};
 
+/// Columns that the words need beside the subjects; with fewer they stand below.
+const ROOM: usize = 32;
+
 pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
     if common.file.is_some() {
         return Err(Failure::new(Kind::Usage, "doctor looks at the running system; leave --file out"));
@@ -31,15 +34,21 @@ pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
         return Ok(());
     }
     let width = findings.iter().map(|finding| finding.subject.chars().count()).max().unwrap_or(0);
-    // State, subject, and two blanks behind each.
-    let indent = 7 + 2 + width + 2;
+    // State, subject, and two blanks behind each; a subject that stands above takes no column.
+    let indent = |width: usize| 7 + 2 + width + 2;
+    let stacked = line_width() < indent(width) + ROOM;
+    let width = if stacked { 0 } else { width };
     for Finding { subject, state, detail, remedy } in &findings {
         let (mut word, mut subject) = (state.word(), subject.as_str());
         let mut texts = vec![detail.clone()];
         if *state != FindingState::Good && !remedy.is_empty() {
             texts.push(format!("-> {remedy}"));
         }
-        for line in texts.iter().flat_map(|text| wrap(text, indent, line_width())) {
+        if stacked {
+            writeln!(out, "{word:7}  {subject}")?;
+            (word, subject) = ("", "");
+        }
+        for line in texts.iter().flat_map(|text| wrap(text, indent(width), line_width())) {
             writeln!(out, "{word:7}  {subject:width$}  {line}")?;
             // They stand before the first line only.
             (word, subject) = ("", "");
