@@ -1,5 +1,6 @@
 //! What can be written on the command line.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -53,6 +54,10 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Print a data block field by field: of a query, or of a file.
     Dump(Dump),
+    /// Copy performance logs: choose counters and times, and write another format.
+    Relog(Relog),
+    /// Say what is in a performance log.
+    Info(Info),
     /// Say what works on this machine, what does not, and how to get it.
     Doctor(Doctor),
 }
@@ -128,6 +133,71 @@ pub(crate) struct Dump {
     /// Save the bytes of the block to this file instead of printing its fields.
     #[arg(long, value_name = "FILE")]
     pub(crate) raw: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Relog {
+    /// Logs of any format: BLG, PDH-CSV, PDH-TSV. They are put behind each other by their first records.
+    #[arg(required = true, value_name = "LOG")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The log to write; text goes to standard output without it.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// blg, csv or tsv; by default what the name of the output ends with, else csv.
+    #[arg(long, short, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Keep these counters only; wildcards are allowed. It can be given several times.
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) counter: Vec<String>,
+    /// Keep every N-th record.
+    #[arg(long, default_value = "1", value_name = "N")]
+    pub(crate) every: NonZeroU32,
+    /// Keep records from this time on, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<String>,
+    /// Keep records up to this time.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) to: Option<String>,
+    /// Write times in UTC instead of the local time of the log.
+    #[arg(long)]
+    pub(crate) utc: bool,
+    /// Replace the name of a host. It can be given several times.
+    #[arg(long, value_name = "OLD=NEW")]
+    pub(crate) rename_host: Vec<String>,
+    /// Leave out of a BLG where the log was on the machine that wrote it.
+    #[arg(long)]
+    pub(crate) strip_path: bool,
+    /// End the lines of a text log with a line feed alone; Windows ends them with carriage return and line feed.
+    #[arg(long)]
+    pub(crate) lf: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    /// A log of any format.
+    #[arg(value_name = "LOG")]
+    pub(crate) log: PathBuf,
+    /// Name every column too.
+    #[arg(long)]
+    pub(crate) columns: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// How to read a log that does not say everything about itself.
+#[derive(Debug, Args)]
+pub(crate) struct Reading {
+    /// Code page of a text log, such as windows-1252, shift_jis or euc-kr.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) code_page: Option<String>,
+    /// Minutes to add to local time to get UTC, for a log that does not say.
+    #[arg(long, value_name = "MINUTES", allow_negative_numbers = true)]
+    pub(crate) bias: Option<i32>,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
+use tallymon::log::{LogError, LogErrorKind};
 use tallymon::{PathError, PathProblem};
 
 /// Why the command ends without success. Without a message it was said already.
@@ -96,6 +97,23 @@ impl From<PathError> for Failure {
             _ => Kind::Other,
         };
         Failure::new(kind, crate::paths::drawn(&error))
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Failure {
+        let kind = match &error.kind {
+            LogErrorKind::Io(io) if io.kind() == io::ErrorKind::BrokenPipe => {
+                return Failure::silent(Kind::ClosedPipe);
+            }
+            LogErrorKind::Io(io) if io.kind() == io::ErrorKind::NotFound => Kind::NotFound,
+            LogErrorKind::Io(io) if io.kind() == io::ErrorKind::PermissionDenied => Kind::AccessDenied,
+            LogErrorKind::Io(_) => Kind::Other,
+            LogErrorKind::NotALog(_) | LogErrorKind::Unusable(_) => Kind::BadFile,
+            LogErrorKind::Request(_) => Kind::NotFound,
+            _ => Kind::Other,
+        };
+        Failure::new(kind, error)
     }
 }
 

@@ -42,6 +42,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Find(find)) => command::find::run(common, find),
         Some(Command::Explain(explain)) => command::explain::run(common, explain),
         Some(Command::Dump(dump)) => command::dump::run(common, dump),
+        Some(Command::Relog(relog)) => command::relog::run(common, relog),
+        Some(Command::Info(info)) => command::info::run(common, info),
         Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),
         // A saved data block has nothing to watch.
         None if common.file.is_none() && io::stdout().is_terminal() && io::stdin().is_terminal() => {

@@ -43,4 +43,5 @@ pub use query::{CounterHandle, Query, Reading};
 
 pub use tallymon_core as core;
 pub use tallymon_host::Host;
+pub use tallymon_log as log;
 pub use tallymon_provider::{Finding, FindingState};

@@ -5,8 +5,10 @@ pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod find;
 pub(crate) mod get;
+pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod live;
+pub(crate) mod relog;
 pub(crate) mod watch;
 
 use std::thread;

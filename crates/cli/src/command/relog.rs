@@ -1,0 +1,117 @@
+//! `tally relog`: copies performance logs into another format.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use tallymon::PathError;
+use tallymon::core::path::CounterPath;
+use tallymon::core::time::FileTime;
+use tallymon::log::csv::LineEnd;
+use tallymon::log::relog::{InputReport, Options, Report, relog, relog_to};
+use tallymon::log::{FORMATS, Format, ReadOptions};
+
+use crate::arguments::{Common, Reading, Relog};
+use crate::exit::{Failure, Kind};
+use crate::output::rfc3339;
+
+pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
+    let mut counters = Vec::new();
+    for path in &arguments.counter {
+        counters.push(CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?.path);
+    }
+    let mut rename_host = Vec::new();
+    for pair in &arguments.rename_host {
+        let (old, new) = pair.split_once('=').ok_or_else(|| {
+            Failure::new(Kind::Usage, format_args!("--rename-host {pair:?}: write it as OLD=NEW"))
+        })?;
+        rename_host
+            .push((old.trim_start_matches('\\').to_string(), new.trim_start_matches('\\').to_string()));
+    }
+    let options = Options {
+        format: format(arguments)?,
+        counters,
+        every: arguments.every,
+        from: arguments.from.as_deref().map(time).transpose()?,
+        to: arguments.to.as_deref().map(time).transpose()?,
+        utc: arguments.utc,
+        rename_host,
+        strip_path: arguments.strip_path,
+        line_end: if arguments.lf { LineEnd::Lf } else { LineEnd::CrLf },
+        read: reading(&arguments.reading),
+    };
+    let report = match &arguments.output {
+        Some(output) => relog(&arguments.inputs, output, &options)?,
+        None => relog_to(&arguments.inputs, io::stdout().lock(), &options)?,
+    };
+    say(&report, arguments.output.as_deref())?;
+    let damaged = report.inputs.iter().any(|input| input.notes.damage_count > 0);
+    if damaged { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
+}
+
+/// How to read logs by the options.
+pub(super) fn reading(reading: &Reading) -> ReadOptions {
+    ReadOptions { code_page: reading.code_page.clone(), bias: reading.bias, ..ReadOptions::default() }
+}
+
+/// The format that is asked for, else the one of the output's name, else PDH-CSV.
+fn format(arguments: &Relog) -> Result<Format, Failure> {
+    if let Some(name) = &arguments.format {
+        return Format::from_name(name).ok_or_else(|| {
+            let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+            Failure::new(Kind::Usage, format_args!("no format {name:?}; there are {}", names.join(", ")))
+        });
+    }
+    let extension = arguments.output.as_deref().and_then(Path::extension).map(|name| name.to_string_lossy());
+    Ok(extension.and_then(|name| Format::from_name(&name)).unwrap_or(Format::Csv))
+}
+
+/// A time with an offset from UTC, or a local one; a date alone is its first moment.
+fn time(text: &str) -> Result<FileTime, Failure> {
+    let timestamp = text.parse::<Timestamp>().ok().or_else(|| {
+        let local: DateTime = text.parse().ok()?;
+        Some(local.to_zoned(TimeZone::system()).ok()?.timestamp())
+    });
+    timestamp.and_then(|time| FileTime::from_unix_nanoseconds(time.as_nanosecond())).ok_or_else(|| {
+        let words = format!("no time {text:?}: write '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z");
+        Failure::new(Kind::Usage, words)
+    })
+}
+
+/// What was done, as words on standard error.
+fn say(report: &Report, output: Option<&Path>) -> io::Result<()> {
+    let mut words = io::stderr().lock();
+    for InputReport { path, format, records, first, last, notes } in &report.inputs {
+        let range = range(*first, *last);
+        writeln!(words, "in   {}: {}, {records} records{range}", path.display(), format.info().name)?;
+        for damage in &notes.damage {
+            writeln!(words, "     damaged: {damage}")?;
+        }
+        let untold = notes.damage_count.saturating_sub(notes.damage.len() as u64);
+        if untold > 0 {
+            writeln!(words, "     damaged: {untold} more faults")?;
+        }
+        for remark in &notes.remarks {
+            writeln!(words, "     {remark}")?;
+        }
+    }
+    let name = output.map_or_else(|| "standard output".to_string(), |path| path.display().to_string());
+    let range = range(report.first, report.last);
+    writeln!(words, "out  {name}: {} records of {} counters{range}", report.records, report.columns)?;
+    for path in &report.not_found {
+        writeln!(words, "     not in the logs: {path}")?;
+    }
+    for remark in &report.remarks {
+        writeln!(words, "     {remark}")?;
+    }
+    Ok(())
+}
+
+fn range(first: Option<FileTime>, last: Option<FileTime>) -> String {
+    match first.zip(last) {
+        Some((first, last)) => format!(", {} to {}", rfc3339(first), rfc3339(last)),
+        None => String::new(),
+    }
+}
