@@ -222,9 +222,9 @@ pub(crate) struct FormatOptions {
     /// Only the value, one a line; a missing one is an empty line.
     #[arg(long, group = "form")]
     plain: bool,
-    /// Let percentages exceed 100.
+    /// Show no percentage above 100, as the Performance Data Helper does by default.
     #[arg(long)]
-    pub(crate) no_cap: bool,
+    pub(crate) cap: bool,
 }
 
 /// The form of an output.

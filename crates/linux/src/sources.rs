@@ -197,7 +197,8 @@ impl Sources {
 
     /// How many processes there are.
     pub(crate) fn process_count(&mut self) -> Result<u64, Absence> {
-        self.processes.count()
+        // There is always a process: the one that asks. A folder without any is no /proc.
+        self.processes.count().and_then(|count| if count == 0 { Err(Absence::ReadFailed) } else { Ok(count) })
     }
 
     /// All block devices, and where to look for more about them.

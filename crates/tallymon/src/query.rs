@@ -108,14 +108,15 @@ impl Query {
             names,
             catalog,
             entries: Vec::new(),
-            format: Format::default(),
+            // A busy process on two processors is at 200 %; capped at 100 it would be a wrong number.
+            format: Format { cap100: false, ..Format::default() },
             matching: Matching::default(),
             older: None,
             newer: None,
         })
     }
 
-    /// How values are formatted from now on.
+    /// How values are formatted from now on. At first no scale is applied and no percentage is capped.
     pub const fn set_format(&mut self, format: Format) {
         self.format = format;
     }

@@ -15,7 +15,7 @@ use crate::words::say;
 
 pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     let mut query = paths::query(common)?;
-    query.set_format(Format { cap100: !get.format.no_cap, ..Format::default() });
+    query.set_format(Format { cap100: get.format.cap, ..Format::default() });
     let handles = paths::add_all(&mut query, &get.paths)?;
     let time = collect(&mut query, common, get.interval)?;
     let readings = query.readings();

@@ -17,7 +17,7 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Usage, words));
     }
     let mut query = paths::query(common)?;
-    query.set_format(Format { cap100: !watch.format.no_cap, ..Format::default() });
+    query.set_format(Format { cap100: watch.format.cap, ..Format::default() });
     let handles = paths::add_all(&mut query, &watch.paths)?;
     let stop = Stop::on_signals()?;
     let mut rows = Rows::new(io::stdout().lock(), watch.format.form(), query.system_name(), true);
