@@ -53,7 +53,7 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
 
 /// How to read logs by the options.
 pub(super) fn reading(reading: &Reading) -> ReadOptions {
-    ReadOptions { code_page: reading.code_page.clone(), bias: reading.bias, ..ReadOptions::default() }
+    ReadOptions { code_page: reading.code_page.clone(), bias: reading.bias }
 }
 
 /// The format that is asked for, else the one of the output's name, else PDH-CSV.

@@ -435,7 +435,7 @@ impl<R: BufRead> Lines<R> {
                 Width::Narrow => break,
                 // The line feed is the first byte of two: the second one belongs to it.
                 Width::LittleEndian => {
-                    if even && !bytes.ends_with(&[b'\n']) {
+                    if even && !bytes.ends_with(b"\n") {
                         break;
                     }
                     if !even && self.input.by_ref().take(1).read_to_end(&mut bytes)? == 1 {
