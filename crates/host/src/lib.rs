@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod builtin;
+pub mod registry;
 pub mod titles;
 
 use std::collections::BTreeSet;

@@ -1,0 +1,43 @@
+//! Files where symbolic links need rights that users do not have: a link is a small file with a name in it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where a system keeps state.
+pub(crate) fn default_system_folder() -> PathBuf {
+    let data = std::env::var_os("ProgramData").map(PathBuf::from);
+    data.unwrap_or_else(|| PathBuf::from(r"C:\ProgramData")).join("tallymon")
+}
+
+/// Where a user keeps state; `None` without a home.
+pub(crate) fn default_state_folder() -> Option<PathBuf> {
+    Some(PathBuf::from(std::env::var_os("LOCALAPPDATA")?).join("tallymon"))
+}
+
+pub(super) fn read_link(path: &Path) -> io::Result<String> {
+    Ok(fs::read_to_string(path)?.trim().to_string())
+}
+
+pub(super) fn link(target: &str, path: &Path) -> io::Result<()> {
+    fs::write(path, target)?;
+    sync(path)
+}
+
+pub(super) fn create_folders(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
+/// Access is inherited from the folder here.
+pub(super) fn readable_by_all(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn sync(path: &Path) -> io::Result<()> {
+    File::options().write(true).open(path)?.sync_all()
+}
+
+/// The names of a folder need no call of their own here.
+pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}

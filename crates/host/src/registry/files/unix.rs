@@ -1,0 +1,60 @@
+//! Files where there are symbolic links and folders can be synchronised.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// Where a system keeps state.
+pub(crate) fn default_system_folder() -> PathBuf {
+    PathBuf::from("/var/lib/tallymon")
+}
+
+/// Where a user keeps state; `None` without a home.
+pub(crate) fn default_state_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    // The base directory specification says that a path that is not absolute counts as none.
+    let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local").join("state")))?;
+    Some(state.join("tallymon"))
+}
+
+pub(super) fn read_link(path: &Path) -> io::Result<String> {
+    let target = std::fs::read_link(path)?;
+    target.into_os_string().into_string().map_err(|target| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("it leads to {}", target.display()))
+    })
+}
+
+pub(super) fn link(target: &str, path: &Path) -> io::Result<()> {
+    symlink(target, path)
+}
+
+/// The folders that are new can be read by all, whatever the umask of the installer is: a registry that only root can
+/// read has no names for anybody else.
+pub(super) fn create_folders(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
+        create_folders(above)?;
+    }
+    match fs::create_dir(path) {
+        Ok(()) => fs::set_permissions(path, Permissions::from_mode(0o755)),
+        // Somebody else made it in the meantime.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// For the same reason as the folders.
+pub(super) fn readable_by_all(file: &File) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(0o644))
+}
+
+pub(super) fn sync(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}

@@ -1,0 +1,81 @@
+//! Where the registry of the system and that of the user are.
+
+use std::env;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use super::files::{default_state_folder, default_system_folder};
+
+/// Whose registry it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// That of the machine, which everybody reads.
+    System,
+    /// That of one user, which only their programs read, and which wins where both have something.
+    User,
+}
+
+/// The highest index that NT's own texts have.
+pub const BASE_INDEX: u32 = 1847;
+
+/// The first index that no registry ever gives away; programs that make up indexes while they run start here.
+pub const FIRST_INDEX_OUTSIDE: u32 = 2_000_000;
+
+impl Scope {
+    /// The indexes that a registry of this scope gives to names and help texts.
+    ///
+    /// The two do not touch, because a user who has installed something must not find its indexes taken when the
+    /// system later gets something of its own.
+    pub const fn indexes(self) -> RangeInclusive<u32> {
+        match self {
+            Scope::System => BASE_INDEX + 1..=999_999,
+            Scope::User => 1_000_000..=FIRST_INDEX_OUTSIDE - 1,
+        }
+    }
+
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Scope::System => "system",
+            Scope::User => "user",
+        }
+    }
+}
+
+/// The folders of both registries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roots {
+    /// Folder of the system's registry.
+    pub system: PathBuf,
+    /// Folder of the user's; `None` for a program without a home.
+    pub user: Option<PathBuf>,
+}
+
+impl Roots {
+    /// The folders that the environment names.
+    ///
+    /// `/var/lib/tallymon/registry` for the system and `$XDG_STATE_HOME/tallymon/registry` for the user;
+    /// `$TALLYMON_ROOT/registry` and `$TALLYMON_ROOT/user/registry` when that variable is set.
+    pub fn of_environment() -> Roots {
+        match env::var_os("TALLYMON_ROOT").filter(|root| !root.is_empty()) {
+            Some(root) => Roots::in_folder(Path::new(&root)),
+            None => Roots {
+                system: default_system_folder().join("registry"),
+                user: default_state_folder().map(|folder| folder.join("registry")),
+            },
+        }
+    }
+
+    /// Both under one folder, as `TALLYMON_ROOT` has it.
+    pub fn in_folder(root: &Path) -> Roots {
+        Roots { system: root.join("registry"), user: Some(root.join("user").join("registry")) }
+    }
+
+    /// The folder of a scope.
+    pub fn folder(&self, scope: Scope) -> Option<&Path> {
+        match scope {
+            Scope::System => Some(&self.system),
+            Scope::User => self.user.as_deref(),
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Versions of a registry on disk: many read, one writes, and a crash leaves the old or the new one.
+//!
+//! A change builds the next version beside the others, has it on the disk, and only then makes the link `current` lead
+//! to it, by one rename. Files of a version never change, so a reader that has followed the link needs no lock.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::contents::Contents;
+use super::error::{Problem, RegistryError, RegistryErrorKind};
+use super::files::{Files, SystemFiles};
+use super::format;
+use super::roots::Scope;
+
+/// The link to the version in use.
+const CURRENT: &str = "current";
+/// The same while it is made.
+const CURRENT_NEXT: &str = "current.next";
+/// The folder that a version is built in.
+const NEXT: &str = "next";
+/// The folder that a version is taken apart in.
+const OLD: &str = "old";
+/// Writers wait for each other here.
+const LOCK: &str = "lock";
+/// How many versions are kept.
+const KEPT: usize = 8;
+/// How often a reader starts again because the version that it read was taken apart under it; for that, eight changes
+/// must be made while it reads.
+const TRIES: usize = 100;
+
+/// A registry on disk.
+pub(crate) struct Store<'f> {
+    scope: Scope,
+    root: PathBuf,
+    files: &'f dyn Files,
+}
+
+/// A version that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// Its number.
+    pub number: u32,
+    /// Whether it is the one in use.
+    pub current: bool,
+    /// What was changed against the one before; the fault of a version that can not be read.
+    pub change: Result<String, RegistryError>,
+}
+
+impl Store<'static> {
+    /// The registry in a folder, which need not exist yet.
+    pub(crate) fn new(scope: Scope, root: &Path) -> Store<'static> {
+        Store { scope, root: root.to_path_buf(), files: &SystemFiles }
+    }
+}
+
+impl<'f> Store<'f> {
+    /// The version in use and its number; an empty one with number 0 when nothing was ever installed.
+    pub(crate) fn read(&self) -> Result<(u32, Contents), RegistryError> {
+        let mut last = None;
+        for _ in 0..TRIES {
+            let Some(number) = self.current()? else {
+                return Ok((0, Contents::new(self.scope)));
+            };
+            match self.read_version(number) {
+                Err(error)
+                    if error.kind == RegistryErrorKind::NotFound && self.current()? != Some(number) =>
+                {
+                    last = Some(error);
+                }
+                Err(mut error) if error.kind == RegistryErrorKind::NotFound => {
+                    error.kind = RegistryErrorKind::Damaged;
+                    return Err(error);
+                }
+                Err(error) => return Err(error),
+                Ok(contents) => return Ok((number, contents)),
+            }
+        }
+        Err(last
+            .unwrap_or_else(|| self.error(RegistryErrorKind::Io, "it changes faster than it can be read")))
+    }
+
+    /// Makes the next version out of the one in use, and gives its number. When it fails nothing has
+    /// changed, except when the disk fails to keep the link at the very end, which the error then says.
+    pub(crate) fn change<E: From<RegistryError>>(
+        &self,
+        change: impl FnOnce(&Contents) -> Result<Contents, E>,
+    ) -> Result<u32, E> {
+        let lock = self.lock()?;
+        let (number, old) = self.read()?;
+        let mut new = change(&old)?;
+        new.parent = number;
+        let number = self.write(&new)?;
+        drop(lock);
+        Ok(number)
+    }
+
+    /// Makes a version out of nothing, whatever state the one in use is in.
+    pub(crate) fn replace(&self, mut new: Contents) -> Result<u32, RegistryError> {
+        let lock = self.lock()?;
+        new.parent = self.current()?.unwrap_or(0);
+        let number = self.write(&new)?;
+        drop(lock);
+        Ok(number)
+    }
+
+    /// Goes back to a version, or to the one that the one in use was made from. Gives the numbers of both.
+    pub(crate) fn rollback(&self, to: Option<u32>) -> Result<(u32, u32), RegistryError> {
+        let lock = self.lock()?;
+        let from = self.current()?.unwrap_or(0);
+        let target = match to {
+            Some(number) => number,
+            None => self.read()?.1.parent,
+        };
+        let kept = self.numbers()?;
+        if !kept.contains(&target) {
+            let words = match kept.first() {
+                Some(first) => {
+                    format!(
+                        "version {target} is not kept; the oldest one is {first}, see 'tally provider rollback --list'"
+                    )
+                }
+                None => "nothing was ever installed, so there is nothing to go back to".to_string(),
+            };
+            return Err(self.error(RegistryErrorKind::NotFound, words));
+        }
+        // A version that can not be read is nothing to go back to.
+        self.read_version(target)?;
+        self.switch(target)?;
+        drop(lock);
+        Ok((from, target))
+    }
+
+    /// Goes back to the newest version that can be read if the one in use can not. Gives the number of the version that
+    /// is left and that of the one gone to; `None` when there was nothing to repair.
+    pub(crate) fn repair(&self) -> Result<Option<(u32, u32)>, RegistryError> {
+        let lock = self.lock()?;
+        let damage = match self.read() {
+            Ok(_) => return Ok(None),
+            Err(error) => error,
+        };
+        let from = self.current().ok().flatten().unwrap_or(0);
+        let whole = self.numbers()?.into_iter().rev().find(|number| self.read_version(*number).is_ok());
+        let Some(target) = whole else {
+            return Err(damage);
+        };
+        self.switch(target)?;
+        drop(lock);
+        Ok(Some((from, target)))
+    }
+
+    /// The versions that are kept, oldest first.
+    pub(crate) fn versions(&self) -> Result<Vec<Version>, RegistryError> {
+        let current = self.current()?;
+        let one = |number| Version {
+            number,
+            current: Some(number) == current,
+            change: self.read_version(number).map(|contents| contents.change),
+        };
+        Ok(self.numbers()?.into_iter().map(one).collect())
+    }
+
+    /// Whether this process may change the registry; makes its folder.
+    pub(crate) fn may_write(&self) -> bool {
+        self.open_lock().is_ok()
+    }
+
+    fn current(&self) -> Result<Option<u32>, RegistryError> {
+        let path = self.root.join(CURRENT);
+        let target = match self.files.read_link(&path) {
+            Ok(target) => target,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(RegistryError::io(&path, "following the link", &error)),
+        };
+        let number = version_number(&target).ok_or_else(|| {
+            let words = format!("it must lead to a version such as v000042, and leads to {target:?}");
+            RegistryError::of(RegistryErrorKind::Damaged, Problem::of(&path, words))
+        })?;
+        Ok(Some(number))
+    }
+
+    fn read_version(&self, number: u32) -> Result<Contents, RegistryError> {
+        let folder = self.root.join(version_name(number));
+        format::from_files(self.scope, &folder, |name| {
+            let path = folder.join(name);
+            let bytes =
+                self.files.read(&path).map_err(|error| RegistryError::io(&path, "reading", &error))?;
+            String::from_utf8(bytes).map_err(|error| {
+                let at = error.utf8_error().valid_up_to();
+                let line = error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
+                let problem = Problem::at(&path, line.saturating_add(1), format!("no UTF-8 at byte {at}"));
+                RegistryError::of(RegistryErrorKind::Damaged, problem)
+            })
+        })
+    }
+
+    /// Numbers of all complete versions, ascending.
+    fn numbers(&self) -> Result<Vec<u32>, RegistryError> {
+        let names = match self.files.list(&self.root) {
+            Ok(names) => names,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(RegistryError::io(&self.root, "reading the folder", &error)),
+        };
+        let mut numbers: Vec<u32> = names.iter().filter_map(|name| version_number(name)).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    fn write(&self, contents: &Contents) -> Result<u32, RegistryError> {
+        contents.check().map_err(|words| {
+            self.error(RegistryErrorKind::Internal, format!("the change would make damaged tables: {words}"))
+        })?;
+        let last = self.numbers()?.last().copied().unwrap_or(0).max(self.current()?.unwrap_or(0));
+        let number = last
+            .checked_add(1)
+            .ok_or_else(|| self.error(RegistryErrorKind::Io, "there are no more numbers of versions"))?;
+        let next = self.root.join(NEXT);
+        let failed = |what: &'static str| {
+            let path = next.clone();
+            move |error: io::Error| RegistryError::io(&path, what, &error)
+        };
+        self.remove(NEXT).map_err(failed("removing what an interrupted change left"))?;
+        self.files.create_folders(&next).map_err(failed("making the folder"))?;
+        for (name, text) in format::to_files(contents) {
+            let path = next.join(name);
+            let io = |error: io::Error| RegistryError::io(&path, "writing", &error);
+            self.files.create(&path, text.as_bytes()).map_err(io)?;
+            self.files.sync(&path).map_err(io)?;
+        }
+        self.files.sync_folder(&next).map_err(failed("synchronising"))?;
+        let version = self.root.join(version_name(number));
+        self.files.rename(&next, &version).map_err(failed("renaming"))?;
+        self.switch(number)?;
+        // Nobody needs the old versions to be gone: what can not be removed now goes with the next change.
+        let _ = self.prune(number);
+        Ok(number)
+    }
+
+    /// Makes the link lead to a version.
+    fn switch(&self, number: u32) -> Result<(), RegistryError> {
+        let (next, current) = (self.root.join(CURRENT_NEXT), self.root.join(CURRENT));
+        let failed = |error: io::Error| RegistryError::io(&current, "changing the link", &error);
+        self.files.sync_folder(&self.root).map_err(failed)?;
+        match self.files.remove_file(&next) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        self.files.link(&version_name(number), &next).map_err(failed)?;
+        self.files.rename(&next, &current).map_err(failed)?;
+        // The change is made and seen by all, but nobody else would tell that the disk does not take it.
+        let late =
+            |error| RegistryError::io(&current, "it is changed, but the disk does not keep it", &error);
+        self.files.sync_folder(&self.root).map_err(late)
+    }
+
+    /// Removes the oldest versions. A version is renamed first, so that what has the name of a version is whole.
+    fn prune(&self, current: u32) -> Result<(), RegistryError> {
+        let failed = |error: io::Error| RegistryError::io(&self.root, "removing an old version", &error);
+        self.remove(OLD).map_err(failed)?;
+        let numbers = self.numbers()?;
+        let surplus = numbers.len().saturating_sub(KEPT);
+        for number in numbers.into_iter().take(surplus).filter(|number| *number != current) {
+            self.files.rename(&self.root.join(version_name(number)), &self.root.join(OLD)).map_err(failed)?;
+            self.remove(OLD).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a folder of the registry with the files in it, if it is there.
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let folder = self.root.join(name);
+        let names = match self.files.list(&folder) {
+            Ok(names) => names,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for name in names {
+            self.files.remove_file(&folder.join(name))?;
+        }
+        self.files.remove_folder(&folder)
+    }
+
+    /// Waits until no other process writes. The lock goes with the file, also when the process is killed.
+    fn lock(&self) -> Result<File, RegistryError> {
+        let file = self.open_lock()?;
+        file.lock().map_err(|error| RegistryError::io(&self.root.join(LOCK), "locking", &error))?;
+        Ok(file)
+    }
+
+    fn open_lock(&self) -> Result<File, RegistryError> {
+        let path = self.root.join(LOCK);
+        self.files
+            .create_folders(&self.root)
+            .map_err(|error| RegistryError::io(&self.root, "making the folder", &error))?;
+        // Never truncated and never removed: two processes must not hold locks on two files of that name.
+        let open = File::options().write(true).create(true).truncate(false).open(&path);
+        open.map_err(|error| RegistryError::io(&path, "opening the lock", &error))
+    }
+
+    fn error(&self, kind: RegistryErrorKind, words: impl Into<String>) -> RegistryError {
+        RegistryError::of(kind, Problem::of(&self.root, words))
+    }
+}
+
+impl From<Problem> for RegistryError {
+    /// A problem in a file of the registry itself.
+    fn from(problem: Problem) -> RegistryError {
+        RegistryError::of(RegistryErrorKind::Damaged, problem)
+    }
+}
+
+fn version_name(number: u32) -> String {
+    format!("v{number:06}")
+}
+
+fn version_number(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix('v').filter(|digits| digits.len() >= 6)?;
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok().filter(|number| version_name(*number) == name)
+}
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;

@@ -1,0 +1,336 @@
+//! A change is stopped at every single step, and the registry is read by somebody else afterwards.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use tallymon_core::title::Language;
+
+use super::super::contents::Texts;
+use super::super::service::Service;
+use super::*;
+
+/// A folder that is gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("tallymon-{name}-{}-{number}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn store(&self) -> Store<'static> {
+        Store::new(Scope::System, &self.0)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Files that stop working at some step, as those of a killed process do. A step may also stop half done.
+///
+/// Nothing is synchronised, which takes most of the time of a change: what a process gave to the kernel survives its
+/// death, and what is seen after a loss of power can not be tested here.
+struct Stopping {
+    left: Cell<u32>,
+    half: bool,
+}
+
+impl Stopping {
+    fn after(steps: u32, half: bool) -> Stopping {
+        Stopping { left: Cell::new(steps), half }
+    }
+
+    /// Whether the next step is done.
+    fn goes(&self) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left > 0
+    }
+
+    fn step<T>(&self, step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        if self.goes() { step() } else { Err(killed()) }
+    }
+}
+
+fn killed() -> io::Error {
+    io::Error::other("killed")
+}
+
+impl Files for Stopping {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.step(|| SystemFiles.read(path))
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+        self.step(|| SystemFiles.list(folder))
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<String> {
+        self.step(|| SystemFiles.read_link(path))
+    }
+
+    fn create_folders(&self, path: &Path) -> io::Result<()> {
+        self.step(|| SystemFiles.create_folders(path))
+    }
+
+    fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let last = self.left.get() == 0;
+        if last && self.half {
+            SystemFiles.create(path, &bytes[..bytes.len() / 2])?;
+        }
+        self.step(|| SystemFiles.create(path, bytes))
+    }
+
+    fn sync(&self, path: &Path) -> io::Result<()> {
+        self.step(|| fs::metadata(path).map(|_| ()))
+    }
+
+    fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        self.step(|| fs::metadata(path).map(|_| ()))
+    }
+
+    fn link(&self, target: &str, path: &Path) -> io::Result<()> {
+        self.step(|| SystemFiles.link(target, path))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step(|| SystemFiles.rename(from, to))
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.step(|| SystemFiles.remove_file(path))
+    }
+
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        self.step(|| SystemFiles.remove_folder(path))
+    }
+}
+
+fn install(name: &str) -> impl FnOnce(&Contents) -> Result<Contents, RegistryError> {
+    move |old| {
+        let mut new = old.clone();
+        let text = Texts {
+            names: BTreeMap::from([(Language::ENGLISH, format!("name of {name}"))]),
+            helps: BTreeMap::from([(Language::ENGLISH, format!("help of {name}"))]),
+        };
+        let titles = new.allocate(&BTreeMap::from([(0, text.clone()), (2, text)])).unwrap();
+        new.insert(Service { name: name.into(), titles: Some(titles), ..Service::default() });
+        new.change = format!("install {name}");
+        Ok(new)
+    }
+}
+
+fn remove(name: &str) -> impl FnOnce(&Contents) -> Result<Contents, RegistryError> {
+    move |old| {
+        let mut new = old.clone();
+        new.remove(name).unwrap();
+        new.change = format!("remove {name}");
+        Ok(new)
+    }
+}
+
+fn names(contents: &Contents) -> Vec<&str> {
+    contents.services().map(|service| service.name.as_str()).collect()
+}
+
+#[test]
+fn a_change_stopped_anywhere_leaves_the_old_or_the_new_version() {
+    // So many versions that the oldest is taken apart by the change.
+    let prepare = |folder: &Folder| {
+        let quick = Stopping::after(u32::MAX, false);
+        let store = Store { scope: Scope::System, root: folder.0.clone(), files: &quick };
+        for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
+            store.change(install(name)).unwrap();
+        }
+    };
+    for (what, half) in [("install", false), ("install", true), ("remove", false), ("rollback", false)] {
+        let (mut old_seen, mut new_seen, mut steps) = (0, 0, 0);
+        loop {
+            let folder = Folder::new("stop");
+            prepare(&folder);
+            let (_, old) = folder.store().read().unwrap();
+            let stopping = Stopping::after(steps, half);
+            let store = Store { scope: Scope::System, root: folder.0.clone(), files: &stopping };
+            let result = match what {
+                "install" => store.change(install("x")).map(|_| ()),
+                "remove" => store.change(remove("e")).map(|_| ()),
+                _ => store.rollback(None).map(|_| ()),
+            };
+            let finished = result.is_ok();
+            let (_, now) = folder.store().read().unwrap();
+            let mut wanted = names(&old);
+            match what {
+                "install" => wanted.push("x"),
+                "remove" => wanted.retain(|name| *name != "e"),
+                _ => wanted.retain(|name| *name != "i"),
+            }
+            if now == old {
+                assert!(!finished, "{what} reports success at step {steps} and nothing changed");
+                old_seen += 1;
+            } else {
+                assert_eq!(names(&now), wanted, "{what} stopped at step {steps}");
+                new_seen += 1;
+            }
+            // The next change works whatever was left lying about, and every version that is listed is whole.
+            let quick = Stopping::after(u32::MAX, false);
+            let next = Store { scope: Scope::System, root: folder.0.clone(), files: &quick };
+            next.change(install("y")).unwrap();
+            let (_, after) = folder.store().read().unwrap();
+            assert!(after.service("y").is_some());
+            let versions = folder.store().versions().unwrap();
+            assert!(versions.iter().all(|version| version.change.is_ok()), "{versions:?}");
+            let left = fs::read_dir(&folder.0).unwrap().count();
+            assert_eq!(left, versions.len() + 2, "only versions, current and lock are left");
+            // Pruning may fail without the change failing, so success alone does not mean that all steps were made.
+            if finished && stopping.left.get() > 0 {
+                break;
+            }
+            steps += 1;
+        }
+        assert!(old_seen >= 4 && new_seen >= 1, "{what}: {old_seen} old, {new_seen} new of {steps} steps");
+    }
+}
+
+#[test]
+fn the_first_change_stopped_anywhere_leaves_nothing_or_the_first_version() {
+    let (mut none, mut first) = (0, 0);
+    for steps in 0.. {
+        let folder = Folder::new("first");
+        let stopping = Stopping::after(steps, true);
+        let store = Store { scope: Scope::System, root: folder.0.clone(), files: &stopping };
+        let finished = store.change(install("x")).is_ok();
+        let (number, now) = folder.store().read().unwrap();
+        if number == 0 {
+            assert!(!finished);
+            none += 1;
+        } else {
+            assert_eq!(names(&now), ["x"]);
+            first += 1;
+        }
+        if finished && stopping.left.get() > 0 {
+            break;
+        }
+    }
+    assert!(none > 5 && first > 1, "{none} without, {first} with");
+}
+
+#[test]
+fn eight_versions_are_kept_and_can_be_gone_back_to() {
+    let folder = Folder::new("kept");
+    let store = folder.store();
+    for number in 1..=20 {
+        assert_eq!(store.change(install(&format!("s{number}"))).unwrap(), number);
+    }
+    let numbers = |store: &Store<'_>| store.versions().unwrap().iter().map(|v| v.number).collect::<Vec<_>>();
+    assert_eq!(numbers(&store), (13..=20).collect::<Vec<_>>());
+    assert_eq!(store.rollback(None).unwrap(), (20, 19));
+    assert_eq!(store.read().unwrap().1.services().count(), 19);
+    assert_eq!(store.rollback(Some(13)).unwrap(), (19, 13));
+    assert_eq!(store.rollback(Some(12)).unwrap_err().kind, RegistryErrorKind::NotFound);
+    assert_eq!(store.read().unwrap().0, 13);
+    // Numbers are not used again, and the version in use is never the one that goes.
+    assert_eq!(store.change(install("other")).unwrap(), 21);
+    assert_eq!(numbers(&store), (14..=21).collect::<Vec<_>>());
+    assert_eq!(
+        store.rollback(None).unwrap_err().kind,
+        RegistryErrorKind::NotFound,
+        "13 was made into 21 and is gone"
+    );
+    let words: Vec<String> = store.versions().unwrap().into_iter().map(|v| v.change.unwrap()).collect();
+    assert_eq!(words.last().unwrap(), "install other");
+}
+
+#[test]
+fn damage_is_named_and_repaired_by_going_back() {
+    let folder = Folder::new("damage");
+    let store = folder.store();
+    assert!(store.repair().unwrap().is_none());
+    store.change(install("one")).unwrap();
+    store.change(install("two")).unwrap();
+    store.change(install("three")).unwrap();
+    assert!(store.repair().unwrap().is_none());
+    let damages: [(&str, &[u8], &str); 4] = [
+        ("v000003/registry.conf", b"last counter = x\n", "registry.conf:1:"),
+        ("v000003/009.tsv", b"1848\tname\n\xff\n", "009.tsv:2:"),
+        ("v000003/service-one.conf", b"", "service-one.conf:"),
+        ("v000003/service-two.conf", b"service = two\nfirst counter = 1\n", "service-two.conf:"),
+    ];
+    for (name, bytes, words) in damages {
+        let path = folder.0.join(name);
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, bytes).unwrap();
+        let error = store.read().unwrap_err();
+        assert_eq!(error.kind, RegistryErrorKind::Damaged, "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(store.change(install("four")).is_err(), "nothing is built upon damage");
+        assert_eq!(store.repair().unwrap(), Some((3, 2)), "{name}");
+        assert_eq!(names(&store.read().unwrap().1), ["one", "two"]);
+        fs::write(&path, whole).unwrap();
+        store.rollback(Some(3)).unwrap();
+    }
+    fs::remove_file(folder.0.join("v000003/009.tsv")).unwrap();
+    assert_eq!(store.read().unwrap_err().kind, RegistryErrorKind::Damaged);
+    fs::remove_file(folder.0.join("current")).unwrap();
+    store.files.link("../elsewhere", &folder.0.join("current")).unwrap();
+    let error = store.read().unwrap_err();
+    assert!(error.to_string().contains("leads to \"../elsewhere\""), "{error}");
+}
+
+/// Readers hold no lock: each answer must be one whole version while another thread changes it all the time.
+#[test]
+fn many_read_while_one_writes() {
+    let folder = Folder::new("readers");
+    folder.store().change(install("base")).unwrap();
+    let done = AtomicBool::new(false);
+    let seen: Vec<u32> = std::thread::scope(|scope| {
+        let read = || {
+            let store = folder.store();
+            let (mut count, mut last) = (0, 0);
+            while !done.load(Ordering::Relaxed) || count == 0 {
+                let (number, contents) = store.read().unwrap();
+                assert!(number >= last, "a reader never goes back in time");
+                // An even number of changes has removed what the odd one installed.
+                assert_eq!(contents.service("x").is_some(), number % 2 == 0, "version {number}");
+                assert_eq!(contents.last_counter, if number % 2 == 0 { 1854 } else { 1850 });
+                last = number;
+                count += 1;
+            }
+            count
+        };
+        let readers: Vec<_> = (0..4).map(|_| scope.spawn(read)).collect();
+        let store = folder.store();
+        for _ in 0..60 {
+            store.change(install("x")).unwrap();
+            store.change(remove("x")).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+        readers.into_iter().map(|reader| reader.join().unwrap()).collect()
+    });
+    assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
+}
+
+#[test]
+fn names_of_versions() {
+    for (name, number) in [
+        ("v000001", Some(1)),
+        ("v1234567", Some(1_234_567)),
+        ("v4294967295", Some(u32::MAX)),
+        ("v4294967296", None),
+        ("v00001", None),
+        ("v+00001", None),
+        ("v0000001", None),
+        ("w000001", None),
+        ("v", None),
+    ] {
+        assert_eq!(version_number(name), number, "{name}");
+    }
+}
