@@ -20,11 +20,14 @@ use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_provider::{Ask, Finding, Provider};
 
 pub use builtin::Clocks;
+use registry::Roots;
 
 /// Answers for this machine.
 pub struct Host {
     system_name: String,
     providers: Vec<Box<dyn Provider>>,
+    /// Where names of services are installed; `None` when nobody's are wanted.
+    roots: Option<Roots>,
     /// The memory of the last block that somebody gave back.
     spare: Vec<u8>,
 }
@@ -37,17 +40,27 @@ impl Host {
     /// This system has no built-in objects, or their sources can not be opened at all.
     pub fn open() -> Result<Host, SourceError> {
         let providers = builtin::providers()?;
-        Ok(Host { system_name: builtin::system_name(), providers, spare: Vec::new() })
+        let roots = Some(Roots::of_environment());
+        Ok(Host { system_name: builtin::system_name(), providers, roots, spare: Vec::new() })
     }
 
     /// A host of these providers only, for tests and special tools.
     pub fn of(system_name: impl Into<String>, providers: Vec<Box<dyn Provider>>) -> Host {
-        Host { system_name: system_name.into(), providers, spare: Vec::new() }
+        Host { system_name: system_name.into(), providers, roots: None, spare: Vec::new() }
+    }
+
+    /// The same host with the names that are installed in these registries.
+    #[must_use]
+    pub fn with_registry(self, roots: Roots) -> Host {
+        Host { roots: Some(roots), ..self }
     }
 
     /// What the providers found out about this machine.
     pub fn findings(&mut self) -> Vec<Finding> {
-        self.providers.iter_mut().flat_map(|provider| provider.findings()).collect()
+        let mut findings: Vec<Finding> =
+            self.providers.iter_mut().flat_map(|provider| provider.findings()).collect();
+        findings.extend(self.roots.as_ref().map(titles::registry_finding));
+        findings
     }
 
     /// Takes the memory of a block that is no longer needed, for the next one.
@@ -145,11 +158,11 @@ impl Source for Host {
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
-        titles::titles(language)
+        titles::installed_titles(self.roots.as_ref(), language)
     }
 
     fn languages(&self) -> Vec<Language> {
-        titles::languages()
+        titles::installed_languages(self.roots.as_ref())
     }
 }
 

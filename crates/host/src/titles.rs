@@ -1,9 +1,13 @@
-//! Names and help texts of NT's own indexes, 1 to 1847, in the languages that we have.
+//! Names and help texts: of NT's own indexes, 1 to 1847, in the languages that we have, and of installed services.
 //!
-//! These indexes mean the same on every machine, so that a block from anywhere can be read with them.
+//! NT's own indexes mean the same on every machine, so that a block from anywhere can be read with them. Those above
+//! mean something on the machine only that has the service.
 
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_core::title::{Language, Titles};
+use tallymon_provider::{Finding, FindingState};
+
+use crate::registry::{Installed, Roots};
 
 /// The languages and their tables: `index<TAB>text`, names at even indexes and help at odd ones.
 const TABLES: &[(Language, &str)] = &[
@@ -28,4 +32,39 @@ pub fn titles(language: Language) -> Result<Titles, SourceError> {
     let text = table.map_or("", |(_, text)| text);
     Titles::from_tsv(text)
         .map_err(|error| SourceError::new(SourceErrorKind::BadData, format!("built-in titles: {error}")))
+}
+
+/// The texts in a language, those of installed services among them. A registry that is damaged costs its own texts only;
+/// [`registry_finding`] tells about it.
+pub(crate) fn installed_titles(roots: Option<&Roots>, language: Language) -> Result<Titles, SourceError> {
+    let mut all = titles(language)?;
+    if let Some(roots) = roots {
+        let (installed, _) = Installed::read_what_is_whole(roots);
+        all.merge(&installed.titles(language));
+    }
+    Ok(all)
+}
+
+/// The languages that there are texts in, those of installed services among them, English first.
+pub(crate) fn installed_languages(roots: Option<&Roots>) -> Vec<Language> {
+    let mut all = languages();
+    if let Some(roots) = roots {
+        let (installed, _) = Installed::read_what_is_whole(roots);
+        all.extend(installed.languages().into_iter().filter(|language| !languages().contains(language)));
+    }
+    all
+}
+
+/// Whether the registries can be read.
+pub(crate) fn registry_finding(roots: &Roots) -> Finding {
+    let (installed, errors) = Installed::read_what_is_whole(roots);
+    let subject = "registry".to_string();
+    if errors.is_empty() {
+        let (services, languages) = (installed.services().count(), installed.languages().len());
+        let detail = format!("{services} services, texts in {languages} languages");
+        return Finding { subject, state: FindingState::Good, detail, remedy: String::new() };
+    }
+    let words: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let remedy = "'tally lodctr /R' goes back to the newest version that is whole".to_string();
+    Finding { subject, state: FindingState::Missing, detail: words.join("; "), remedy }
 }

@@ -1,11 +1,27 @@
 //! The registry: which services have counters, and the names and help texts of them in every language.
+//!
+//! You give an INI file with its symbol file, or a manifest; its texts get indexes above those of NT, and every language
+//! that there is a table of has them from then on. There is a registry of the system and one of the user; both are read,
+//! and the user's wins.
+//!
+//! It can not be half changed: see `store.rs`. It loads no libraries and asks no providers.
+//!
+//! | to | use |
+//! |---|---|
+//! | read what is installed | [`Installed`] |
+//! | change it | [`Writer`] |
+//! | look at files before they are installed | [`Package`], [`Manifest`], [`read_reg`] |
+//! | port a program that calls `loadperf.dll` | [`load_perf_counter_text_strings`] |
 
+mod backup;
 mod contents;
 mod decode;
 mod error;
 mod files;
 mod format;
 mod ini;
+mod installed;
+mod loadperf;
 mod manifest;
 mod package;
 mod reg;
@@ -13,12 +29,16 @@ mod roots;
 mod service;
 mod store;
 mod symbols;
+mod writer;
 
 pub use contents::Contents;
 pub use error::{Problem, RegistryError, RegistryErrorKind};
+pub use installed::Installed;
+pub use loadperf::{load_perf_counter_text_strings, unload_perf_counter_text_strings};
 pub use manifest::{Manifest, ManifestPackage};
 pub use package::{HIGHEST_OFFSET, Package, PackageTitle};
 pub use reg::read_reg;
 pub use roots::{BASE_INDEX, FIRST_INDEX_OUTSIDE, Roots, Scope};
 pub use service::{CounterSet, ManifestProvider, Service, SetCounter, TitleRange};
 pub use store::Version;
+pub use writer::{Removed, Writer};

@@ -1,0 +1,83 @@
+//! What is installed now, in both registries.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tallymon_core::title::{Language, Titles};
+
+use super::contents::Contents;
+use super::error::RegistryError;
+use super::roots::{Roots, Scope};
+use super::service::{Service, folded};
+use super::store::Store;
+
+/// One moment of the system's and of the user's registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// The system's.
+    pub system: Contents,
+    /// The user's; empty for a program without a home.
+    pub user: Contents,
+}
+
+impl Installed {
+    /// Reads both registries. Those that do not exist are empty.
+    ///
+    /// # Errors
+    ///
+    /// A file of one of them is damaged or can not be read; the message names the file and the line.
+    pub fn read(roots: &Roots) -> Result<Installed, RegistryError> {
+        let read = |scope| match roots.folder(scope) {
+            Some(folder) => Store::new(scope, folder).read().map(|(_, contents)| contents),
+            None => Ok(Contents::new(scope)),
+        };
+        Ok(Installed { system: read(Scope::System)?, user: read(Scope::User)? })
+    }
+
+    /// Reads whichever of the two can be read, and says what is wrong with the other.
+    pub fn read_what_is_whole(roots: &Roots) -> (Installed, Vec<RegistryError>) {
+        let mut errors = Vec::new();
+        let mut read = |scope| {
+            let contents = match roots.folder(scope) {
+                Some(folder) => Store::new(scope, folder).read().map(|(_, contents)| contents),
+                None => Ok(Contents::new(scope)),
+            };
+            contents.unwrap_or_else(|error| {
+                errors.push(error);
+                Contents::new(scope)
+            })
+        };
+        let (system, user) = (read(Scope::System), read(Scope::User));
+        (Installed { system, user }, errors)
+    }
+
+    /// The registry of a scope.
+    pub const fn of(&self, scope: Scope) -> &Contents {
+        match scope {
+            Scope::System => &self.system,
+            Scope::User => &self.user,
+        }
+    }
+
+    /// The services, ordered by name; of two with one name that of the user.
+    pub fn services(&self) -> impl Iterator<Item = (Scope, &Service)> {
+        let mut services: BTreeMap<String, (Scope, &Service)> = BTreeMap::new();
+        for scope in [Scope::System, Scope::User] {
+            for service in self.of(scope).services() {
+                services.insert(folded(&service.name), (scope, service));
+            }
+        }
+        services.into_values()
+    }
+
+    /// The languages that there are texts in.
+    pub fn languages(&self) -> BTreeSet<Language> {
+        self.system.languages().chain(self.user.languages()).collect()
+    }
+
+    /// The names and help texts in a language; English ones where there are none in it.
+    pub fn titles(&self, language: Language) -> Titles {
+        let mut titles = self.user.titles(language);
+        titles.merge(&self.system.titles(language));
+        titles
+    }
+}
