@@ -60,6 +60,12 @@ pub(crate) enum Command {
     Info(Info),
     /// Say what works on this machine, what does not, and how to get it.
     Doctor(Doctor),
+    /// Install and remove names of counters, and say who provides them.
+    Provider(Provider),
+    /// Install and remove names with the options of Windows' lodctr: FILE.ini, /S:, /R:, /R, /T:, /E:, /D:, /Q, /Q:, /M:.
+    Lodctr(WindowsWords),
+    /// Remove names with the options of Windows' unlodctr: SERVICE, /M:, /G:, /P:.
+    Unlodctr(WindowsWords),
 }
 
 #[derive(Debug, Args)]
@@ -205,6 +211,116 @@ pub(crate) struct Doctor {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Provider {
+    #[command(flatten)]
+    pub(crate) scope: ScopeOptions,
+    #[command(subcommand)]
+    pub(crate) action: ProviderAction,
+}
+
+/// Which registry is changed; without an option that of the system for those who may, else that of the user.
+#[derive(Debug, Args)]
+pub(crate) struct ScopeOptions {
+    /// The registry of the system, which everybody reads.
+    #[arg(long, global = true, conflicts_with = "user")]
+    pub(crate) system: bool,
+    /// The registry of this user, which wins where both have something.
+    #[arg(long, global = true)]
+    pub(crate) user: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProviderAction {
+    /// Install names and registrations.
+    Add(ProviderAdd),
+    /// Remove services with their names.
+    Remove {
+        /// Names of services, GUIDs or names of providers of manifests, or manifests.
+        #[arg(required = true, value_name = "SERVICE")]
+        services: Vec<String>,
+    },
+    /// List the services of both registries.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what would be installed, and write nothing.
+    Check(ProviderFiles),
+    /// Write everything that is installed to a file, which 'tally lodctr /R:FILE' takes back.
+    Export {
+        /// The file; standard output without one.
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Have services asked again.
+    Enable {
+        /// Names of services.
+        #[arg(required = true, value_name = "SERVICE")]
+        services: Vec<String>,
+    },
+    /// Have services no longer asked.
+    Disable {
+        /// Names of services.
+        #[arg(required = true, value_name = "SERVICE")]
+        services: Vec<String>,
+    },
+    /// Undo the last change, or go to another version that is kept.
+    Rollback {
+        /// Number of the version.
+        #[arg(long, value_name = "VERSION")]
+        to: Option<u32>,
+        /// List the versions, and change nothing.
+        #[arg(long, conflicts_with = "to")]
+        list: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProviderFiles {
+    /// INI files with names, manifests (.man), or .reg files with registrations.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Code page of files that are neither UTF-16 nor UTF-8, such as 949, 932 or 1251; 1252 without it.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) code_page: Option<u32>,
+    /// Program of a manifest that does not name it in full, or its folder.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) binary: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProviderAdd {
+    #[command(flatten)]
+    pub(crate) files: ProviderFiles,
+    /// Shared library of the service.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) library: Option<String>,
+    /// Name of its function that is called first.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) open: Option<String>,
+    /// Name of its function that gives data.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collect: Option<String>,
+    /// Name of its function that is called last.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) close: Option<String>,
+    /// Longest time that its first function may take, in milliseconds.
+    #[arg(long, value_name = "MS")]
+    pub(crate) open_timeout: Option<u32>,
+    /// Longest time that its data may take, in milliseconds.
+    #[arg(long, value_name = "MS")]
+    pub(crate) collect_timeout: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WindowsWords {
+    /// Options and names as on Windows; options begin with - or /.
+    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<String>,
 }
 
 /// How values are printed.

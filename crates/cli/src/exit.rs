@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
 use tallymon::log::{LogError, LogErrorKind};
+use tallymon::registry::{RegistryError, RegistryErrorKind};
 use tallymon::{PathError, PathProblem};
 
 /// Why the command ends without success. Without a message it was said already.
@@ -79,6 +80,19 @@ impl From<SourceError> for Failure {
             SourceErrorKind::AccessDenied => Kind::AccessDenied,
             SourceErrorKind::Unreachable => Kind::Unreachable,
             SourceErrorKind::BadData => Kind::BadFile,
+            _ => Kind::Other,
+        };
+        Failure::new(kind, error)
+    }
+}
+
+impl From<RegistryError> for Failure {
+    fn from(error: RegistryError) -> Failure {
+        let kind = match error.kind {
+            RegistryErrorKind::NotFound | RegistryErrorKind::NotInstalled => Kind::NotFound,
+            RegistryErrorKind::AccessDenied => Kind::AccessDenied,
+            RegistryErrorKind::Refused | RegistryErrorKind::Damaged => Kind::BadFile,
+            RegistryErrorKind::Usage => Kind::Usage,
             _ => Kind::Other,
         };
         Failure::new(kind, error)

@@ -45,6 +45,9 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Relog(relog)) => command::relog::run(common, relog),
         Some(Command::Info(info)) => command::info::run(common, info),
         Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),
+        Some(Command::Provider(provider)) => command::provider::run(provider),
+        Some(Command::Lodctr(words)) => command::lodctr::lodctr(&words.words),
+        Some(Command::Unlodctr(words)) => command::lodctr::unlodctr(&words.words),
         // A saved data block has nothing to watch.
         None if common.file.is_none() && io::stdout().is_terminal() && io::stdin().is_terminal() => {
             command::live::run(common)

@@ -43,5 +43,6 @@ pub use query::{CounterHandle, Query, Reading};
 
 pub use tallymon_core as core;
 pub use tallymon_host::Host;
+pub use tallymon_host::registry;
 pub use tallymon_log as log;
 pub use tallymon_provider::{Finding, FindingState};

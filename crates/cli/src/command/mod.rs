@@ -8,6 +8,8 @@ pub(crate) mod get;
 pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod live;
+pub(crate) mod lodctr;
+pub(crate) mod provider;
 pub(crate) mod relog;
 pub(crate) mod watch;
 

@@ -1,0 +1,267 @@
+//! `tally lodctr` and `tally unlodctr`: the same with the options and words of Windows.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tallymon::registry::{
+    BASE_INDEX, Installed, Manifest, Package, RegistryError, Roots, Service, TitleRange, Writer,
+};
+
+use crate::exit::{Failure, Kind};
+
+const LODCTR_USAGE: &str = "\
+lodctr FILE.ini           install the names of a service that is registered
+lodctr /S:FILE            save all names and settings
+lodctr /R:FILE            restore them from a file
+lodctr /R                 go back to the newest version that is whole, if the one in use is not
+lodctr /T:SERVICE         mark the library of a service as trusted
+lodctr /E:SERVICE         enable a service
+lodctr /D:SERVICE         disable a service
+lodctr /Q                 show all services
+lodctr /Q:SERVICE         show one
+lodctr /M:FILE.man [PATH] install the counter sets of a manifest; PATH is its program or the folder of that
+Options begin with / or -. Names with blanks stand in quotation marks.";
+
+const UNLODCTR_USAGE: &str = "\
+unlodctr SERVICE          remove the names of a service
+unlodctr /M:FILE.man      remove the counter sets of a manifest
+unlodctr /G:{GUID}        remove those of a provider, by its GUID
+unlodctr /P:NAME          remove those of a provider, by its name
+Options begin with / or -. Names with blanks stand in quotation marks.";
+
+/// One word of the command line.
+#[derive(Debug, PartialEq, Eq)]
+enum Word<'a> {
+    /// A letter, in upper case, and what stands behind its colon.
+    Option(char, Option<&'a str>),
+    /// Anything else.
+    Name(&'a str),
+}
+
+/// An option is a letter behind `-` or `/`, and then nothing or a colon: `/tmp/my.ini` is a path.
+fn word(text: &str) -> Word<'_> {
+    let mut letters = text.chars();
+    let option = letters.next().filter(|mark| matches!(mark, '-' | '/')).and_then(|_| letters.next());
+    let rest = letters.as_str();
+    match option {
+        Some('?') if rest.is_empty() => Word::Option('?', None),
+        Some(letter) if letter.is_ascii_alphabetic() && rest.is_empty() => {
+            Word::Option(letter.to_ascii_uppercase(), None)
+        }
+        Some(letter) if letter.is_ascii_alphabetic() && rest.starts_with(':') => {
+            let value = rest.get(1..).unwrap_or_default().trim_matches('"');
+            Word::Option(letter.to_ascii_uppercase(), Some(value).filter(|value| !value.is_empty()))
+        }
+        _ => Word::Name(text),
+    }
+}
+
+pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
+    let roots = Roots::of_environment();
+    let writer = || Writer::open(&roots, None);
+    let writer_of = |service: &str| Writer::of_service(&roots, None, service);
+    let parsed: Vec<Word<'_>> = words.iter().map(|text| word(text)).collect();
+    match parsed.as_slice() {
+        [Word::Option('?', None)] | [] => usage(LODCTR_USAGE, parsed.is_empty()),
+        [Word::Name(file)] => {
+            let package = Package::read(Path::new(file), None)?;
+            for warning in &package.warnings {
+                eprintln!("lodctr: {warning}");
+            }
+            let range = writer_of(&package.service)?.install_names(&package)?;
+            loaded(&package.service, range);
+            Ok(())
+        }
+        [Word::Option('S', Some(file))] => {
+            let file = Path::new(file);
+            let text = writer()?.export()?;
+            fs::write(file, text).map_err(|error| Failure::file(file, &error))?;
+            eprintln!("lodctr: names and settings are saved in {}", file.display());
+            Ok(())
+        }
+        [Word::Option('R', Some(file))] => {
+            let file = Path::new(file);
+            let text = fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
+            let services = writer()?.restore(file, &text)?;
+            eprintln!(
+                "lodctr: names and settings of {services} services are restored from {}",
+                file.display()
+            );
+            Ok(())
+        }
+        [Word::Option('R', None)] => {
+            let writer = writer()?;
+            match writer.repair()? {
+                Some((from, to)) => eprintln!(
+                    "lodctr: version {from} of the {} registry is damaged; it is version {to} again",
+                    writer.scope().word()
+                ),
+                None => {
+                    eprintln!("lodctr: the {} registry is whole; nothing to rebuild", writer.scope().word())
+                }
+            }
+            Ok(())
+        }
+        [Word::Option('T', Some(service))] => Ok(writer_of(service)?.trust(service)?),
+        [Word::Option('E', Some(service))] => Ok(writer_of(service)?.set_enabled(service, true)?),
+        [Word::Option('D', Some(service))] => Ok(writer_of(service)?.set_enabled(service, false)?),
+        [Word::Option('Q', service)] => query(&roots, *service),
+        [Word::Option('M', Some(file))] => install_manifest(writer, file, None),
+        [Word::Option('M', Some(file)), Word::Name(path)] => {
+            install_manifest(writer, file, Some(PathBuf::from(path)))
+        }
+        _ => wrong("lodctr", words, LODCTR_USAGE),
+    }
+}
+
+pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
+    let roots = Roots::of_environment();
+    let writer_of = |service: &str| Writer::of_service(&roots, None, service);
+    let parsed: Vec<Word<'_>> = words.iter().map(|text| word(text)).collect();
+    match parsed.as_slice() {
+        [Word::Option('?', None)] | [] => usage(UNLODCTR_USAGE, parsed.is_empty()),
+        [Word::Name(service)] => {
+            let range = writer_of(service)?.remove_names(service)?;
+            eprintln!(
+                "unlodctr: the names of {service} are removed: {} to {}",
+                range.first_counter, range.last_help
+            );
+            Ok(())
+        }
+        [Word::Option('M', Some(file))] => {
+            let manifest = Manifest::read(Path::new(file), None)?;
+            let guid = manifest.providers.first().map_or("", |provider| provider.guid());
+            for removed in writer_of(guid)?.remove_manifest(&manifest)? {
+                eprintln!("unlodctr: the counter sets of {} are removed", removed.service);
+            }
+            Ok(())
+        }
+        [Word::Option('G' | 'P', Some(provider))] => {
+            let removed = writer_of(provider)?.remove(provider)?;
+            eprintln!("unlodctr: the counter sets of {} are removed", removed.service);
+            Ok(())
+        }
+        _ => wrong("unlodctr", words, UNLODCTR_USAGE),
+    }
+}
+
+fn usage(text: &str, is_mistake: bool) -> Result<(), Failure> {
+    if is_mistake {
+        return Err(Failure::new(Kind::Usage, format_args!("something to do is needed:\n{text}")));
+    }
+    writeln!(io::stdout().lock(), "{text}")?;
+    Ok(())
+}
+
+fn wrong(command: &str, words: &[String], text: &str) -> Result<(), Failure> {
+    Err(Failure::new(Kind::Usage, format_args!("{command} does not take {:?}:\n{text}", words.join(" "))))
+}
+
+fn loaded(service: &str, range: TitleRange) {
+    eprintln!(
+        "lodctr: the names of {service} are installed: First Counter {}, Last Counter {}, First Help {}, Last Help {}",
+        range.first_counter, range.last_counter, range.first_help, range.last_help
+    );
+}
+
+fn install_manifest(
+    writer: impl FnOnce() -> Result<Writer, RegistryError>,
+    file: &str,
+    binary: Option<PathBuf>,
+) -> Result<(), Failure> {
+    let manifest = Manifest::read(Path::new(file), binary.as_deref())?;
+    let ranges = writer()?.install_manifest(&manifest)?;
+    for (range, provider) in ranges.into_iter().zip(&manifest.providers) {
+        loaded(provider.name(), range);
+    }
+    Ok(())
+}
+
+/// What `lodctr /Q` prints on Windows.
+fn query(roots: &Roots, only: Option<&str>) -> Result<(), Failure> {
+    let installed = Installed::read(roots)?;
+    let mut out = io::stdout().lock();
+    // The user's indexes are the higher ones as soon as there are any.
+    let shown = if installed.user.services().next().is_some() { &installed.user } else { &installed.system };
+    writeln!(out, "Performance Counter ID Queries [PERFLIB]:")?;
+    number(&mut out, "Base Index", BASE_INDEX)?;
+    number(&mut out, "Last Counter Text ID", shown.last_counter)?;
+    number(&mut out, "Last Help Text ID", shown.last_help)?;
+    writeln!(out)?;
+    let mut found = false;
+    for (_, service) in installed.services() {
+        let called = |name: &str| {
+            let provider = service.manifest.as_ref().map(|manifest| manifest.name.as_str());
+            service.name.eq_ignore_ascii_case(name)
+                || provider.is_some_and(|own| own.eq_ignore_ascii_case(name))
+        };
+        if only.is_none_or(called) {
+            one_service(&mut out, service)?;
+            found = true;
+        }
+    }
+    match only {
+        Some(name) if !found => {
+            let words = format!("no service {name:?} is registered; 'tally lodctr /Q' shows all");
+            Err(Failure::new(Kind::NotFound, words))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn one_service(out: &mut impl Write, service: &Service) -> io::Result<()> {
+    let state = if service.disabled { "Disabled" } else { "Enabled" };
+    writeln!(out, "[{}] Performance Counters ({state})", service.name)?;
+    let rows = [
+        ("DLL Name", &service.library),
+        ("Open Procedure", &service.open),
+        ("Collect Procedure", &service.collect),
+        ("Close Procedure", &service.close),
+    ];
+    for (name, value) in rows {
+        if let Some(value) = value {
+            writeln!(out, "    {name}: {value}")?;
+        }
+    }
+    if let Some(manifest) = &service.manifest {
+        writeln!(out, "    Provider Name: {}", manifest.name)?;
+        writeln!(out, "    Application Identity: {}", manifest.application)?;
+    }
+    if let Some(range) = service.titles {
+        number(out, "First Counter ID", range.first_counter.0)?;
+        number(out, "Last Counter ID", range.last_counter.0)?;
+        number(out, "First Help ID", range.first_help.0)?;
+        number(out, "Last Help ID", range.last_help.0)?;
+    }
+    writeln!(out)
+}
+
+fn number(out: &mut impl Write, name: &str, value: u32) -> io::Result<()> {
+    writeln!(out, "    {name}: 0x{value:08X} ({value})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_and_paths_are_told_apart() {
+        for (text, wanted) in [
+            ("/Q", Word::Option('Q', None)),
+            ("-q", Word::Option('Q', None)),
+            ("/q:PerfProc", Word::Option('Q', Some("PerfProc"))),
+            ("-R:\"my file\"", Word::Option('R', Some("my file"))),
+            ("/R:", Word::Option('R', None)),
+            ("/M:/a/b:c.man", Word::Option('M', Some("/a/b:c.man"))),
+            ("/?", Word::Option('?', None)),
+            ("/tmp/my.ini", Word::Name("/tmp/my.ini")),
+            ("/é", Word::Name("/é")),
+            ("my.ini", Word::Name("my.ini")),
+            ("-", Word::Name("-")),
+            ("", Word::Name("")),
+        ] {
+            assert_eq!(word(text), wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! `tally provider`: names of counters, and who provides them.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::json;
+use tallymon::core::text::CodePage;
+use tallymon::registry::{
+    Installed, Manifest, Package, Removed, Roots, Scope, Service, TitleRange, Writer, read_reg,
+};
+
+use crate::arguments::{Provider, ProviderAction, ProviderAdd, ProviderFiles, ScopeOptions};
+use crate::exit::{Failure, Kind};
+
+pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
+    let roots = Roots::of_environment();
+    let scope = provider.scope.scope();
+    let writer = || Writer::open(&roots, scope);
+    let writer_of = |service: &str| Writer::of_service(&roots, scope, service);
+    match &provider.action {
+        ProviderAction::Add(add) => add_files(&writer()?, add),
+        ProviderAction::Check(files) => check(&writer()?, files),
+        ProviderAction::Remove { services } => {
+            for service in services {
+                if is_manifest(Path::new(service)) {
+                    let manifest = Manifest::read(Path::new(service), None)?;
+                    let guid = manifest.providers.first().map_or("", |provider| provider.guid());
+                    for removed in writer_of(guid)?.remove_manifest(&manifest)? {
+                        say_removed(&removed);
+                    }
+                } else {
+                    say_removed(&writer_of(service)?.remove(service)?);
+                }
+            }
+            Ok(())
+        }
+        ProviderAction::List { json } => list(&roots, scope, *json),
+        ProviderAction::Export { file } => {
+            let text = writer()?.export()?;
+            match file {
+                Some(file) => fs::write(file, text).map_err(|error| Failure::file(file, &error)),
+                None => Ok(io::stdout().lock().write_all(text.as_bytes())?),
+            }
+        }
+        ProviderAction::Enable { services } => set_enabled(writer_of, services, true),
+        ProviderAction::Disable { services } => set_enabled(writer_of, services, false),
+        ProviderAction::Rollback { list: true, .. } => versions(&writer()?),
+        ProviderAction::Rollback { to, list: false } => {
+            let writer = writer()?;
+            let (from, to) = writer.rollback(*to)?;
+            eprintln!("tally: the {} registry is version {to} again; it was {from}", writer.scope().word());
+            Ok(())
+        }
+    }
+}
+
+impl ScopeOptions {
+    fn scope(&self) -> Option<Scope> {
+        match self {
+            ScopeOptions { system: true, .. } => Some(Scope::System),
+            ScopeOptions { user: true, .. } => Some(Scope::User),
+            _ => None,
+        }
+    }
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
+}
+
+/// Whether a path is that of a manifest rather than of an INI file: by its name, so that an error is about the right
+/// kind of file.
+fn is_manifest(path: &Path) -> bool {
+    has_extension(path, "man") || has_extension(path, "xml")
+}
+
+/// A file that can be installed.
+enum Input {
+    Names(Package),
+    Manifest(Manifest),
+    Registrations(Vec<Service>),
+}
+
+/// All files are read before the first is installed, and registrations come first.
+fn read(files: &ProviderFiles) -> Result<Vec<Input>, Failure> {
+    let code_page = files.code_page.map(CodePage);
+    let mut inputs = Vec::new();
+    for file in &files.files {
+        if has_extension(file, "reg") {
+            inputs.insert(0, Input::Registrations(read_reg(file, code_page)?));
+        } else if is_manifest(file) {
+            inputs.push(Input::Manifest(Manifest::read(file, files.binary.as_deref())?));
+        } else {
+            let package = Package::read(file, code_page)?;
+            for warning in &package.warnings {
+                eprintln!("tally: {warning}");
+            }
+            inputs.push(Input::Names(package));
+        }
+    }
+    Ok(inputs)
+}
+
+fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
+    let registration = Service {
+        library: add.library.clone(),
+        open: add.open.clone(),
+        collect: add.collect.clone(),
+        close: add.close.clone(),
+        open_timeout: add.open_timeout,
+        collect_timeout: add.collect_timeout,
+        ..Service::default()
+    };
+    let inputs = read(&add.files)?;
+    let packages = inputs.iter().filter(|input| matches!(input, Input::Names(_))).count();
+    if registration != Service::default() && packages != 1 {
+        let words = format!("--library and its functions are for one INI file, found {packages}");
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    let scope = writer.scope().word();
+    for input in &inputs {
+        match input {
+            Input::Registrations(services) => {
+                writer.register(services)?;
+                for service in services {
+                    eprintln!("tally: {} is registered in the {scope} registry", service.name);
+                }
+            }
+            Input::Names(package) => {
+                let range = writer.install(package, &registration)?;
+                eprintln!(
+                    "tally: {} is installed in the {scope} registry: {}",
+                    package.service,
+                    words(range)
+                );
+            }
+            Input::Manifest(manifest) => {
+                for (range, provider) in
+                    writer.install_manifest(manifest)?.into_iter().zip(&manifest.providers)
+                {
+                    let (name, guid) = (provider.name(), provider.guid());
+                    eprintln!("tally: {name} {guid} is installed in the {scope} registry: {}", words(range));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The indexes of a service in words.
+fn words(range: TitleRange) -> String {
+    let TitleRange { first_counter, last_counter, first_help, last_help } = range;
+    format!("names {first_counter} to {last_counter}, help texts {first_help} to {last_help}")
+}
+
+fn say_removed(removed: &Removed) {
+    match removed.titles {
+        Some(range) => eprintln!("tally: {} is removed: {}", removed.service, words(range)),
+        None => eprintln!("tally: {} is removed; it had no names", removed.service),
+    }
+}
+
+fn check(writer: &Writer, files: &ProviderFiles) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    for input in read(files)? {
+        match input {
+            Input::Registrations(services) => {
+                for service in services {
+                    writeln!(out, "service {}", service.name)?;
+                    registration(&mut out, &service)?;
+                }
+            }
+            Input::Names(package) => {
+                let range = writer.check(&package)?;
+                writeln!(out, "service {}: {}", package.service, words(range))?;
+                for title in &package.titles {
+                    let index = range.first_counter.0.saturating_add(title.offset);
+                    let kind = if title.is_object { "object" } else { "counter" };
+                    for (language, name) in &title.names {
+                        writeln!(out, "  {index}  {language}  {kind:7}  {name}")?;
+                    }
+                }
+            }
+            Input::Manifest(manifest) => {
+                for (range, provider) in
+                    writer.check_manifest(&manifest)?.into_iter().zip(&manifest.providers)
+                {
+                    writeln!(out, "provider {} {}: {}", provider.name(), provider.guid(), words(range))?;
+                    for (set, counters) in provider.sets() {
+                        writeln!(out, "  object   {set}")?;
+                        for counter in counters {
+                            writeln!(out, "  counter  {counter}")?;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    eprintln!("tally: nothing is wrong with this, and nothing was installed");
+    Ok(())
+}
+
+fn registration(out: &mut impl Write, service: &Service) -> io::Result<()> {
+    let rows = [
+        ("library", &service.library),
+        ("open", &service.open),
+        ("collect", &service.collect),
+        ("close", &service.close),
+    ];
+    for (name, value) in rows {
+        if let Some(value) = value {
+            writeln!(out, "  {name:8} {value}")?;
+        }
+    }
+    Ok(())
+}
+
+fn set_enabled<F>(writer_of: F, services: &[String], enabled: bool) -> Result<(), Failure>
+where
+    F: Fn(&str) -> Result<Writer, tallymon::registry::RegistryError>,
+{
+    for service in services {
+        writer_of(service)?.set_enabled(service, enabled)?;
+        eprintln!("tally: {service} is {}", if enabled { "enabled" } else { "disabled" });
+    }
+    Ok(())
+}
+
+fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failure> {
+    let installed = Installed::read(roots)?;
+    let english = installed.titles(tallymon::core::title::Language::ENGLISH);
+    let mut out = io::stdout().lock();
+    let mut rows = Vec::new();
+    for (of, service) in installed.services().filter(|(of, _)| scope.is_none_or(|scope| scope == *of)) {
+        let objects: Vec<String> = service
+            .object_list
+            .iter()
+            .map(|index| english.name(*index).map_or_else(|| index.to_string(), str::to_string))
+            .collect();
+        if as_json {
+            rows.push(json!({
+                "service": service.name,
+                "scope": of.word(),
+                "provider": service.manifest.as_ref().map(|manifest| &manifest.name),
+                "library": service.library,
+                "open": service.open,
+                "collect": service.collect,
+                "close": service.close,
+                "first_counter": service.titles.map(|range| range.first_counter.0),
+                "last_counter": service.titles.map(|range| range.last_counter.0),
+                "first_help": service.titles.map(|range| range.first_help.0),
+                "last_help": service.titles.map(|range| range.last_help.0),
+                "object_list": service.object_list.iter().map(|index| index.0).collect::<Vec<_>>(),
+                "objects": objects,
+                "enabled": !service.disabled,
+                "trusted": service.trusted,
+                "file": service.ini,
+            }));
+            continue;
+        }
+        let state = if service.disabled { ", disabled" } else { "" };
+        match &service.manifest {
+            Some(manifest) => writeln!(out, "{} {} ({}{state})", manifest.name, service.name, of.word())?,
+            None => writeln!(out, "{} ({}{state})", service.name, of.word())?,
+        }
+        registration(&mut out, service)?;
+        match service.titles {
+            Some(range) => writeln!(out, "  indexes  {}", words(range))?,
+            None => writeln!(out, "  indexes  none; 'tally provider add FILE.ini' installs its names")?,
+        }
+        if !objects.is_empty() {
+            writeln!(out, "  objects  {}", objects.join(", "))?;
+        }
+    }
+    if as_json {
+        writeln!(out, "{}", json!(rows))?;
+    } else if installed.services().next().is_none() {
+        eprintln!("tally: nothing is installed; 'tally provider add FILE.ini' does it");
+    }
+    Ok(())
+}
+
+fn versions(writer: &Writer) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    for version in writer.versions()? {
+        let mark = if version.current { '*' } else { ' ' };
+        match version.change {
+            Ok(change) => writeln!(out, "{mark} {:6}  {change}", version.number)?,
+            Err(error) => writeln!(out, "{mark} {:6}  damaged: {error}", version.number)?,
+        }
+    }
+    Ok(())
+}
