@@ -1,0 +1,290 @@
+//! The command as it is run: options of both kinds, exit codes, and many processes of which some are killed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tallymon::core::title::Language;
+use tallymon::registry::{Installed, Roots};
+use tallymon_testkit::shared;
+
+/// A folder with registries in it, which is gone when the test is over.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Place {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("tallymon-provider-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        // In memory where there is such a folder: a disk takes most of its time for keeping what a test throws away.
+        let memory = Path::new("/dev/shm");
+        let parent = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
+        let folder = parent.join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        Place(folder)
+    }
+
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tally"));
+        command.args(words).env("TALLYMON_ROOT", &self.0).env("LC_ALL", "C").stdin(Stdio::null());
+        command
+    }
+
+    /// Exit code, standard output, standard error.
+    fn run(&self, words: &[&str]) -> (i32, String, String) {
+        let Output { status, stdout, stderr } = self.command(words).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (status.code().unwrap(), text(stdout), text(stderr))
+    }
+
+    fn ok(&self, words: &[&str]) -> String {
+        let (code, out, err) = self.run(words);
+        assert_eq!(code, 0, "{words:?}: {err}");
+        out
+    }
+
+    /// Names of an INI file and of its header for a service with so many counters.
+    fn ini(&self, service: &str, counters: u32) -> String {
+        let (mut header, mut texts) = (String::new(), String::new());
+        for number in 0..=counters {
+            header.push_str(&format!("#define SYMBOL{number} {}\n", number * 2));
+            texts.push_str(&format!("SYMBOL{number}_009_NAME={service} {number}\n"));
+            texts.push_str(&format!("SYMBOL{number}_009_HELP=Help of {service} {number}\n"));
+        }
+        self.file(&format!("{service}.h"), header);
+        let head =
+            format!("[info]\ndrivername={service}\nsymbolfile={service}.h\n[languages]\n009=English\n");
+        self.file(&format!("{service}.ini"), format!("{head}[objects]\nSYMBOL0_009_NAME=\n[text]\n{texts}"))
+    }
+
+    fn installed(&self) -> Installed {
+        Installed::read(&Roots::in_folder(&self.0)).unwrap()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn names_come_and_go() {
+    let place = Place::new();
+    let ini = place.ini("Demo", 2);
+    let out = place.ok(&["provider", "check", &ini]);
+    assert!(out.contains("service Demo: names 1848 to 1852, help texts 1849 to 1853"), "{out}");
+    assert!(out.contains("  1848  009  object   Demo 0\n  1850  009  counter  Demo 1\n"), "{out}");
+    assert_eq!(place.ok(&["provider", "list"]), "", "a check installs nothing");
+    place.ok(&[
+        "provider",
+        "add",
+        &ini,
+        "--library",
+        "libdemo.so",
+        "--open",
+        "O",
+        "--collect",
+        "C",
+        "--close",
+        "X",
+    ]);
+    for language in ["009", "012"] {
+        let names = place.ok(&["dump", &format!("Counter {language}")]);
+        assert!(names.ends_with("\n1848\tDemo 0\n1850\tDemo 1\n1852\tDemo 2\n"), "{names}");
+        let helps = place.ok(&["dump", &format!("Help {language}")]);
+        assert!(helps.ends_with("\n1853\tHelp of Demo 2\n"), "{helps}");
+    }
+    let list = place.ok(&["provider", "list"]);
+    let wanted = "Demo (system)\n  library  libdemo.so\n  open     O\n  collect  C\n  close    X\n  \
+                  indexes  names 1848 to 1852, help texts 1849 to 1853\n  objects  Demo 0\n";
+    assert_eq!(list, wanted);
+    place.ok(&["provider", "disable", "demo"]);
+    assert!(place.ok(&["provider", "list"]).starts_with("Demo (system, disabled)\n"));
+    place.ok(&["provider", "enable", "demo"]);
+    place.ok(&["provider", "remove", "demo"]);
+    assert_eq!(place.ok(&["provider", "list"]), "");
+    place.ok(&["provider", "rollback"]);
+    assert_eq!(place.ok(&["provider", "list"]), wanted);
+    let versions = place.ok(&["provider", "rollback", "--list"]);
+    assert_eq!(
+        versions,
+        "       1  install Demo\n       2  disable Demo\n*      3  enable Demo\n       4  remove Demo\n"
+    );
+    place.ok(&["provider", "rollback", "--to", "4"]);
+    assert_eq!(place.ok(&["provider", "list"]), "");
+    place.ok(&["provider", "add", "--user", &ini]);
+    let json = place.ok(&["provider", "list", "--user", "--json"]);
+    assert!(json.contains("\"scope\":\"user\"") && json.contains("\"first_counter\":1000000"), "{json}");
+    assert_eq!(place.ok(&["provider", "list", "--system"]), "");
+}
+
+#[test]
+fn options_of_windows() {
+    let Some(samples) = shared("ini") else { return };
+    let sample = |name: &str| samples.join(name).display().to_string();
+    let place = Place::new();
+    let (code, _, err) = place.run(&["lodctr", &sample("Perfgen.Ini")]);
+    assert_eq!(code, 3, "{err}");
+    assert!(err.contains("no service \"PERFGEN\" is registered"), "{err}");
+    place.ok(&["provider", "add", &sample("Perfgen.Reg"), &sample("AppMem.Reg")]);
+    place.ok(&["lodctr", &sample("Perfgen.Ini")]);
+    let (code, _, err) = place.run(&["lodctr", &sample("Perfgen.Ini")]);
+    assert_eq!((code, err.contains("installed already")), (1, true), "{err}");
+    let wanted = "\
+Performance Counter ID Queries [PERFLIB]:
+    Base Index: 0x00000737 (1847)
+    Last Counter Text ID: 0x00000740 (1856)
+    Last Help Text ID: 0x00000741 (1857)
+
+[PerfGen] Performance Counters (Enabled)
+    DLL Name: perfgen.dll
+    Open Procedure: OpenSigGenPerformanceData
+    Collect Procedure: CollectSigGenPerformanceData
+    Close Procedure: CloseSigGenPerformanceData
+    First Counter ID: 0x00000738 (1848)
+    Last Counter ID: 0x00000740 (1856)
+    First Help ID: 0x00000739 (1849)
+    Last Help ID: 0x00000741 (1857)
+
+";
+    assert_eq!(place.ok(&["lodctr", "/Q:PERFGEN"]), wanted);
+    let all = place.ok(&["lodctr", "-q"]);
+    assert!(all.contains("[AppMem] Performance Counters (Enabled)") && all.contains("[PerfGen]"), "{all}");
+    place.ok(&["lodctr", "/D:PerfGen"]);
+    assert!(place.ok(&["lodctr", "/Q:PerfGen"]).contains("[PerfGen] Performance Counters (Disabled)"));
+    place.ok(&["lodctr", "-E:PerfGen"]);
+    place.ok(&["lodctr", "/T:PerfGen"]);
+    assert!(place.installed().system.service("PerfGen").unwrap().trusted);
+    let backup = place.0.join("names saved").display().to_string();
+    place.ok(&["lodctr", &format!("/S:{backup}")]);
+    place.ok(&["unlodctr", "PERFGEN"]);
+    assert!(!place.ok(&["lodctr", "/Q:PerfGen"]).contains("First Counter ID"));
+    place.ok(&["lodctr", &format!("/R:\"{backup}\"")]);
+    assert_eq!(place.ok(&["lodctr", "/Q:PERFGEN"]), wanted);
+    if let Some(manifests) = shared("manifest") {
+        let manifest = |name: &str| format!("/M:{}", manifests.join(name).display());
+        place.ok(&["lodctr", &manifest("ucs.man"), "/opt/demo/ucs"]);
+        place.ok(&["lodctr", &manifest("gas.man")]);
+        let shown = place.ok(&["lodctr", "/Q:UsermodeCountersSample"]);
+        assert!(shown.contains("    Application Identity: /opt/demo/ucs\n"), "{shown}");
+        place.ok(&["unlodctr", "/P:Global Aggregate Sample"]);
+        place.ok(&["unlodctr", "/G:{FFEEAADD-965A-4CF9-9C07-FE25378C2A23}"]);
+        let (code, _, _) = place.run(&["unlodctr", &manifest("gas.man")]);
+        assert_eq!(code, 3);
+    }
+    for (words, code, needed) in [
+        (&["lodctr", "/X"][..], 2, "lodctr does not take \"/X\""),
+        (&["lodctr", "/E:"], 2, "lodctr does not take"),
+        (&["lodctr"], 2, "something to do is needed"),
+        (&["unlodctr", "a", "b"], 2, "unlodctr does not take \"a b\""),
+        (&["lodctr", "/nowhere/x.ini"], 3, "/nowhere/x.ini: reading: No such file"),
+        (&["lodctr", "/Q:nothing"], 3, "no service \"nothing\" is registered"),
+        (&["unlodctr", "PerfGe"], 3, "did you mean \"PerfGen\"?"),
+        (&["provider", "add", "--library", "x", "a.reg"], 3, "a.reg: reading"),
+        (&["provider", "rollback", "--to", "99"], 3, "version 99 is not kept"),
+    ] {
+        let (found, _, err) = place.run(words);
+        assert!(found == code && err.contains(needed), "{words:?}: {found} {err}");
+    }
+    assert!(place.ok(&["lodctr", "/?"]).starts_with("lodctr FILE.ini"));
+    // Damage is told with file and line, costs no other command its work, and is repaired by /R.
+    let current = fs::read_link(place.0.join("registry/current")).unwrap();
+    let damaged = place.0.join("registry").join(current).join("registry.conf");
+    fs::write(&damaged, "format = 1\nnonsense\n").unwrap();
+    let (code, _, err) = place.run(&["provider", "list"]);
+    assert!(code == 7 && err.contains("registry.conf:2: \"key = value\" needed"), "{code} {err}");
+    assert!(place.ok(&["dump", "Counter 009"]).contains("\n238\tProcessor\n"));
+    assert!(place.ok(&["doctor"]).contains("'tally lodctr /R' goes back"));
+    place.ok(&["lodctr", "/R"]);
+    assert!(place.ok(&["doctor"]).contains("registry"));
+    place.ok(&["provider", "list"]);
+}
+
+/// Eight processes at a time install and remove at random, and many of them are killed while they do.
+#[test]
+fn killed_processes_leave_whole_tables() {
+    const WRITERS: u32 = 8;
+    const CHANGES: u32 = 200;
+    let place = Place::new();
+    let killed = AtomicU32::new(0);
+    let finished = AtomicU32::new(0);
+    let writer = |number: u32| {
+        // Each has services of its own, so that it knows what must be there when nobody was killed.
+        let services: Vec<String> = (0..3).map(|service| format!("Writer{number}Service{service}")).collect();
+        let files: Vec<String> =
+            (1..).zip(&services).map(|(counters, name)| place.ini(name, counters)).collect();
+        let mut random = Random(u64::from(number) + 1);
+        for _ in 0..CHANGES {
+            let which = random.below(3);
+            let (name, file) = (&services[which], &files[which]);
+            let there = place.installed().system.service(name).is_some();
+            let words = if there { ["provider", "remove", name] } else { ["provider", "add", file] };
+            let mut child = place.command(&words).stderr(Stdio::null()).spawn().unwrap();
+            let kill = random.below(3) > 0;
+            if kill {
+                std::thread::sleep(Duration::from_micros(random.below(12_000) as u64));
+                // It may have ended already.
+                let _ = child.kill();
+            }
+            let status = child.wait().unwrap();
+            // Reading checks that no index is used twice, and that every text has an owner in every language.
+            let installed = place.installed();
+            let service = installed.system.service(name);
+            if status.success() {
+                assert_eq!(service.is_some(), !there, "{words:?}");
+                finished.fetch_add(1, Ordering::Relaxed);
+            } else {
+                assert!(kill, "{words:?} fails without being killed: {status}");
+                killed.fetch_add(1, Ordering::Relaxed);
+            }
+            if let Some(range) = service.and_then(|service| service.titles) {
+                let titles = installed.titles(Language::JAPANESE);
+                assert_eq!(titles.name(range.first_counter), Some(format!("{name} 0").as_str()));
+                assert_eq!(range.last_counter.0 - range.first_counter.0, (which as u32 + 1) * 2);
+            }
+        }
+    };
+    let writer = &writer;
+    std::thread::scope(|scope| {
+        for number in 0..WRITERS {
+            scope.spawn(move || writer(number));
+        }
+    });
+    let (killed, finished) = (killed.into_inner(), finished.into_inner());
+    assert_eq!(killed + finished, WRITERS * CHANGES);
+    assert!(killed > 100 && finished > 400, "{killed} killed, {finished} finished");
+    // One more change sweeps up what the killed ones left.
+    place.ok(&["provider", "add", &place.ini("Last", 1)]);
+    let mut left: Vec<String> = fs::read_dir(place.0.join("registry"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("v0"))
+        .collect();
+    left.sort();
+    assert_eq!(left, ["current", "lock"]);
+    for service in place.installed().system.services().map(|service| service.name.clone()) {
+        place.ok(&["provider", "remove", &service]);
+    }
+    let installed = place.installed();
+    assert_eq!((installed.system.last_counter, installed.system.last_help), (1846, 1847));
+}
+
+/// Numbers that look random and are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((self.0 >> 33) % limit).unwrap()
+    }
+}
