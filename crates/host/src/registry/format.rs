@@ -179,7 +179,7 @@ fn manifest_text(lines: &mut Lines, provider: &ManifestProvider) {
 
 fn read_service(path: &Path, text: &str) -> Result<Service, Problem> {
     let mut service = Service::default();
-    let mut range = [None; 4];
+    let (mut first_counter, mut last_counter, mut first_help, mut last_help) = (None, None, None, None);
     let mut manifest = ManifestProvider::default();
     for line in lines(path, text)? {
         let value = line.value.clone();
@@ -194,10 +194,10 @@ fn read_service(path: &Path, text: &str) -> Result<Service, Problem> {
             "collect timeout" => service.collect_timeout = Some(line.number()?),
             "disable performance counters" => service.disabled = line.number()? != 0,
             "trusted" => service.trusted = line.number()? != 0,
-            "first counter" => range[0] = Some(line.number()?),
-            "last counter" => range[1] = Some(line.number()?),
-            "first help" => range[2] = Some(line.number()?),
-            "last help" => range[3] = Some(line.number()?),
+            "first counter" => first_counter = Some(line.number()?),
+            "last counter" => last_counter = Some(line.number()?),
+            "first help" => first_help = Some(line.number()?),
+            "last help" => last_help = Some(line.number()?),
             "object list" => {
                 for index in value.split_whitespace() {
                     let index = index.parse().map_err(|_| line.wrong("indexes with blanks between"))?;
@@ -208,9 +208,9 @@ fn read_service(path: &Path, text: &str) -> Result<Service, Problem> {
             _ => read_manifest_line(&line, &mut manifest)?,
         }
     }
-    service.titles = match range {
-        [None, None, None, None] => None,
-        [Some(first_counter), Some(last_counter), Some(first_help), Some(last_help)] => Some(TitleRange {
+    service.titles = match (first_counter, last_counter, first_help, last_help) {
+        (None, None, None, None) => None,
+        (Some(first_counter), Some(last_counter), Some(first_help), Some(last_help)) => Some(TitleRange {
             first_counter: TitleIndex(first_counter),
             last_counter: TitleIndex(last_counter),
             first_help: HelpIndex(first_help),
