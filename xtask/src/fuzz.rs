@@ -40,7 +40,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         std::fs::create_dir_all(&found).map_err(|error| format!("{}: {error}", found.display()))?;
         let mut fuzz = Command::new(program);
         fuzz.current_dir(root().join("fuzz")).arg(&found).arg(format!("corpus/{target}"));
-        fuzz.args([format!("-runs={runs}"), "-seed=1".into(), "-max_len=65536".into(), "-timeout=10".into()]);
+        fuzz.args([
+            format!("-runs={runs}"),
+            "-seed=1".into(),
+            "-max_len=262144".into(),
+            "-timeout=10".into(),
+        ]);
         fuzz.args(["-print_final_stats=1", "-verbosity=0", "-rss_limit_mb=2048"]);
         execute(&mut fuzz)?;
     }
