@@ -133,6 +133,8 @@ impl FileHeader {
 pub(super) struct Event {
     /// Byte of the file where it begins.
     pub(super) byte: u64,
+    /// Number of the buffer that it is in.
+    pub(super) buffer: u64,
     /// What it holds, see [`super`].
     pub(super) kind: u8,
     /// Local time.
@@ -163,6 +165,13 @@ pub(super) struct Container<R> {
     /// The length of the events in it was found to be wrong: they end where nothing looks like one.
     end_unknown: bool,
     pub(super) header: Option<FileHeader>,
+}
+
+impl Event {
+    /// Byte of the file where its body begins.
+    pub(super) const fn body_byte(&self) -> u64 {
+        self.byte.saturating_add(EVENT_HEADER as u64)
+    }
 }
 
 impl<R: Read> Container<R> {
@@ -203,16 +212,6 @@ impl<R: Read> Container<R> {
     /// The body of an event that [`Container::next_event`] gave last.
     pub(super) fn body(&self, event: &Event) -> &[u8] {
         self.data.get(event.body.0..event.body.1).unwrap_or_default()
-    }
-
-    /// The byte of the file behind the body of an event where `offset` of the body stands.
-    pub(super) fn body_byte(event: &Event, offset: usize) -> u64 {
-        event.byte.saturating_add(EVENT_HEADER as u64).saturating_add(offset as u64)
-    }
-
-    /// The number of the buffer that is being read.
-    pub(super) const fn buffer(&self) -> u64 {
-        self.index
     }
 
     /// The next event of the provider. `record` is the number of the next data record, for the notes.
@@ -335,6 +334,7 @@ impl<R: Read> Container<R> {
         let byte = self.at.saturating_add(at as u64);
         Some(Event {
             byte,
+            buffer: self.index,
             kind,
             time: FileTime(time),
             part,

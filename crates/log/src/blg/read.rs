@@ -20,6 +20,9 @@ use crate::zone::{Zone, add_minutes, minutes_between};
 /// A record of more than this many bytes is damage: the largest machines make a few of them.
 const LARGEST_RECORD: usize = 256 << 20;
 
+/// The first bytes of every counter list.
+const LIST_BEGIN: [u8; 8] = [0xff, 0x06, 0, 0, 0x08, 0, 0x02, 0];
+
 /// Reads a BLG from a stream, buffer by buffer.
 #[derive(Debug)]
 pub struct BlgReader<R> {
@@ -64,11 +67,35 @@ struct ObjectCache {
     columns: Vec<usize>,
 }
 
+/// A record, or the parts of it that are there so far.
 #[derive(Debug)]
 struct Pending {
+    /// The event of its first part.
     event: Event,
     next_part: u32,
-    bytes: Vec<u8>,
+    body: Vec<u8>,
+    /// Where in the body each part begins, and its event.
+    parts: Vec<(usize, Event)>,
+}
+
+impl Pending {
+    const fn new(event: Event) -> Pending {
+        Pending { event, next_part: 1, body: Vec::new(), parts: Vec::new() }
+    }
+
+    fn push(&mut self, event: Event, body: &[u8]) {
+        self.parts.push((self.body.len(), event));
+        self.body.extend_from_slice(body);
+        self.next_part = self.next_part.saturating_add(1);
+    }
+
+    /// A fault at an offset of the body.
+    fn damage(&self, offset: usize, record: u64, what: String) -> Damage {
+        let part = self.parts.iter().rfind(|(begin, _)| *begin <= offset);
+        let (begin, event) = part.map_or((0, &self.event), |(begin, event)| (*begin, event));
+        let byte = event.body_byte().saturating_add(offset.saturating_sub(begin) as u64);
+        Damage { byte, buffer: Some(event.buffer), record: Some(record), line: None, what }
+    }
 }
 
 /// The columns by what they are of, so that the same counter is the same column in every record.
@@ -135,12 +162,12 @@ impl<R: Read> BlgReader<R> {
         loop {
             let next = self.decoded.saturating_add(1);
             let Some(event) = self.container.next_event(&mut self.about.notes, next)? else {
-                let rest = self.pending.take();
-                if let Some(pending) = &rest {
-                    let words = "the log ends before the last part of the record".to_owned();
-                    self.damage(&pending.event, 0, words);
-                }
-                return Ok(rest.and_then(|pending| self.data_record(&pending.event, &pending.bytes)));
+                let Some(pending) = self.pending.take() else {
+                    return Ok(None);
+                };
+                let words = "the log ends before the last part of the record".to_owned();
+                self.damage(&pending, pending.body.len(), words);
+                return Ok(self.take_record(&pending));
             };
             if let Some(record) = self.take_event(event) {
                 return Ok(Some(record));
@@ -150,17 +177,6 @@ impl<R: Read> BlgReader<R> {
 
     /// Takes one event; gives a record when one is complete.
     fn take_event(&mut self, event: Event) -> Option<Record> {
-        let body = self.container.body(&event);
-        let looks_like_data = body.starts_with(&[b'B', b'L', 3, records::OUTER]);
-        let mut kind = event.kind;
-        if !matches!(kind, kind::LIST | kind::DATA | kind::CATALOGUE | kind::NAMES) {
-            let what = if looks_like_data { "read as a data record" } else { "skipped" };
-            self.damage(&event, 0, format!("an event of the unknown kind {kind:#04x} was {what}"));
-            if !looks_like_data {
-                return None;
-            }
-            kind = kind::DATA;
-        }
         // A first part, or a whole record, while parts of another are still missing.
         let broken = match &self.pending {
             Some(pending) => event.part != pending.next_part || event.parts != pending.event.parts,
@@ -169,56 +185,62 @@ impl<R: Read> BlgReader<R> {
         let lost = if broken { self.pending.take() } else { None };
         if let Some(lost) = &lost {
             let words = format!("part {} of {} of the record is missing", lost.next_part, lost.event.parts);
-            self.damage(&lost.event, 0, words);
+            self.damage(lost, lost.body.len(), words);
         }
-        let record = lost.and_then(|lost| self.data_record(&lost.event, &lost.bytes));
+        let record = lost.and_then(|lost| self.take_record(&lost));
+        let mut pending = self.pending.take().unwrap_or_else(|| Pending::new(event));
+        pending.push(event, self.container.body(&event));
         if broken && event.part != 1 {
-            self.damage(
-                &event,
-                0,
-                format!("part {} of {} without the parts before it", event.part, event.parts),
-            );
+            let words = format!("part {} of {} without the parts before it", event.part, event.parts);
+            self.damage(&pending, 0, words);
             return record;
         }
-        let body = self.container.body(&event).to_vec();
-        let complete = if event.parts == 1 {
-            Some((event, body))
-        } else {
-            let pending =
-                self.pending.get_or_insert_with(|| Pending { event, next_part: 1, bytes: Vec::new() });
-            pending.bytes.extend_from_slice(&body);
-            pending.next_part = pending.next_part.saturating_add(1);
-            let full = event.part == event.parts || pending.bytes.len() > LARGEST_RECORD;
-            if full { self.pending.take().map(|pending| (pending.event, pending.bytes)) } else { None }
-        };
-        let Some((event, body)) = complete else {
+        if event.part < event.parts && pending.body.len() <= LARGEST_RECORD {
+            self.pending = Some(pending);
             return record;
-        };
-        match kind {
-            kind::LIST => self.list(&event, &body),
-            kind::NAMES => {
-                records::names(&body, |index, name| self.titles.insert_name(TitleIndex(index), name))
-            }
-            kind::CATALOGUE => self.take_catalogue(&event, &body),
-            _ => {
-                let this = self.data_record(&event, &body);
-                // Of a record that lost its end and the one that came instead, the latter is the whole one; the former
-                // is given up only when both have something to say.
-                if record.is_some() && this.is_some() {
-                    self.damage(&event, 0, "the incomplete record before this one was left out".to_owned());
-                    self.decoded = self.decoded.saturating_sub(1);
-                }
-                return this.or(record);
-            }
         }
-        record
+        let this = self.take_record(&pending);
+        // Of a record that lost its end and the one that came instead, the latter is the whole one; the former is given
+        // up only when both have something to say.
+        if record.is_some() && this.is_some() {
+            self.damage(&pending, 0, "the incomplete record before this one was left out".to_owned());
+            self.decoded = self.decoded.saturating_sub(1);
+        }
+        this.or(record)
     }
 
-    fn list(&mut self, event: &Event, body: &[u8]) {
+    /// Takes the content of one event, or of all parts together; gives a record when it is one.
+    fn take_record(&mut self, pending: &Pending) -> Option<Record> {
+        let stated = pending.event.kind;
+        // What says itself what it is is believed more than the byte in the header of the event.
+        let kind = if pending.body.starts_with(&[b'B', b'L', 3, records::OUTER]) {
+            kind::DATA
+        } else if pending.body.starts_with(&LIST_BEGIN) {
+            kind::LIST
+        } else {
+            stated
+        };
+        if kind != stated {
+            let words = format!("an event of the kind {stated:#04x} was read as {kind:#04x} by its content");
+            self.damage(pending, 0, words);
+        }
+        match kind {
+            kind::DATA => return self.data_record(pending),
+            kind::LIST => self.list(pending),
+            kind::NAMES => {
+                records::names(&pending.body, |index, name| self.titles.insert_name(TitleIndex(index), name));
+            }
+            kind::CATALOGUE => self.take_catalogue(pending),
+            _ => self.damage(pending, 0, format!("an event of the unknown kind {kind:#04x} was skipped")),
+        }
+        None
+    }
+
+    fn list(&mut self, pending: &Pending) {
         let mut faults = Vec::new();
-        let entries = records::parse_list(body, &mut |error| faults.push(error));
+        let entries = records::parse_list(&pending.body, &mut |error| faults.push(error));
         for fault in faults {
-            self.damage(event, fault.at, format!("counter list: {fault}"));
+            self.damage(pending, fault.at, format!("counter list: {fault}"));
         }
         // Programs that append to a log begin with a list again: the same counters are the same columns.
         let mut seen: HashMap<String, u32> = HashMap::new();
@@ -249,8 +271,8 @@ impl<R: Read> BlgReader<R> {
         }
     }
 
-    fn take_catalogue(&mut self, event: &Event, body: &[u8]) {
-        match Catalogue::parse(body) {
+    fn take_catalogue(&mut self, pending: &Pending) {
+        match Catalogue::parse(&pending.body) {
             Ok(catalogue) => {
                 self.about.records_promised = Some(u64::from(catalogue.records));
                 if u64::from(catalogue.records) != self.decoded {
@@ -258,21 +280,19 @@ impl<R: Read> BlgReader<R> {
                         "the catalogue says {} records, {} were read",
                         catalogue.records, self.decoded
                     );
-                    self.damage(event, 0x10, words);
+                    self.damage(pending, 0x10, words);
                 }
                 self.catalogue = Some(catalogue);
             }
-            Err(error) => self.damage(event, error.at, format!("the catalogue can not be read: {error}")),
+            Err(error) => self.damage(pending, error.at, format!("the catalogue can not be read: {error}")),
         }
     }
 
     /// Decodes one data record; `None` when nothing in it can be used.
-    fn data_record(&mut self, event: &Event, body: &[u8]) -> Option<Record> {
-        if event.kind != kind::DATA && !body.starts_with(&records::TAG) {
-            return None;
-        }
+    fn data_record(&mut self, pending: &Pending) -> Option<Record> {
+        let event = &pending.event;
         if self.entries.is_empty() {
-            self.damage(event, 0, "a data record without a counter list before it was skipped".to_owned());
+            self.damage(pending, 0, "a data record without a counter list before it was skipped".to_owned());
             return None;
         }
         let mut entries = std::mem::take(&mut self.entries);
@@ -280,14 +300,13 @@ impl<R: Read> BlgReader<R> {
             columns: &mut self.columns,
             about: &mut self.about,
             titles: &self.titles,
-            event,
+            pending,
             record: self.decoded.saturating_add(1),
-            buffer: self.container.buffer(),
             cells: Vec::new(),
             minutes: None,
             any: false,
         };
-        decoder.decode(&mut entries, body);
+        decoder.decode(&mut entries);
         let Decoder { mut cells, minutes, any, .. } = decoder;
         self.entries = entries;
         if !any {
@@ -330,14 +349,8 @@ impl<R: Read> BlgReader<R> {
         }
     }
 
-    fn damage(&mut self, event: &Event, offset: usize, what: String) {
-        self.about.notes.damage(Damage {
-            byte: Container::<R>::body_byte(event, offset),
-            buffer: Some(self.container.buffer()),
-            record: Some(self.decoded.saturating_add(1)),
-            line: None,
-            what,
-        });
+    fn damage(&mut self, pending: &Pending, offset: usize, what: String) {
+        self.about.notes.damage(pending.damage(offset, self.decoded.saturating_add(1), what));
     }
 }
 
@@ -386,9 +399,8 @@ struct Decoder<'d> {
     columns: &'d mut Columns,
     about: &'d mut About,
     titles: &'d Titles,
-    event: &'d Event,
+    pending: &'d Pending,
     record: u64,
-    buffer: u64,
     cells: Vec<Result<Sample, NoValue>>,
     /// Distance from UTC that a sample showed.
     minutes: Option<i32>,
@@ -397,14 +409,14 @@ struct Decoder<'d> {
 }
 
 impl Decoder<'_> {
-    fn decode(&mut self, entries: &mut [ReadEntry], body: &[u8]) {
+    fn decode(&mut self, entries: &mut [ReadEntry]) {
         self.cells.resize(self.about.columns.len(), Err(NoValue::NoData(Absence::Other)));
         for (cell, column) in self.cells.iter_mut().zip(&self.about.columns) {
             if column.wild {
                 *cell = Err(NoValue::NoInstance);
             }
         }
-        let mut sub_records = SubRecords::new(body);
+        let mut sub_records = SubRecords::new(&self.pending.body);
         let mut blocks = Vec::new();
         let mut position = 0usize;
         loop {
@@ -583,7 +595,8 @@ impl Decoder<'_> {
     }
 
     fn object(&mut self, read: &mut ReadEntry, snapshot: &Snapshot, blocks: &[(usize, Snapshot)]) {
-        self.minutes = self.minutes.or(minutes_between(self.event.time, snapshot.header().perf_time_100ns));
+        self.minutes =
+            self.minutes.or(minutes_between(self.pending.event.time, snapshot.header().perf_time_100ns));
         let Some(object) = snapshot.objects().next() else {
             self.damage(0, format!("the data block of {} has no object", entry_path(&read.entry)));
             return;
@@ -690,13 +703,7 @@ impl Decoder<'_> {
     }
 
     fn damage(&mut self, offset: usize, what: String) {
-        self.about.notes.damage(Damage {
-            byte: Container::<&[u8]>::body_byte(self.event, offset),
-            buffer: Some(self.buffer),
-            record: Some(self.record),
-            line: None,
-            what,
-        });
+        self.about.notes.damage(self.pending.damage(offset, self.record, what));
     }
 }
 

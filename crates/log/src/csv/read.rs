@@ -142,13 +142,15 @@ impl<R: BufRead> CsvReader<R> {
         let fields = split(&line.text, self.separator);
         let (first, values) = fields.split_first()?;
         let Some(local) = parse_time(&first.text) else {
-            self.no_row(line, &first.text, values.len());
+            self.no_row(line, &first.text);
             return None;
         };
         let needed = self.places.len();
         let whole =
             values.len() >= needed && fields.iter().take(needed.saturating_add(1)).all(|field| field.closed);
-        if !whole {
+        // A log that is cut off just behind a separator has a last field that looks empty.
+        let cut = !line.ended && first.quoted && values.last().is_some_and(|last| !last.quoted);
+        if !whole || cut {
             let words = if line.ended {
                 format!("{} values needed, {} found; the row was left out", needed, values.len())
             } else {
@@ -187,10 +189,15 @@ impl<R: BufRead> CsvReader<R> {
     }
 
     /// A line that does not begin with a time: what typeperf prints around its rows, or damage.
-    fn no_row(&mut self, line: &Line, first: &str, values: usize) {
-        if values == 0 && !line.text.trim_start().starts_with('"') {
+    fn no_row(&mut self, line: &Line, first: &str) {
+        let begin = line.text.trim_start().chars().next().unwrap_or(' ');
+        if begin != '"' && !begin.is_ascii_digit() {
             if !self.text_noted {
-                self.about.notes.remark(format!("line {}: text between the rows: {first}", line.number));
+                self.about.notes.remark(format!(
+                    "line {}: text between the rows: {}",
+                    line.number,
+                    line.text.trim_end()
+                ));
                 self.text_noted = true;
             }
             return;
@@ -252,6 +259,8 @@ struct Field<'a> {
     text: Cow<'a, str>,
     /// Where it begins in the line.
     at: usize,
+    /// It is in quotation marks.
+    quoted: bool,
     /// Its last quotation mark is there, or it has none at all.
     closed: bool,
 }
@@ -270,7 +279,7 @@ fn split(line: &str, separator: char) -> Vec<Field<'_>> {
                 None => ((Cow::Borrowed(rest.trim_end()), true), None),
             },
         };
-        fields.push(Field { text: field.0, at, closed: field.1 });
+        fields.push(Field { text: field.0, at, quoted: trimmed.starts_with('"'), closed: field.1 });
         match after {
             Some(after) => rest = after,
             None => return fields,
