@@ -1,8 +1,8 @@
 //! Reads the performance logs of Windows on any system, and writes them.
 //!
 //! You give the path of a log, or its bytes; you get its columns (counter paths with type, scale and time base) and one
-//! record after another: the time in UTC and the raw sample of every column, or why there is none. [`relog`] copies a log
-//! into another format as `relog.exe` does, [`info`] says what is in one.
+//! record after another: the time in UTC and the raw sample of every column, or why there is none. [`relog()`] copies a log
+//! into another format as `relog.exe` does, [`info()`] says what is in one.
 //!
 //! It does not draw, print or choose anything for a user, it knows no clock, and it starts no threads. Memory is
 //! bounded by the columns and by one record, not by the length of the log. A damaged log is read as far as it is whole,

@@ -19,7 +19,7 @@ use crate::format::{Format, ReadOptions, open};
 use crate::reader::{Column, Cooker, Record, table_order};
 use crate::zone::{Zone, ZoneRules, add_minutes};
 
-/// What [`relog`] is to do.
+/// What [`relog()`] is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Format of the output.
@@ -62,7 +62,7 @@ impl Default for Options {
     }
 }
 
-/// What [`relog`] did.
+/// What [`relog()`] did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// The inputs in the order of their first records.
@@ -83,7 +83,7 @@ pub struct Report {
     pub remarks: Vec<String>,
 }
 
-/// What was in one input of [`relog`].
+/// What was in one input of [`relog()`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputReport {
     /// The file.
@@ -134,11 +134,11 @@ pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Rep
     }
 }
 
-/// Copies `inputs` as text into a stream, such as a terminal, see [`relog`].
+/// Copies `inputs` as text into a stream, such as a terminal, see [`relog()`].
 ///
 /// # Errors
 ///
-/// As [`relog`]. A BLG can not be written into a stream, because its header is known only at the end.
+/// As [`relog()`]. A BLG can not be written into a stream, because its header is known only at the end.
 pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Result<Report, LogError> {
     if options.format == Format::Blg {
         let words = "a BLG can be written to a file only: its header is completed at the end".to_owned();

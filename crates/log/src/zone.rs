@@ -101,7 +101,7 @@ impl Zone {
 
 /// The text of a name that is a reference into Windows' `tzres.dll`; other names as they are.
 ///
-/// Only numbers whose text is proven by logs and their twins are known.
+/// Only numbers whose zone is known from logs are here.
 fn resource_text(name: &str) -> &str {
     match name.strip_prefix("@tzres.dll,-") {
         Some("211") => "Pacific Daylight Time",

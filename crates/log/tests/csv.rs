@@ -1,4 +1,5 @@
 //! Text logs of every writer that is known, as they look in the wild.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use tallymon_core::flow::NoValue;
 use tallymon_log::zone::Zone;

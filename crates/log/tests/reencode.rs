@@ -1,5 +1,6 @@
 //! Decodes the 64-bit samples to plain entries and values, writes them again, and compares every byte that is not a
 //! stale or volatile field of Windows' own writer.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::io::Cursor;
 

@@ -1,7 +1,9 @@
 //! Copying logs between formats, checked by Windows' own conversion and by a decoder that shares nothing with ours.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::slice::from_ref;
 
 use tallymon_core::time::FileTime;
 use tallymon_log::csv::LineEnd;
@@ -43,8 +45,8 @@ fn csv_and_tsv_equal_what_windows_made() {
         let twin = std::fs::read_to_string(blg.with_extension(format.info().extension)).unwrap();
         let lf = options(format);
         let crlf = Options { line_end: LineEnd::CrLf, ..lf.clone() };
-        assert_eq!(text(&[blg.clone()], &lf), twin);
-        assert_eq!(text(&[blg.clone()], &crlf), twin.replace('\n', "\r\n"));
+        assert_eq!(text(from_ref(&blg), &lf), twin);
+        assert_eq!(text(from_ref(&blg), &crlf), twin.replace('\n', "\r\n"));
     }
 }
 
@@ -54,7 +56,7 @@ fn a_written_blg_has_the_same_values() {
     for name in ["PowerShell_CounterSamples.blg", "Tx_BasicPerfCounters.blg", "PAL_SampleLog.blg"] {
         let Some(path) = shared(&format!("logs/{name}")) else { return };
         let copy = folder.0.join(name);
-        let report = relog(&[path.clone()], &copy, &Options::default()).unwrap();
+        let report = relog(from_ref(&path), &copy, &Options::default()).unwrap();
         assert_eq!(report.remarks, [""; 0]);
         let mut one = open(&path, &ReadOptions::default()).unwrap();
         let mut other = open(&copy, &ReadOptions::default()).unwrap();
@@ -98,7 +100,7 @@ fn a_decoder_of_others_reads_our_blg() {
         [("power shell", path.clone()), ("tx", path.with_file_name("Tx_BasicPerfCounters.blg"))]
     {
         let copy = folder.0.join("copy.blg");
-        relog(&[path.clone()], &copy, &Options::default()).unwrap();
+        relog(from_ref(&path), &copy, &Options::default()).unwrap();
         let (ours, windows) = (decode(&copy), decode(&path));
         assert!(windows.lines().count() > 100);
         let mut ours: Vec<&str> = ours.lines().collect();
@@ -132,7 +134,7 @@ fn chosen_counters_and_records() {
         ..options(Format::Csv)
     };
     let mut out = Vec::new();
-    let report = relog_to(&[path.clone()], &mut out, &choose).unwrap();
+    let report = relog_to(from_ref(&path), &mut out, &choose).unwrap();
     assert_eq!((report.columns, report.columns_left_out, report.records), (1, 9, 12));
     assert_eq!(report.not_found, [r"\Processor(7)\*"]);
     let text = String::from_utf8(out).unwrap();
@@ -145,7 +147,7 @@ fn chosen_counters_and_records() {
     assert_eq!(lines.count(), 11);
 
     let nothing = Options { counters: vec![r"\None\Such".parse().unwrap()], ..options(Format::Csv) };
-    let error = relog_to(&[path.clone()], Vec::new(), &nothing).unwrap_err().to_string();
+    let error = relog_to(from_ref(&path), Vec::new(), &nothing).unwrap_err().to_string();
     assert!(error.contains(r"\None\Such"), "{error}");
     assert!(relog_to(&[path], Vec::new(), &options(Format::Blg)).is_err());
 }

@@ -1,4 +1,5 @@
 //! The figures that are known of the public samples, see `docs/formats/blg.md`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 

@@ -420,7 +420,7 @@ impl<R: Read> Container<R> {
             || has_provider(&self.data, end)
             || (end < self.end && matches!(header, Some([1 | 2 | 0x0a | 0x14, EVENT_FLAGS])))
             || (self.end_unknown && end == self.limit())
-            || (self.end_unknown && self.find_event(end).is_none() && self.data.get(end) == Some(&0xff))
+            || (self.end_unknown && self.data.get(end) == Some(&0xff) && self.find_event(end).is_none())
     }
 
     /// The first place from `from` on where an event of the provider begins.

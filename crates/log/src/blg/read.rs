@@ -107,6 +107,8 @@ struct Columns {
     groups: HashMap<(u32, u32), u32>,
     /// Columns by group and instance.
     columns: HashMap<(u32, String), usize>,
+    /// The columns of each group.
+    members: HashMap<u32, Vec<usize>>,
     /// Whether the samples of a column carry local time.
     local: Vec<bool>,
 }
@@ -385,11 +387,13 @@ impl Columns {
         local: bool,
         make: impl FnOnce() -> Column,
     ) -> usize {
-        let local_flags = &mut self.local;
+        let (local_flags, members) = (&mut self.local, &mut self.members);
         *self.columns.entry((group, instance.to_owned())).or_insert_with(|| {
             columns.push(make());
             local_flags.push(local);
-            columns.len().saturating_sub(1)
+            let column = columns.len().saturating_sub(1);
+            members.entry(group).or_default().push(column);
+            column
         })
     }
 }
@@ -492,12 +496,12 @@ impl Decoder<'_> {
 
     fn multi(&mut self, read: &mut ReadEntry, multi: Multi<'_>, at: usize) {
         self.any = true;
-        if no_value(multi.status).is_some() {
+        if let Some(reason) = no_value(multi.status) {
             // The group has no instances at all then; columns that it had before say why.
             let group = self.columns.group(read.id, 0);
-            for (cell, column) in self.cells.iter_mut().zip(&self.about.columns) {
-                if column.group == group {
-                    *cell = Err(no_value(multi.status).unwrap_or(NoValue::NoInstance));
+            for column in self.columns.members.get(&group).into_iter().flatten() {
+                if let Some(cell) = self.cells.get_mut(*column) {
+                    *cell = Err(reason);
                 }
             }
             return;
@@ -637,12 +641,18 @@ impl Decoder<'_> {
     ) {
         let definitions = object.counters();
         let is_column = |counter_type: CounterType| counter_type.is_visible() && !counter_type.is_text();
-        let visible: Vec<usize> = definitions
-            .iter()
-            .enumerate()
-            .filter(|(_, definition)| is_column(definition.counter_type))
-            .map(|(position, _)| position)
-            .collect();
+        // Two counters of one name, as some providers have, are two columns.
+        let mut names_before: HashMap<TitleIndex, u32> = HashMap::new();
+        let mut visible = Vec::new();
+        let mut nths = Vec::new();
+        for (position, definition) in definitions.iter().enumerate() {
+            if is_column(definition.counter_type) {
+                let count = names_before.entry(definition.name).or_default();
+                nths.push(*count);
+                *count = count.saturating_add(1);
+                visible.push(position);
+            }
+        }
         let mut counts: HashMap<&str, u32> = HashMap::new();
         let mut columns = Vec::new();
         let machine = match &read.entry.machine {
@@ -663,16 +673,11 @@ impl Decoder<'_> {
             *count = count.saturating_add(1);
             let instance = object.has_instances().then(|| InstancePath::new(None, name, number));
             let key = instance.as_ref().map(ToString::to_string).unwrap_or_default();
-            for position in &visible {
+            for (position, nth) in visible.iter().zip(&nths) {
                 let Some(definition) = definitions.get(*position) else {
                     continue;
                 };
-                // Two counters of one name, as some providers have, are two columns.
-                let before = definitions
-                    .iter()
-                    .take(*position)
-                    .filter(|other| other.name == definition.name && is_column(other.counter_type));
-                let key = format!("{key}\0{}", before.count());
+                let key = format!("{key}\0{nth}");
                 let group = self.columns.group(read.id, definition.name.0);
                 let make = || {
                     let parts = CounterPath {

@@ -39,6 +39,8 @@ pub(super) const SINGLE: u8 = 1;
 pub(super) const MULTI: u8 = 2;
 pub(super) const OBJECT: u8 = 5;
 
+/// Longest name of a machine, object, instance or counter in bytes: Windows allows 1024 units.
+const LONGEST_TEXT: usize = 4096;
 /// Size of an entry of the counter list without its texts.
 pub(super) const ENTRY: usize = 0x34;
 /// Size of a single sub-record, its head included.
@@ -87,7 +89,15 @@ impl Entry {
     }
 
     /// The entry at the start of `data`, and its length; `fault` hears of what could be repaired.
-    fn parse(data: &[u8], at: usize, fault: &mut dyn FnMut(Error)) -> Result<(Entry, usize), Error> {
+    ///
+    /// All texts together take `budget` bytes at most: entries that share a text are no list, and would need far more
+    /// memory than the list.
+    fn parse(
+        data: &[u8],
+        at: usize,
+        budget: &mut usize,
+        fault: &mut dyn FnMut(Error),
+    ) -> Result<(Entry, usize), Error> {
         const WHAT: &str = "counter list entry";
         let u32 = |offset: usize| bytes::u32(data, at.saturating_add(offset), WHAT);
         let i32 = |offset: usize| bytes::i32(data, at.saturating_add(offset), WHAT);
@@ -99,13 +109,16 @@ impl Entry {
             let Ok(place) = usize::try_from(place) else {
                 return Ok(None);
             };
-            let found = data.get(strings.saturating_add(place)..).and_then(take_text);
-            let Some((text, after)) = found.filter(|_| place < data.len()) else {
+            let begin = strings.saturating_add(place);
+            let end = begin.saturating_add(LONGEST_TEXT.min(*budget)).min(data.len());
+            let Some((text, after)) = data.get(begin..end).and_then(take_text) else {
                 let most = data.len().saturating_sub(strings) as u64;
                 fault(bytes::outside(what, at.saturating_add(offset), place as u64, 0, most));
                 return Ok(None);
             };
-            texts_end = texts_end.max(data.len().saturating_sub(after.len()));
+            let text_end = end.saturating_sub(after.len());
+            *budget = budget.saturating_sub(text_end.saturating_sub(begin));
+            texts_end = texts_end.max(text_end);
             Ok(Some(text))
         };
         let entry = Entry {
@@ -158,9 +171,10 @@ pub fn parse_list(body: &[u8], fault: &mut dyn FnMut(Error)) -> Vec<Entry> {
     }
     let mut entries = Vec::new();
     let mut at = 8usize;
+    let mut budget = body.len();
     // Less than an entry at the end is padding.
     while at.saturating_add(ENTRY) <= body.len() {
-        match Entry::parse(body, at, fault) {
+        match Entry::parse(body, at, &mut budget, fault) {
             Ok((entry, length)) => {
                 entries.push(entry);
                 at = at.saturating_add(length);
@@ -239,31 +253,37 @@ impl<'a> Multi<'a> {
     }
 
     /// Its items. It ends after an error.
+    ///
+    /// All names together are not longer than the block: items that share a name are damage.
     pub fn items(&self) -> impl Iterator<Item = Result<Item<'a>, Error>> + use<'a> {
         let Multi { block, count, .. } = *self;
+        let mut budget = block.len();
         let mut failed = false;
         (0..count).map_while(move |position| {
             if failed {
                 return None;
             }
-            let item = item(block, position);
+            let item = item(block, position, &mut budget);
             failed = item.is_err();
             Some(item)
         })
     }
 }
 
-fn item(block: &[u8], position: usize) -> Result<Item<'_>, Error> {
+fn item<'a>(block: &'a [u8], position: usize, budget: &mut usize) -> Result<Item<'a>, Error> {
     const WHAT: &str = "multi record, item";
     let at = position.saturating_mul(ITEM).saturating_add(MULTI_HEADER);
     let item = bytes::slice(block, at, ITEM, WHAT)?;
     let name_at = bytes::length(item, 0, WHAT)?;
-    let Some(name) = block.get(name_at..).filter(|_| name_at >= MULTI_HEADER) else {
+    let name_end = name_at.saturating_add(*budget).min(block.len());
+    let name = block.get(name_at..name_end).filter(|_| name_at >= MULTI_HEADER);
+    let Some(name) = name.and_then(until_nul) else {
         let (least, most) = (MULTI_HEADER as u64, block.len() as u64);
         return Err(bytes::outside("multi record, name of an item", at, name_at as u64, least, most));
     };
+    *budget = budget.saturating_sub(name.len().saturating_add(2));
     Ok(Item {
-        name: WideStr::new(name, ByteOrder::Little).until_nul(),
+        name: WideStr::new(name, ByteOrder::Little),
         multi_count: bytes::u32(item, 4, WHAT)?,
         first: bytes::u64(item, 8, WHAT)?.cast_signed(),
         second: bytes::u64(item, 16, WHAT)?.cast_signed(),
@@ -497,13 +517,18 @@ impl CatalogueObject {
                 let mut instances = Vec::new();
                 let names =
                     bytes::rest(data, column(first_instance, count, 16), "catalogue object, instances")?;
+                let mut budget = names.len();
                 for position in 0..count {
                     let at = column(first_instance, position, 16);
                     let name_at = bytes::length(data, at, WHAT)?;
                     let number = bytes::u32(data, at.saturating_add(4), WHAT)?;
-                    let name = bytes::rest(names, name_at, "catalogue object, name of an instance")?;
-                    instances
-                        .push((WideStr::new(name, ByteOrder::Little).until_nul().to_string_lossy(), number));
+                    let name_end = name_at.saturating_add(budget).min(names.len());
+                    let Some(name) = names.get(name_at..name_end).and_then(until_nul) else {
+                        let what = "catalogue object, name of an instance";
+                        return Err(bytes::outside(what, at, name_at as u64, 0, names.len() as u64));
+                    };
+                    budget = budget.saturating_sub(name.len().saturating_add(2));
+                    instances.push((WideStr::new(name, ByteOrder::Little).to_string_lossy(), number));
                 }
                 Some(instances)
             }
@@ -512,11 +537,17 @@ impl CatalogueObject {
     }
 }
 
+/// The bytes before the NUL of a text. `None` when there is no NUL.
+fn until_nul(data: &[u8]) -> Option<&[u8]> {
+    let nul = data.chunks_exact(2).position(|unit| unit == [0, 0])?;
+    data.get(..nul.checked_mul(2)?)
+}
+
 /// The text up to its NUL at the start of `data`, and what follows. `None` when there is no NUL.
 pub(super) fn take_text(data: &[u8]) -> Option<(String, &[u8])> {
-    let nul = data.chunks_exact(2).position(|unit| unit == [0, 0])?;
-    let (text, rest) = data.split_at_checked(nul.checked_mul(2)?)?;
-    Some((WideStr::new(text, ByteOrder::Little).to_string_lossy(), rest.get(2..)?))
+    let text = until_nul(data)?;
+    let rest = data.get(text.len().checked_add(2)?..)?;
+    Some((WideStr::new(text, ByteOrder::Little).to_string_lossy(), rest))
 }
 
 /// The pairs of title index and name in the body of a names event.

@@ -16,8 +16,8 @@ use crate::format::{Format, ReadOptions};
 use crate::reader::{About, Column, LogReader, Record};
 use crate::zone::{Zone, add_minutes};
 
-/// A line of more than this many bytes is damage: a hundred thousand counters take a tenth of it.
-const LONGEST_LINE: u64 = 64 << 20;
+/// A line of more than this many bytes is damage: a hundred thousand counters take half of it.
+const LONGEST_LINE: u64 = 32 << 20;
 
 /// Reads a text log line by line.
 #[derive(Debug)]
