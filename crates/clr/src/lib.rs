@@ -1,0 +1,5 @@
+//! Function profiler for .NET: exact counts and times of every call, as a library that the runtime loads.
+#![deny(unsafe_code)]
+
+pub mod names;
+pub mod signature;
