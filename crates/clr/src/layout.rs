@@ -1,0 +1,345 @@
+//! The records of a profile file, one structure each; `docs/formats/profile.md` draws them.
+//!
+//! The profiler has these structures mapped into memory and writes them with single stores; every reader, also one in
+//! another process while the program runs, takes the same offsets from here. All numbers are little-endian, which is
+//! the order of every machine that the profiler is built for. A record of zeros is an empty record.
+//!
+//! What one thread alone writes (its nodes, its thread record) needs no lock: a reader sees each number as it was a
+//! moment ago, and a program that is killed leaves every store that it made.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+#[cfg(target_endian = "big")]
+compile_error!("a profile file is little-endian and mapped as it is");
+
+/// The first eight bytes of a profile file.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"TLMPROF\0");
+
+/// The version of the layout; a reader refuses others.
+pub const VERSION: u32 = 1;
+
+/// Bytes of the header, behind which the regions begin.
+pub const HEADER_SIZE: usize = 4096;
+
+/// Buckets of a histogram of times.
+///
+/// Bucket 0 counts calls below 2^6 ticks, bucket *n* those from 2^(5+n) to below 2^(6+n), the last one all longer ones.
+pub const BUCKETS: usize = 34;
+
+/// The state of a record that is written completely.
+pub const READY: u32 = 1;
+
+/// The state of a thread that has ended.
+pub const ENDED: u32 = 2;
+
+/// [`Header::state`]: the runtime said that it ends.
+pub const STATE_ENDED: u32 = 2;
+
+/// [`MethodRecord::flags`]: calls of this method are seen.
+pub const METHOD_HOOKED: u32 = 1;
+
+/// [`MethodRecord::flags`]: the method's type is the state machine of an `async` method.
+pub const METHOD_ASYNC: u32 = 2;
+
+/// [`ModuleRecord::flags`]: the module is the user's own, not part of the framework.
+pub const MODULE_USER: u32 = 1;
+
+/// [`ModuleRecord::flags`]: the module has been unloaded.
+pub const MODULE_UNLOADED: u32 = 2;
+
+/// [`Header::flags`]: calls are not inlined in user modules.
+pub const FLAG_EXACT_USER: u32 = 1;
+
+/// [`Header::flags`]: calls are not inlined anywhere.
+pub const FLAG_EXACT_ALL: u32 = 2;
+
+/// [`Header::flags`]: frames end at the exception callbacks, not only by the stack pointer.
+pub const FLAG_UNWIND_EVENTS: u32 = 4;
+
+/// [`Header::clock`]: ticks of the processor's time stamp counter.
+pub const CLOCK_TSC: u32 = 1;
+
+/// [`Header::clock`]: nanoseconds of `CLOCK_MONOTONIC`.
+pub const CLOCK_MONOTONIC: u32 = 2;
+
+/// Where a region of the file lies.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Region {
+    /// Byte offset from the start of the file.
+    pub offset: AtomicU64,
+    /// Records (bytes in the text region) that fit.
+    pub capacity: AtomicU64,
+    /// Records (bytes) handed out; more than the capacity when some did not fit.
+    pub used: AtomicU64,
+}
+
+/// The first [`HEADER_SIZE`] bytes.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Header {
+    /// [`MAGIC`], stored last when the file is made.
+    pub magic: AtomicU64,
+    /// [`VERSION`].
+    pub version: AtomicU32,
+    /// [`HEADER_SIZE`].
+    pub header_size: AtomicU32,
+    /// Bytes of a [`ModuleRecord`].
+    pub module_size: AtomicU32,
+    /// Bytes of a [`ThreadRecord`].
+    pub thread_size: AtomicU32,
+    /// Bytes of a [`MethodRecord`].
+    pub method_size: AtomicU32,
+    /// Bytes of a [`Node`].
+    pub node_size: AtomicU32,
+    /// The modules.
+    pub modules: Region,
+    /// The threads.
+    pub threads: Region,
+    /// The methods; number 0 is never used.
+    pub methods: Region,
+    /// UTF-8 text that others refer to.
+    pub text: Region,
+    /// The nodes of all call trees; number 0 is never used.
+    pub nodes: Region,
+    /// Process id.
+    pub pid: AtomicU32,
+    /// [`READY`] while the program runs, [`STATE_ENDED`] when the runtime ended in order; a killed program leaves READY.
+    pub state: AtomicU32,
+    /// The mode of the settings: 0 dormant, 1 user, 2 all.
+    pub mode: AtomicU32,
+    /// `FLAG_` bits.
+    pub flags: AtomicU32,
+    /// `CLOCK_` kind of the ticks.
+    pub clock: AtomicU32,
+    /// 1 while methods that get compiled get hooks.
+    pub hooks_on: AtomicU32,
+    /// Nanoseconds from 1970 to the start.
+    pub started: AtomicU64,
+    /// Odd while the clock pair below is being written.
+    pub clock_sequence: AtomicU64,
+    /// Ticks at the start.
+    pub first_ticks: AtomicU64,
+    /// `CLOCK_MONOTONIC` in nanoseconds at the start.
+    pub first_nanoseconds: AtomicU64,
+    /// Ticks at the last look at the clock.
+    pub last_ticks: AtomicU64,
+    /// `CLOCK_MONOTONIC` in nanoseconds at the last look at the clock.
+    pub last_nanoseconds: AtomicU64,
+    /// What a call's own record shows of the profiler's work, in 1/256 tick.
+    pub overhead_inner: AtomicU64,
+    /// What its caller is charged in addition, in 1/256 tick.
+    pub overhead_outer: AtomicU64,
+    /// Major, minor, build and revision number of the runtime, 16 bits each, the major one highest.
+    pub runtime: AtomicU64,
+    /// Text: the command line, words with a blank between them.
+    pub command: AtomicU64,
+    /// Text: the settings, as `NAME=value` lines.
+    pub settings: AtomicU64,
+    /// Text: what did not work, in words; 0 when all did.
+    pub problem: AtomicU64,
+    /// Methods that found no room and are not seen.
+    pub lost_methods: AtomicU64,
+    /// Threads that found no room and are not seen.
+    pub lost_threads: AtomicU64,
+    /// Modules that found no room.
+    pub lost_modules: AtomicU64,
+    /// Pieces of text that found no room.
+    pub lost_text: AtomicU64,
+}
+
+/// A module (an assembly file).
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct ModuleRecord {
+    /// [`READY`] when the rest is written.
+    pub state: AtomicU32,
+    /// `MODULE_` bits.
+    pub flags: AtomicU32,
+    /// The runtime's `ModuleID`.
+    pub id: AtomicU64,
+    /// Text: its path, or its name when it has none.
+    pub path: AtomicU64,
+}
+
+/// A method, or one instantiation of a generic one.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct MethodRecord {
+    /// [`READY`] when the rest is written.
+    pub state: AtomicU32,
+    /// `METHOD_` bits.
+    pub flags: AtomicU32,
+    /// Number of the module plus one, 0 when it is not known.
+    pub module: AtomicU32,
+    /// Metadata token.
+    pub token: AtomicU32,
+    /// The runtime's `FunctionID`.
+    pub id: AtomicU64,
+    /// Text: the parts of the name, see [`crate::names::RawName::encode`].
+    pub name: AtomicU64,
+    /// How often it was compiled.
+    pub compiled: AtomicU32,
+}
+
+/// A thread that ran managed code. Its counts are written by that thread alone.
+#[repr(C, align(128))]
+#[derive(Debug, Default)]
+pub struct ThreadRecord {
+    /// [`READY`] while it runs, [`ENDED`] afterwards.
+    pub state: AtomicU32,
+    /// Kernel thread id.
+    pub os_id: AtomicU32,
+    /// The node that all its outermost calls hang under.
+    pub root: AtomicU32,
+    /// Calls that are open now.
+    pub depth: AtomicU32,
+    /// Text: its name, 0 when it has none.
+    pub name: AtomicU64,
+    /// Ticks when it was first seen.
+    pub first_ticks: AtomicU64,
+    /// Exceptions thrown.
+    pub exceptions: AtomicU64,
+    /// Calls that were deeper than the shadow stack and are not in the tree.
+    pub lost_calls: AtomicU64,
+    /// Calls that needed a new node when there was no room.
+    pub lost_nodes: AtomicU64,
+    /// Leaves and tail calls without the enter they belong to.
+    pub unmatched: AtomicU64,
+}
+
+/// A method at one place of a thread's call tree.
+///
+/// A path can be open only once in its thread, so a node holds the start of its open call.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Node {
+    /// Number of the method; 0 for the root of a thread.
+    pub method: AtomicU32,
+    /// The caller's node, 0 for a root.
+    pub parent: AtomicU32,
+    /// The newest callee, 0 for none.
+    pub first_child: AtomicU32,
+    /// The next older callee of the same caller, 0 for none.
+    pub next_sibling: AtomicU32,
+    /// The callee that was called last; only speed depends on it.
+    pub last_child: AtomicU32,
+    /// Nothing yet.
+    pub reserved: AtomicU32,
+    /// Calls that began.
+    pub enters: AtomicU64,
+    /// Calls that returned.
+    pub leaves: AtomicU64,
+    /// Calls that ended in a tail call.
+    pub tails: AtomicU64,
+    /// Calls that an exception ended, as the runtime reported it.
+    pub unwinds: AtomicU64,
+    /// Calls that were gone at a later event without a report of their end.
+    pub dropped: AtomicU64,
+    /// Ticks of all ended calls, callees included.
+    pub total: AtomicU64,
+    /// Ticks of the callees of all ended calls.
+    pub callees: AtomicU64,
+    /// Shortest ended call in ticks, 0 before the first.
+    pub shortest: AtomicU64,
+    /// Longest ended call in ticks.
+    pub longest: AtomicU64,
+    /// Exceptions thrown while this was the innermost call.
+    pub exceptions: AtomicU64,
+    /// Ticks at the start of the open call (of the last one when none is open).
+    pub open_start: AtomicU64,
+    /// Ticks of the ended callees of the open call.
+    pub open_callees: AtomicU64,
+    /// Ended calls by their time, see [`BUCKETS`]; a full count stays at its largest value.
+    pub histogram: [AtomicU32; BUCKETS],
+}
+
+impl Node {
+    /// An empty node.
+    pub const fn new() -> Node {
+        Node {
+            method: AtomicU32::new(0),
+            parent: AtomicU32::new(0),
+            first_child: AtomicU32::new(0),
+            next_sibling: AtomicU32::new(0),
+            last_child: AtomicU32::new(0),
+            reserved: AtomicU32::new(0),
+            enters: AtomicU64::new(0),
+            leaves: AtomicU64::new(0),
+            tails: AtomicU64::new(0),
+            unwinds: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+            total: AtomicU64::new(0),
+            callees: AtomicU64::new(0),
+            shortest: AtomicU64::new(0),
+            longest: AtomicU64::new(0),
+            exceptions: AtomicU64::new(0),
+            open_start: AtomicU64::new(0),
+            open_callees: AtomicU64::new(0),
+            histogram: [const { AtomicU32::new(0) }; BUCKETS],
+        }
+    }
+}
+
+impl Default for Node {
+    fn default() -> Node {
+        Node::new()
+    }
+}
+
+impl Region {
+    /// Takes the next record; `None` when the region is full, which `used` then tells too.
+    pub fn take(&self) -> Option<u32> {
+        let number = self.used.fetch_add(1, Ordering::Relaxed);
+        if number < self.capacity.load(Ordering::Relaxed) { u32::try_from(number).ok() } else { None }
+    }
+}
+
+/// Adds to a number that only this thread writes: no lock is needed, and a reader never sees half of it.
+#[inline(always)]
+pub fn add(counter: &AtomicU64, amount: u64) {
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+}
+
+/// The bucket of a time in ticks.
+#[inline(always)]
+pub fn bucket(ticks: u64) -> usize {
+    let bits = u64::BITS.wrapping_sub(ticks.leading_zeros()) as usize;
+    bits.saturating_sub(6).min(BUCKETS - 1)
+}
+
+/// The shortest time of a bucket in ticks.
+pub fn bucket_start(bucket: usize) -> u64 {
+    if bucket == 0 { 0 } else { 1u64.checked_shl(bucket as u32 + 5).unwrap_or(u64::MAX) }
+}
+
+// The sizes are part of the format.
+const _: () = assert!(size_of::<Header>() <= HEADER_SIZE);
+const _: () = assert!(size_of::<ModuleRecord>() == 64);
+const _: () = assert!(size_of::<MethodRecord>() == 64);
+const _: () = assert!(size_of::<ThreadRecord>() == 128);
+const _: () = assert!(size_of::<Node>() == 256);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_powers_of_two() {
+        for (ticks, expected) in [(0, 0), (63, 0), (64, 1), (127, 1), (128, 2), (u64::MAX, BUCKETS - 1)] {
+            assert_eq!(bucket(ticks), expected, "{ticks}");
+        }
+        for number in 1..BUCKETS {
+            assert_eq!(bucket(bucket_start(number)), number);
+            assert_eq!(bucket(bucket_start(number) - 1), number - 1);
+        }
+    }
+
+    #[test]
+    fn a_full_region_hands_out_nothing() {
+        let region = Region::default();
+        region.capacity.store(2, Ordering::Relaxed);
+        assert_eq!([region.take(), region.take(), region.take()], [Some(0), Some(1), None]);
+        assert_eq!(region.used.load(Ordering::Relaxed), 3);
+    }
+}

@@ -1,0 +1,530 @@
+//! Shadow stacks and call trees: what an enter, a leave, a tail call and an exception do to the records of a thread.
+//!
+//! You give the events of one thread with the stack pointer of the caller; the thread's nodes count calls and add up
+//! times. Nothing here knows .NET, the file or the clock: nodes and frames are slices, the clock is a function, so that
+//! everything is tested without a runtime. Nothing here allocates, waits or panics, for it runs inside of the calls that
+//! it measures.
+//!
+//! # The stack pointer heals
+//!
+//! An exception ends calls without a leave, and a runtime may report that twice or not at all. So each frame keeps the
+//! stack pointer of its caller: the stack grows downwards, and a frame whose pointer is at or below that of a call that
+//! begins (below that of a call that ends) can not be there any more. Such frames are dropped, and counted.
+
+use crate::layout::{Node, Region, ThreadRecord, add, bucket};
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+/// Unwinding functions that are remembered while `finally` blocks run inside of the unwinding of others.
+const MAX_PENDING: usize = 32;
+
+/// An open call.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Frame {
+    /// The stack pointer of the caller.
+    pub stack: usize,
+    /// The call's node.
+    pub node: u32,
+}
+
+/// The nodes of all threads.
+#[derive(Debug, Clone, Copy)]
+pub struct Nodes<'a> {
+    nodes: &'a [Node],
+    region: &'a Region,
+}
+
+/// One thread: its open calls and its call tree.
+#[derive(Debug)]
+pub struct ThreadProfile<'a> {
+    tree: Nodes<'a>,
+    record: &'a ThreadRecord,
+    root: u32,
+    frames: &'a mut [Frame],
+    depth: usize,
+    pending: [Pending; MAX_PENDING],
+    n_pending: usize,
+}
+
+/// A function whose unwinding has begun.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pending {
+    /// 0 when the function has no hooks.
+    method: u32,
+    depth: usize,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Leave,
+    Tail,
+    Unwind,
+    Drop,
+}
+
+impl<'a> Nodes<'a> {
+    /// The nodes and the region that hands them out. Number 0 must have been taken already: it stands for no node.
+    pub fn new(nodes: &'a [Node], region: &'a Region) -> Nodes<'a> {
+        Nodes { nodes, region }
+    }
+
+    /// A new node under `parent`, `None` when there is no room.
+    fn create(self, method: u32, parent: u32) -> Option<u32> {
+        let number = self.region.take()?;
+        let node = self.nodes.get(number as usize)?;
+        node.method.store(method, Relaxed);
+        node.parent.store(parent, Relaxed);
+        Some(number)
+    }
+
+    /// The callee `method` of a node, made when it is called for the first time.
+    #[inline(always)]
+    fn callee(self, caller: u32, method: u32) -> Option<(u32, &'a Node)> {
+        let node = self.nodes.get(caller as usize)?;
+        let last = node.last_child.load(Relaxed);
+        if let Some(callee) = self.nodes.get(last as usize)
+            && last != 0
+            && callee.method.load(Relaxed) == method
+        {
+            return Some((last, callee));
+        }
+        self.other_callee(caller, node, method)
+    }
+
+    #[inline(never)]
+    fn other_callee(self, caller: u32, node: &Node, method: u32) -> Option<(u32, &'a Node)> {
+        let mut number = node.first_child.load(Relaxed);
+        while number != 0 {
+            let callee = self.nodes.get(number as usize)?;
+            if callee.method.load(Relaxed) == method {
+                node.last_child.store(number, Relaxed);
+                return Some((number, callee));
+            }
+            number = callee.next_sibling.load(Relaxed);
+        }
+        let number = self.create(method, caller)?;
+        let callee = self.nodes.get(number as usize)?;
+        callee.next_sibling.store(node.first_child.load(Relaxed), Relaxed);
+        // A reader that sees the node sees its method too.
+        node.first_child.store(number, Release);
+        node.last_child.store(number, Relaxed);
+        Some((number, callee))
+    }
+}
+
+impl<'a> ThreadProfile<'a> {
+    /// A thread without open calls. `frames` bounds the depth of its shadow stack.
+    ///
+    /// `None` when there is no room for its root.
+    pub fn new(
+        tree: Nodes<'a>,
+        record: &'a ThreadRecord,
+        frames: &'a mut [Frame],
+    ) -> Option<ThreadProfile<'a>> {
+        let root = tree.create(0, 0)?;
+        record.root.store(root, Relaxed);
+        let pending = [Pending::default(); MAX_PENDING];
+        Some(ThreadProfile { tree, record, root, frames, depth: 0, pending, n_pending: 0 })
+    }
+
+    /// The thread's record.
+    pub fn record(&self) -> &'a ThreadRecord {
+        self.record
+    }
+
+    /// Calls that are open.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// A call begins; `stack` is the stack pointer of its caller.
+    ///
+    /// The clock is read last, so that as little as possible of the work here counts as the callee's.
+    #[inline(always)]
+    pub fn enter(&mut self, method: u32, stack: usize, clock: impl Fn() -> u64) {
+        let mut caller = self.root;
+        if let Some(top) = self.top() {
+            if top.stack <= stack {
+                self.drop_while(|frame| frame.stack <= stack, clock());
+            }
+            caller = self.top().map_or(self.root, |frame| frame.node);
+        }
+        let Some(frame) = self.frames.get_mut(self.depth) else {
+            add(&self.record.lost_calls, 1);
+            return;
+        };
+        let Some((number, node)) = self.tree.callee(caller, method) else {
+            add(&self.record.lost_nodes, 1);
+            return;
+        };
+        *frame = Frame { stack, node: number };
+        self.depth = self.depth.wrapping_add(1);
+        self.record.depth.store(self.depth as u32, Relaxed);
+        node.open_callees.store(0, Relaxed);
+        // The start stands there before the call counts as open, or a reader would take an old start for the new one.
+        node.open_start.store(clock(), Relaxed);
+        node.enters.store(node.enters.load(Relaxed).wrapping_add(1), Release);
+    }
+
+    /// A call returns. `now` was read first, for the same reason.
+    #[inline(always)]
+    pub fn leave(&mut self, method: u32, stack: usize, now: u64) {
+        self.end(method, stack, now, End::Leave);
+    }
+
+    /// A call ends by a jump to another method, whose enter follows.
+    #[inline(always)]
+    pub fn tail_call(&mut self, method: u32, stack: usize, now: u64) {
+        self.end(method, stack, now, End::Tail);
+    }
+
+    /// An exception is thrown.
+    pub fn thrown(&mut self) {
+        add(&self.record.exceptions, 1);
+        let node = self.top().map_or(self.root, |frame| frame.node);
+        if let Some(node) = self.tree.nodes.get(node as usize) {
+            add(&node.exceptions, 1);
+        }
+    }
+
+    /// The unwinding of a function begins; 0 for one without hooks. Its `finally` blocks may run before it is over.
+    pub fn unwind_enter(&mut self, method: u32) {
+        // What an exception out of a finally block left behind belongs to frames that are gone.
+        while let Some(last) = self.last_pending()
+            && (last.depth > self.depth || (last.depth == self.depth && last.method == method && method != 0))
+        {
+            self.n_pending = self.n_pending.saturating_sub(1);
+        }
+        if self.n_pending == MAX_PENDING {
+            self.pending.copy_within(1.., 0);
+            self.n_pending = MAX_PENDING - 1;
+        }
+        if let Some(slot) = self.pending.get_mut(self.n_pending) {
+            *slot = Pending { method, depth: self.depth };
+            self.n_pending = self.n_pending.saturating_add(1);
+        }
+    }
+
+    /// The function that began to unwind last is gone.
+    ///
+    /// A report without its beginning, or about a function that is not the innermost one, changes nothing: the stack
+    /// pointer will tell.
+    pub fn unwind_leave(&mut self, now: u64) {
+        let Some(pending) = self.last_pending() else { return };
+        self.n_pending = self.n_pending.saturating_sub(1);
+        if pending.method != 0 && self.top_method() == Some(pending.method) {
+            self.pop(now, End::Unwind);
+        }
+    }
+
+    /// A function catches: its unwinding, which had begun, does not end it.
+    pub fn catcher_enter(&mut self, method: u32) {
+        if let Some(last) = self.last_pending()
+            && last.method == method
+        {
+            self.n_pending = self.n_pending.saturating_sub(1);
+        }
+    }
+
+    /// A function catches, where the unwinding of the calls inside of it was not reported reliably: they are gone now.
+    pub fn catcher_enter_after_unwind(&mut self, method: u32, now: u64) {
+        let open = self.frames.get(..self.depth).unwrap_or_default();
+        let nodes = self.tree.nodes;
+        let catches =
+            |frame: &Frame| nodes.get(frame.node as usize).is_some_and(|n| n.method.load(Relaxed) == method);
+        // Of a recursive catcher the innermost call is taken; the stack pointer drops the others when it is not.
+        let Some(position) = open.iter().rposition(catches) else { return };
+        while self.depth > position.saturating_add(1) {
+            self.pop(now, End::Unwind);
+        }
+    }
+
+    #[inline(always)]
+    fn end(&mut self, method: u32, stack: usize, now: u64, end: End) {
+        if self.top().is_some_and(|top| top.stack < stack) {
+            self.drop_while(|frame| frame.stack < stack, now);
+        }
+        if self.top().is_some_and(|top| top.stack == stack) && self.top_method() == Some(method) {
+            self.pop(now, end);
+        } else {
+            add(&self.record.unmatched, 1);
+        }
+    }
+
+    #[inline(always)]
+    fn top(&self) -> Option<Frame> {
+        self.frames.get(self.depth.checked_sub(1)?).copied()
+    }
+
+    #[inline(always)]
+    fn top_method(&self) -> Option<u32> {
+        let top = self.top()?;
+        Some(self.tree.nodes.get(top.node as usize)?.method.load(Relaxed))
+    }
+
+    fn last_pending(&self) -> Option<Pending> {
+        self.pending.get(self.n_pending.checked_sub(1)?).copied()
+    }
+
+    #[inline(never)]
+    fn drop_while(&mut self, gone: impl Fn(&Frame) -> bool, now: u64) {
+        while self.top().is_some_and(|top| gone(&top)) {
+            self.pop(now, End::Drop);
+        }
+    }
+
+    /// Ends the innermost call and adds its time to its node and to its caller's open call.
+    #[inline(always)]
+    fn pop(&mut self, now: u64, end: End) {
+        let Some(top) = self.top() else { return };
+        self.depth = self.depth.wrapping_sub(1);
+        self.record.depth.store(self.depth as u32, Relaxed);
+        let Some(node) = self.tree.nodes.get(top.node as usize) else { return };
+        // The time stamp counters of two processors may differ by a few ticks.
+        let elapsed = now.saturating_sub(node.open_start.load(Relaxed));
+        add(&node.total, elapsed);
+        add(&node.callees, node.open_callees.load(Relaxed));
+        let shortest = node.shortest.load(Relaxed);
+        if shortest == 0 || elapsed < shortest {
+            // 0 means that nothing ended yet.
+            node.shortest.store(elapsed.max(1), Relaxed);
+        }
+        if elapsed > node.longest.load(Relaxed) {
+            node.longest.store(elapsed, Relaxed);
+        }
+        if let Some(count) = node.histogram.get(bucket(elapsed)) {
+            count.store(count.load(Relaxed).saturating_add(1), Relaxed);
+        }
+        let caller = self.top().map_or(self.root, |frame| frame.node);
+        if let Some(caller) = self.tree.nodes.get(caller as usize) {
+            add(&caller.open_callees, elapsed);
+        }
+        let ended = match end {
+            End::Leave => &node.leaves,
+            End::Tail => &node.tails,
+            End::Unwind => &node.unwinds,
+            End::Drop => &node.dropped,
+        };
+        ended.store(ended.load(Relaxed).wrapping_add(1), Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use tallymon_testkit::raw::Random;
+
+    /// Storage for one thread; `clock` ticks by hand.
+    struct Bench {
+        nodes: Vec<Node>,
+        region: Region,
+        record: ThreadRecord,
+        frames: Vec<Frame>,
+    }
+
+    impl Bench {
+        fn new(n_nodes: usize, n_frames: usize) -> Bench {
+            let region = Region::default();
+            region.capacity.store(n_nodes as u64, Relaxed);
+            region.take();
+            Bench {
+                nodes: (0..n_nodes).map(|_| Node::new()).collect(),
+                region,
+                record: ThreadRecord::default(),
+                frames: vec![Frame::default(); n_frames],
+            }
+        }
+
+        fn thread(&mut self) -> ThreadProfile<'_> {
+            let tree = Nodes::new(&self.nodes, &self.region);
+            ThreadProfile::new(tree, &self.record, &mut self.frames).unwrap()
+        }
+
+        /// The tree as text: `method*enters total/callees (leaves tails unwinds dropped)`.
+        fn show(&self) -> String {
+            let mut out = String::new();
+            self.show_node(self.record.root.load(Relaxed), 0, &mut out);
+            out
+        }
+
+        fn show_node(&self, number: u32, depth: usize, out: &mut String) {
+            let node = &self.nodes[number as usize];
+            if depth > 0 {
+                let n = |counter: &std::sync::atomic::AtomicU64| counter.load(Relaxed);
+                let ends = [&node.leaves, &node.tails, &node.unwinds, &node.dropped].map(n);
+                out.push_str(&format!(
+                    "{}{}*{} {}/{} {:?}\n",
+                    " ".repeat(depth - 1),
+                    node.method.load(Relaxed),
+                    n(&node.enters),
+                    n(&node.total),
+                    n(&node.callees),
+                    ends
+                ));
+            }
+            let mut children = Vec::new();
+            let mut child = node.first_child.load(Relaxed);
+            while child != 0 {
+                children.push(child);
+                child = self.nodes[child as usize].next_sibling.load(Relaxed);
+            }
+            for child in children.into_iter().rev() {
+                self.show_node(child, depth + 1, out);
+            }
+        }
+    }
+
+    /// Plays events on a fresh thread. `+m@s` enters, `-m@s` leaves, `t m@s` tail-calls, `{m` and `}` unwind, `c m`
+    /// catches, `C m` catches where unwinding is not reported, `!` throws; each event advances the clock by 10.
+    fn play(events: &str) -> (Bench, String) {
+        let mut bench = Bench::new(64, 16);
+        let now = Cell::new(0);
+        let mut thread = bench.thread();
+        for event in events.split_whitespace() {
+            now.set(now.get() + 10);
+            let (kind, rest) = event.split_at(1);
+            let (method, stack) = rest.split_once('@').unwrap_or((rest, "0"));
+            let (method, stack) = (method.parse().unwrap_or(0), stack.parse().unwrap());
+            match kind {
+                "+" => thread.enter(method, stack, || now.get()),
+                "-" => thread.leave(method, stack, now.get()),
+                "t" => thread.tail_call(method, stack, now.get()),
+                "{" => thread.unwind_enter(method),
+                "}" => thread.unwind_leave(now.get()),
+                "c" => thread.catcher_enter(method),
+                "C" => thread.catcher_enter_after_unwind(method, now.get()),
+                "!" => thread.thrown(),
+                _ => panic!("no such event: {event}"),
+            }
+        }
+        let text = bench.show();
+        (bench, text)
+    }
+
+    #[test]
+    fn calls_nest_and_times_add_up() {
+        let (bench, text) = play("+1@100 +2@90 -2@90 +2@90 -2@90 +3@90 +3@80 -3@80 -3@90 -1@100");
+        let expected = "1*1 90/50 [1, 0, 0, 0]\n 2*2 20/0 [2, 0, 0, 0]\n 3*1 30/10 [1, 0, 0, 0]\n  3*1 10/0 [1, 0, 0, 0]\n";
+        assert_eq!(text, expected);
+        assert_eq!(bench.record.unmatched.load(Relaxed), 0);
+        let twice = bench.nodes.iter().find(|node| node.enters.load(Relaxed) == 2).unwrap();
+        assert_eq!((twice.shortest.load(Relaxed), twice.longest.load(Relaxed)), (10, 10));
+        assert_eq!(twice.histogram[0].load(Relaxed), 2);
+    }
+
+    #[test]
+    fn a_tail_call_makes_siblings() {
+        let (_, text) = play("+1@100 +2@90 t2@90 +3@90 -3@90 -1@100");
+        assert_eq!(text, "1*1 50/20 [1, 0, 0, 0]\n 2*1 10/0 [0, 1, 0, 0]\n 3*1 10/0 [1, 0, 0, 0]\n");
+    }
+
+    #[test]
+    fn unwound_frames_end_at_the_reports() {
+        // 3 throws, 2 has a finally block that calls 4, 1 catches.
+        let (bench, text) = play("+1@100 +2@90 +3@80 ! {3 } {2 +4@70 -4@70 } {1 c1 +5@60 -5@60 -1@100");
+        let expected = "1*1 140/90 [1, 0, 0, 0]\n 2*1 80/40 [0, 0, 1, 0]\n  3*1 30/0 [0, 0, 1, 0]\n  4*1 10/0 [1, 0, 0, 0]\n 5*1 10/0 [1, 0, 0, 0]\n";
+        assert_eq!(text, expected);
+        assert_eq!(bench.record.exceptions.load(Relaxed), 1);
+        let thrower = bench.nodes.iter().find(|node| node.exceptions.load(Relaxed) == 1).unwrap();
+        assert_eq!(thrower.method.load(Relaxed), 3);
+    }
+
+    #[test]
+    fn a_rethrow_and_a_throw_in_finally_leave_no_stale_report() {
+        // 2 catches and throws again, 1 catches.
+        let (_, text) = play("+1@100 +2@90 +3@80 ! {3 } {2 c2 ! {2 } {1 c1 -1@100");
+        assert_eq!(text, "1*1 130/90 [1, 0, 0, 0]\n 2*1 90/30 [0, 0, 1, 0]\n  3*1 30/0 [0, 0, 1, 0]\n");
+        // The finally block of 2 throws: the first unwinding of 2 never ends.
+        let (_, text) = play("+1@100 +2@90 ! {2 +4@70 ! {4 } {2 } {1 c1 -1@100");
+        assert_eq!(text, "1*1 120/80 [1, 0, 0, 0]\n 2*1 80/30 [0, 0, 1, 0]\n  4*1 30/0 [0, 0, 1, 0]\n");
+    }
+
+    #[test]
+    fn functions_without_hooks_unwind_without_effect() {
+        let (_, text) = play("+1@100 {0 } {0 {1 } } -1@100");
+        assert_eq!(text, "1*1 50/0 [0, 0, 1, 0]\n");
+    }
+
+    #[test]
+    fn a_report_that_comes_twice_ends_one_call() {
+        let (_, text) = play("+1@100 +2@90 {2 } {2 } {1 c1 -1@100");
+        assert_eq!(text, "1*1 80/20 [1, 0, 0, 0]\n 2*1 20/0 [0, 0, 1, 0]\n");
+    }
+
+    #[test]
+    fn the_stack_pointer_drops_what_is_gone() {
+        // No reports at all: 3 and 2 are gone when 1 calls 4.
+        let (bench, text) = play("+1@100 +2@90 +3@80 +4@90 -4@90 -1@100");
+        assert_eq!(
+            text,
+            "1*1 50/30 [1, 0, 0, 0]\n 2*1 20/10 [0, 0, 0, 1]\n  3*1 10/0 [0, 0, 0, 1]\n 4*1 10/0 [1, 0, 0, 0]\n"
+        );
+        assert_eq!(bench.record.unmatched.load(Relaxed), 0);
+        // Gone when 1 returns.
+        let (_, text) = play("+1@100 +2@90 -1@100");
+        assert_eq!(text, "1*1 20/10 [1, 0, 0, 0]\n 2*1 10/0 [0, 0, 0, 1]\n");
+        // Gone when 1 catches.
+        let (_, text) = play("+1@100 +2@90 +3@80 C1 -1@100");
+        assert_eq!(text, "1*1 40/20 [1, 0, 0, 0]\n 2*1 20/10 [0, 0, 1, 0]\n  3*1 10/0 [0, 0, 1, 0]\n");
+    }
+
+    #[test]
+    fn ends_without_a_beginning_are_counted_only() {
+        let (bench, text) = play("-1@100 +1@100 -2@100 t1@90 } c1 C7 -1@100");
+        assert_eq!(text, "1*1 60/0 [1, 0, 0, 0]\n");
+        assert_eq!(bench.record.unmatched.load(Relaxed), 3);
+    }
+
+    #[test]
+    fn full_stacks_and_trees_count_what_they_lose() {
+        let mut bench = Bench::new(4, 2);
+        let mut thread = bench.thread();
+        for _ in 0..3 {
+            thread.enter(1, 100, || 0);
+            thread.enter(2, 90, || 0);
+            thread.enter(3, 80, || 0); // one frame too deep
+            thread.leave(3, 80, 5);
+            thread.leave(2, 90, 5);
+            thread.enter(4, 90, || 0); // one node too many
+            thread.leave(4, 90, 5);
+            thread.leave(1, 100, 5);
+        }
+        assert_eq!(thread.depth(), 0);
+        assert_eq!(bench.show(), "1*3 15/15 [3, 0, 0, 0]\n 2*3 15/0 [3, 0, 0, 0]\n");
+        assert_eq!([&bench.record.lost_calls, &bench.record.lost_nodes].map(|n| n.load(Relaxed)), [3, 3]);
+    }
+
+    #[test]
+    fn any_events_keep_the_balance() {
+        let mut random = Random::new(3);
+        for _ in 0..200 {
+            let mut bench = Bench::new(200, 12);
+            let mut thread = bench.thread();
+            for now in 0..500 {
+                let (method, stack) = (random.below(4) as u32, random.below(12) as usize);
+                match random.below(8) {
+                    0..=2 => thread.enter(method, stack, || now),
+                    3 => thread.leave(method, stack, now),
+                    4 => thread.tail_call(method, stack, now),
+                    5 => thread.unwind_enter(method),
+                    6 => thread.unwind_leave(now),
+                    _ => thread.catcher_enter_after_unwind(method, now),
+                }
+            }
+            let open = thread.depth() as u64;
+            let sum = |field: fn(&Node) -> u64| bench.nodes.iter().map(field).sum::<u64>();
+            let enters = sum(|node| node.enters.load(Relaxed));
+            let ends = sum(|node| {
+                [&node.leaves, &node.tails, &node.unwinds, &node.dropped]
+                    .map(|n| n.load(Relaxed))
+                    .iter()
+                    .sum()
+            });
+            assert_eq!(enters, ends + open);
+            assert_eq!(sum(|node| node.histogram.iter().map(|n| u64::from(n.load(Relaxed))).sum()), ends);
+            assert!(enters > 10);
+        }
+    }
+}
