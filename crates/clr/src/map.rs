@@ -1,0 +1,275 @@
+//! The profile file, mapped into the memory of the profiled process.
+//!
+//! What the hooks store goes straight into the pages of the file, so a killed process leaves all of it. The file gets all
+//! its blocks when it is made: a store into a page that a full disk can not hold would kill the process that is profiled.
+//!
+//! Unsafe code is here to map memory and to see it as slices of the records of [`crate::layout`]. Those consist of
+//! atomics alone, so any bytes are valid records, and writers in other threads and readers in other processes are no
+//! data race; a mapping is never unmapped as long as the process lives, so the slices may be `'static`.
+#![allow(unsafe_code)]
+
+use crate::layout::*;
+use crate::profile::{Frame, Nodes};
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// Longest piece of text in bytes; longer ones are cut.
+const MAX_TEXT: usize = 8 * 1024;
+
+/// A profile file, or memory of the same shape, that this process writes.
+#[derive(Debug, Clone, Copy)]
+pub struct Map {
+    /// The header.
+    pub header: &'static Header,
+    /// The modules.
+    pub modules: &'static [ModuleRecord],
+    /// The threads.
+    pub threads: &'static [ThreadRecord],
+    /// The methods.
+    pub methods: &'static [MethodRecord],
+    text: &'static [AtomicU8],
+    nodes: &'static [Node],
+}
+
+impl Map {
+    /// Makes a profile file of `bytes` bytes at `path`, or at that name with `.1` to `.99` behind it when a file is there
+    /// already, and maps it. Only its owner may read it.
+    ///
+    /// # Errors
+    ///
+    /// When the file can not be made, its disk has no room, or the memory can not be mapped.
+    pub fn create(path: &Path, bytes: usize) -> io::Result<(Map, PathBuf)> {
+        let mut name = path.to_path_buf();
+        let mut number = 0u32;
+        let file = loop {
+            match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 99 => {
+                    number = number.saturating_add(1);
+                    let mut text = path.as_os_str().to_os_string();
+                    text.push(format!(".{number}"));
+                    name = PathBuf::from(text);
+                }
+                other => break other?,
+            }
+        };
+        let length = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
+        // SAFETY: the descriptor is open for writing as long as `file` lives, and the call touches no memory of ours.
+        let result = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) };
+        let mapped = if result == 0 {
+            map(bytes, Some(file.as_raw_fd()))
+        } else {
+            Err(io::Error::from_raw_os_error(result))
+        };
+        match mapped {
+            Ok(start) => Ok((Map::format(start, bytes), name)),
+            Err(error) => {
+                // An empty file would look like a profile; that it stays when it can not be removed hurts nobody.
+                let _ = std::fs::remove_file(&name);
+                Err(error)
+            }
+        }
+    }
+
+    /// Memory of the shape of a small profile file that belongs to no file.
+    ///
+    /// # Errors
+    ///
+    /// When the memory can not be mapped.
+    pub fn scratch() -> io::Result<Map> {
+        let bytes = 1 << 20;
+        Ok(Map::format(map(bytes, None)?, bytes))
+    }
+
+    /// Divides `bytes` bytes of zeros among the regions and writes the header.
+    fn format(start: NonNull<u8>, bytes: usize) -> Map {
+        let mut at = HEADER_SIZE;
+        let mut part = |divisor: usize, record: usize| {
+            let capacity = (bytes / divisor / record).max(2);
+            let offset = at;
+            at = at.saturating_add(capacity.saturating_mul(record)).next_multiple_of(256);
+            (offset, capacity)
+        };
+        let modules = part(256, size_of::<ModuleRecord>());
+        let threads = part(64, size_of::<ThreadRecord>());
+        let methods = part(16, size_of::<MethodRecord>());
+        let text = part(8, 1);
+        let nodes = (at, bytes.saturating_sub(at) / size_of::<Node>());
+        // SAFETY: the mapping begins at a page, has at least a header and lives as long as the process.
+        let header = unsafe { start.cast::<Header>().as_ref() };
+        let map = Map {
+            header,
+            modules: slice(start, bytes, modules),
+            threads: slice(start, bytes, threads),
+            methods: slice(start, bytes, methods),
+            text: slice(start, bytes, text),
+            nodes: slice(start, bytes, nodes),
+        };
+        let regions = [
+            (&header.modules, modules, 0),
+            (&header.threads, threads, 0),
+            (&header.methods, methods, 1),
+            (&header.text, text, 0),
+            (&header.nodes, nodes, 1),
+        ];
+        for (region, (offset, capacity), used) in regions {
+            region.offset.store(offset as u64, Ordering::Relaxed);
+            region.capacity.store(capacity as u64, Ordering::Relaxed);
+            region.used.store(used, Ordering::Relaxed);
+        }
+        header.version.store(VERSION, Ordering::Relaxed);
+        header.header_size.store(HEADER_SIZE as u32, Ordering::Relaxed);
+        header.module_size.store(size_of::<ModuleRecord>() as u32, Ordering::Relaxed);
+        header.thread_size.store(size_of::<ThreadRecord>() as u32, Ordering::Relaxed);
+        header.method_size.store(size_of::<MethodRecord>() as u32, Ordering::Relaxed);
+        header.node_size.store(size_of::<Node>() as u32, Ordering::Relaxed);
+        header.state.store(READY, Ordering::Relaxed);
+        header.magic.store(MAGIC, Ordering::Release);
+        map
+    }
+
+    /// The nodes of all call trees.
+    pub fn nodes(&self) -> Nodes<'static> {
+        Nodes::new(self.nodes, &self.header.nodes)
+    }
+
+    /// Stores text and returns where it stands (offset in the upper half, length in the lower one); 0 when there is no
+    /// room, which the header counts.
+    pub fn store_text(&self, text: &str) -> u64 {
+        let length = text.floor_char_boundary(MAX_TEXT);
+        let bytes = text.as_bytes().get(..length).unwrap_or_default();
+        let start = self.header.text.used.fetch_add(length as u64, Ordering::Relaxed);
+        let room =
+            usize::try_from(start).ok().and_then(|start| self.text.get(start..start.checked_add(length)?));
+        let Some(room) = room else {
+            self.header.lost_text.fetch_add(1, Ordering::Relaxed);
+            return 0;
+        };
+        for (place, &byte) in room.iter().zip(bytes) {
+            place.store(byte, Ordering::Relaxed);
+        }
+        (start << 32) | length as u64
+    }
+
+    /// Replaces the text of a field; what stood there stays in the file unused.
+    pub fn set_text(&self, field: &AtomicU64, text: &str) {
+        let reference = self.store_text(text);
+        field.store(reference, Ordering::Release);
+    }
+
+    /// Writes the clock pair, so that a reader knows the rate of the ticks and until when the process lived.
+    pub fn set_clock(&self, (ticks, nanoseconds): (u64, u64)) {
+        let sequence = &self.header.clock_sequence;
+        sequence.fetch_add(1, Ordering::AcqRel);
+        self.header.last_ticks.store(ticks, Ordering::Relaxed);
+        self.header.last_nanoseconds.store(nanoseconds, Ordering::Relaxed);
+        sequence.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// Zeroed frames for the shadow stack of a thread; pages that are never reached take no memory.
+pub fn frames(count: usize) -> Option<&'static mut [Frame]> {
+    let bytes = count.checked_mul(size_of::<Frame>())?;
+    let start = map(bytes, None).ok()?;
+    // SAFETY: the mapping is new, so nobody else refers to it, has room for `count` frames, begins at a page, and zeros
+    // are frames.
+    Some(unsafe { std::slice::from_raw_parts_mut(start.as_ptr().cast::<Frame>(), count) })
+}
+
+/// Gives the memory of [`frames`] back.
+pub fn free_frames(frames: &'static mut [Frame]) {
+    let bytes = size_of_val(frames);
+    // SAFETY: the slice is a whole mapping made by `frames`, and the only reference to it ends here.
+    unsafe { libc::munmap(frames.as_mut_ptr().cast(), bytes) };
+}
+
+/// Maps `bytes` bytes of a file, or zeroed memory that becomes real when it is touched.
+fn map(bytes: usize, file: Option<i32>) -> io::Result<NonNull<u8>> {
+    let flags = match file {
+        Some(_) => libc::MAP_SHARED,
+        None => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+    };
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: the address is left to the kernel, so no memory in use is replaced.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file.unwrap_or(-1), 0) };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(start.cast()).ok_or_else(|| io::Error::other("the mapping begins at address 0"))
+}
+
+/// Records that consist of atomics alone, so that any bytes are valid ones and sharing them is no data race.
+trait Record {}
+impl Record for AtomicU8 {}
+impl Record for ModuleRecord {}
+impl Record for ThreadRecord {}
+impl Record for MethodRecord {}
+impl Record for Node {}
+
+/// The records of a region of a mapping of `bytes` bytes, empty when they would not lie inside of it.
+fn slice<T: Record>(start: NonNull<u8>, bytes: usize, (offset, capacity): (usize, usize)) -> &'static [T] {
+    let end = capacity.checked_mul(size_of::<T>()).and_then(|length| length.checked_add(offset));
+    if end.is_none_or(|end| end > bytes) || !offset.is_multiple_of(align_of::<T>()) {
+        return &[];
+    }
+    // SAFETY: the offset was found to lie within the mapping.
+    let first = unsafe { start.add(offset) };
+    // SAFETY: so do all the records; the offset and the page at which the mapping begins are aligned; any bytes are
+    // records made of atomics; and the mapping is never unmapped.
+    unsafe { std::slice::from_raw_parts(first.cast::<T>().as_ptr(), capacity) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_divided_without_overlap() {
+        let folder = std::env::temp_dir().join(format!("tallymon-clr-map-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.prof");
+        let (map, first) = Map::create(&path, 8 << 20).unwrap();
+        assert_eq!(first, path);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 8 << 20);
+        let h = map.header;
+        let sizes = [64u64, 128, 64, 1, 256];
+        let mut end = HEADER_SIZE as u64;
+        for (region, size) in [&h.modules, &h.threads, &h.methods, &h.text, &h.nodes].iter().zip(sizes) {
+            let offset = region.offset.load(Ordering::Relaxed);
+            assert!(offset >= end, "{offset} {end}");
+            end = offset + region.capacity.load(Ordering::Relaxed) * size;
+            assert!(end <= 8 << 20);
+        }
+        assert!(map.nodes.len() > 20_000 && map.threads.len() >= 1000);
+        // A second file of the same name does not touch the first.
+        let (_, second) = Map::create(&path, 8 << 20).unwrap();
+        assert_eq!(second, folder.join("a.prof.1"));
+        let text = map.store_text("héllo");
+        let bytes = std::fs::read(&path).unwrap();
+        let at = (h.text.offset.load(Ordering::Relaxed) + (text >> 32)) as usize;
+        assert_eq!(&bytes[at..at + (text as u32) as usize], "héllo".as_bytes());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn text_without_room_is_counted() {
+        let map = Map::scratch().unwrap();
+        let long = "é".repeat(MAX_TEXT);
+        let mut stored = 0;
+        while map.store_text(&long) & 0xFFFF_FFFF == MAX_TEXT as u64 {
+            stored += 1;
+        }
+        assert_eq!(stored, map.text.len() / MAX_TEXT);
+        assert_eq!(map.header.lost_text.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_file_that_can_not_be_made_is_an_error() {
+        let error = Map::create(Path::new("/proc/no/such.prof"), 8 << 20).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}
