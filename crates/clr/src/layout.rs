@@ -146,6 +146,10 @@ pub struct Header {
     pub lost_modules: AtomicU64,
     /// Pieces of text that found no room.
     pub lost_text: AtomicU64,
+    /// What another process asks for: 0 nothing, 1 hooks on, 2 hooks off.
+    pub wanted: AtomicU32,
+    /// Which request was answered last, with its number in `wanted`.
+    pub answered: AtomicU32,
 }
 
 /// A module (an assembly file).

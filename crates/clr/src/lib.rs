@@ -3,6 +3,9 @@
 
 #[cfg(unix)]
 pub mod clock;
+pub mod functions;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod hooks;
 pub mod layout;
 #[cfg(unix)]
 pub mod map;

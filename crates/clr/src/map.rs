@@ -8,6 +8,7 @@
 //! data race; a mapping is never unmapped as long as the process lives, so the slices may be `'static`.
 #![allow(unsafe_code)]
 
+use crate::functions::Slot;
 use crate::layout::*;
 use crate::profile::{Frame, Nodes};
 use std::fs::OpenOptions;
@@ -180,6 +181,12 @@ pub fn frames(count: usize) -> Option<&'static mut [Frame]> {
     Some(unsafe { std::slice::from_raw_parts_mut(start.as_ptr().cast::<Frame>(), count) })
 }
 
+/// Empty slots for a table of functions; pages that are never reached take no memory.
+pub fn slots(count: usize) -> Option<&'static [Slot]> {
+    let bytes = count.checked_mul(size_of::<Slot>())?;
+    Some(slice(map(bytes, None).ok()?, bytes, (0, count)))
+}
+
 /// Gives the memory of [`frames`] back.
 pub fn free_frames(frames: &'static mut [Frame]) {
     let bytes = size_of_val(frames);
@@ -209,6 +216,7 @@ impl Record for ModuleRecord {}
 impl Record for ThreadRecord {}
 impl Record for MethodRecord {}
 impl Record for Node {}
+impl Record for Slot {}
 
 /// The records of a region of a mapping of `bytes` bytes, empty when they would not lie inside of it.
 fn slice<T: Record>(start: NonNull<u8>, bytes: usize, (offset, capacity): (usize, usize)) -> &'static [T] {

@@ -133,6 +133,17 @@ impl<'a> ThreadProfile<'a> {
         self.record
     }
 
+    /// The frames, when the thread has ended.
+    pub fn into_frames(self) -> &'a mut [Frame] {
+        self.frames
+    }
+
+    /// The shortest ended call of a method that is called by the thread itself, in ticks.
+    pub fn shortest_of(&self, method: u32) -> Option<u64> {
+        let (_, node) = self.tree.callee(self.root, method)?;
+        Some(node.shortest.load(Relaxed))
+    }
+
     /// Calls that are open.
     pub fn depth(&self) -> usize {
         self.depth

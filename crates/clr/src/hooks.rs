@@ -1,0 +1,394 @@
+//! What compiled code calls at each enter, leave and tail call, and the state of the thread that it finds there.
+//!
+//! The hooks are called in the middle of compiled methods, by a convention of their own: nothing but what is listed here
+//! may change. What must survive was found by changing everything else on .NET Core 3.1 and .NET 8.
+//!
+//! | hook | id | caller's stack pointer | must survive |
+//! |---|---|---|---|
+//! | enter | R14 | R15 | rax rcx rdx rsi rdi r8 r9 r10 r11, xmm0 to xmm7 |
+//! | leave, tail call | RDI | RSI | rax rdx, xmm0 xmm1 |
+//!
+//! The thread is in cooperative mode there: while a hook runs, no garbage collection can begin. So hooks never wait,
+//! never call the runtime, and the first one of a thread asks the kernel for memory once.
+//!
+//! Unsafe code is here for the naked functions and for the thread's own pointer to its state, which no other thread
+//! ever sees.
+#![allow(unsafe_code)]
+
+use crate::clock;
+use crate::layout::{ENDED, READY, ThreadRecord};
+use crate::map::{self, Map};
+use crate::profile::ThreadProfile;
+use std::arch::{asm, naked_asm};
+use std::cell::Cell;
+use std::ptr::{null_mut, without_provenance_mut};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+
+/// Open calls of a thread that are seen; the stack of a thread ends before, unless its methods are tiny.
+const MAX_DEPTH: usize = 1 << 17;
+
+/// The file of this process, set before the hooks are given to the runtime.
+static MAP: OnceLock<Map> = OnceLock::new();
+
+thread_local! {
+    /// The state of this thread, null before its first event. No destructor: hooks may run until the very end.
+    static CURRENT: Cell<*mut ThreadProfile<'static>> = const { Cell::new(null_mut()) };
+}
+
+/// What [`CURRENT`] holds in a thread that is not seen (any more): an address that no state can have.
+const NOT_SEEN: *mut ThreadProfile<'static> = without_provenance_mut(1);
+
+/// Makes the hooks write into this file; only the first call counts.
+pub fn set_map(map: Map) {
+    // A second profiler in the same process is refused by the runtime, so that the map is there already is a repetition.
+    let _ = MAP.set(map);
+}
+
+/// The hook for the beginning of a method, for `SetEnterLeaveFunctionHooks3`.
+///
+/// # Safety
+///
+/// Only code that the runtime compiled may call it, with the id in R14 and the caller's stack pointer in R15.
+#[unsafe(naked)]
+pub unsafe extern "C" fn enter() {
+    // The stack is 8 beside a multiple of 16 here; nine pushes make it even, and 128 bytes keep it so.
+    naked_asm!(
+        "push rax",
+        "push rcx",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push r8",
+        "push r9",
+        "push r10",
+        "push r11",
+        "sub rsp, 128",
+        "movups [rsp], xmm0",
+        "movups [rsp + 16], xmm1",
+        "movups [rsp + 32], xmm2",
+        "movups [rsp + 48], xmm3",
+        "movups [rsp + 64], xmm4",
+        "movups [rsp + 80], xmm5",
+        "movups [rsp + 96], xmm6",
+        "movups [rsp + 112], xmm7",
+        "mov rdi, r14",
+        "mov rsi, r15",
+        "call {body}",
+        "movups xmm0, [rsp]",
+        "movups xmm1, [rsp + 16]",
+        "movups xmm2, [rsp + 32]",
+        "movups xmm3, [rsp + 48]",
+        "movups xmm4, [rsp + 64]",
+        "movups xmm5, [rsp + 80]",
+        "movups xmm6, [rsp + 96]",
+        "movups xmm7, [rsp + 112]",
+        "add rsp, 128",
+        "pop r11",
+        "pop r10",
+        "pop r9",
+        "pop r8",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop rcx",
+        "pop rax",
+        "ret",
+        body = sym enter_body,
+    )
+}
+
+/// The hook for the return of a method, for `SetEnterLeaveFunctionHooks3`.
+///
+/// # Safety
+///
+/// Only code that the runtime compiled may call it, with the id in RDI and the caller's stack pointer in RSI.
+#[unsafe(naked)]
+pub unsafe extern "C" fn leave() {
+    // A result may stand in rax and rdx, in xmm0 and xmm1, or in one of each. Two pushes and 40 bytes make it even.
+    naked_asm!(
+        "push rax",
+        "push rdx",
+        "sub rsp, 40",
+        "movups [rsp], xmm0",
+        "movups [rsp + 16], xmm1",
+        "call {body}",
+        "movups xmm0, [rsp]",
+        "movups xmm1, [rsp + 16]",
+        "add rsp, 40",
+        "pop rdx",
+        "pop rax",
+        "ret",
+        body = sym leave_body,
+    )
+}
+
+/// The hook for a method that ends by jumping to another, for `SetEnterLeaveFunctionHooks3`.
+///
+/// # Safety
+///
+/// Only code that the runtime compiled may call it, with the id in RDI and the caller's stack pointer in RSI.
+#[unsafe(naked)]
+pub unsafe extern "C" fn tail_call() {
+    // It comes before the arguments of the other method are placed, so what a leave keeps is enough.
+    naked_asm!(
+        "push rax",
+        "push rdx",
+        "sub rsp, 40",
+        "movups [rsp], xmm0",
+        "movups [rsp + 16], xmm1",
+        "call {body}",
+        "movups xmm0, [rsp]",
+        "movups xmm1, [rsp + 16]",
+        "add rsp, 40",
+        "pop rdx",
+        "pop rax",
+        "ret",
+        body = sym tail_call_body,
+    )
+}
+
+extern "C" fn enter_body(method: usize, stack: usize) {
+    with_thread(|thread| thread.enter(method as u32, stack, clock::now));
+}
+
+extern "C" fn leave_body(method: usize, stack: usize) {
+    let now = clock::now();
+    with_thread(|thread| thread.leave(method as u32, stack, now));
+}
+
+extern "C" fn tail_call_body(method: usize, stack: usize) {
+    let now = clock::now();
+    with_thread(|thread| thread.tail_call(method as u32, stack, now));
+}
+
+/// Runs `f` on the state of this thread, if it has one or there is room for one.
+#[inline(always)]
+pub fn with_thread(f: impl FnOnce(&mut ThreadProfile<'static>)) {
+    let mut state = CURRENT.get();
+    if state.is_null() {
+        state = attach();
+    }
+    if state != NOT_SEEN {
+        // SAFETY: the pointer is that of a live state: `attach` or `measure_overhead` put it there, and `end_thread`
+        // takes it away before it frees it. Only this thread has it, and `f` never leads back here, so the reference
+        // is the only one.
+        f(unsafe { &mut *state });
+    }
+}
+
+/// The record of this thread, which gets one now if it has none yet.
+pub fn current_record() -> Option<&'static ThreadRecord> {
+    let mut record = None;
+    with_thread(|thread| record = Some(thread.record()));
+    record
+}
+
+/// The kernel's id of this thread.
+pub fn os_thread_id() -> u32 {
+    // SAFETY: the call has no arguments and touches no memory.
+    let id = unsafe { libc::gettid() };
+    u32::try_from(id).unwrap_or(0)
+}
+
+/// This thread has ended for the runtime: its record is closed and its memory given back; later events are not seen.
+pub fn end_thread() {
+    let state = CURRENT.replace(NOT_SEEN);
+    if state.is_null() || state == NOT_SEEN {
+        return;
+    }
+    // SAFETY: the pointer came out of a box in `attach`, and nobody else has it any more.
+    let state = unsafe { Box::from_raw(state) };
+    state.record().state.store(ENDED, Ordering::Release);
+    map::free_frames(state.into_frames());
+}
+
+#[cold]
+#[inline(never)]
+fn attach() -> *mut ThreadProfile<'static> {
+    let state = MAP.get().and_then(new_thread);
+    let state = match state {
+        Some(state) => Box::into_raw(Box::new(state)),
+        None => NOT_SEEN,
+    };
+    CURRENT.set(state);
+    state
+}
+
+fn new_thread(map: &'static Map) -> Option<ThreadProfile<'static>> {
+    let Some(record) = map.header.threads.take().and_then(|number| map.threads.get(number as usize)) else {
+        map.header.lost_threads.fetch_add(1, Ordering::Relaxed);
+        return None;
+    };
+    let thread = map::frames(MAX_DEPTH).and_then(|frames| ThreadProfile::new(map.nodes(), record, frames));
+    if thread.is_none() {
+        map.header.lost_threads.fetch_add(1, Ordering::Relaxed);
+        return None;
+    }
+    record.os_id.store(os_thread_id(), Ordering::Relaxed);
+    record.first_ticks.store(clock::now(), Ordering::Relaxed);
+    record.state.store(READY, Ordering::Release);
+    thread
+}
+
+/// Measures what a call costs more because it is seen, by calling the hooks around nothing.
+///
+/// Returns what the call's own record shows of it and what its caller is charged in addition, in 1/256 tick; `None`
+/// when there is no memory for it. The smallest of many rounds counts.
+pub fn measure_overhead() -> Option<(u64, u64)> {
+    const ROUNDS: u32 = 64;
+    const CALLS: u64 = 64;
+    let map = Map::scratch().ok()?;
+    let mut state = ThreadProfile::new(map.nodes(), map.threads.first()?, map::frames(64)?)?;
+    let before = CURRENT.replace(&raw mut state);
+    let (mut least_inner, mut least_whole) = (u64::MAX, u64::MAX);
+    for _ in 0..ROUNDS {
+        let start = clock::now();
+        for _ in 0..CALLS {
+            call_hooks(1, 4096);
+        }
+        let whole = clock::now().saturating_sub(start);
+        least_whole = least_whole.min(whole.saturating_mul(256) / CALLS);
+    }
+    // Every call had the same node; its shortest call is what an empty one shows.
+    CURRENT.set(before);
+    if let Some(shortest) = state.shortest_of(1) {
+        least_inner = shortest.saturating_mul(256);
+    }
+    map::free_frames(state.into_frames());
+    let inner = least_inner.min(least_whole);
+    Some((inner, least_whole.saturating_sub(inner)))
+}
+
+/// An enter and a leave of an empty call, as compiled code makes them.
+fn call_hooks(method: usize, stack: usize) {
+    // SAFETY: the registers are those that the hook wants, the stack is even here, and all that the hook may change is
+    // declared.
+    unsafe {
+        asm!("call {hook}", hook = sym enter, in("r14") method, in("r15") stack, clobber_abi("C"));
+    }
+    // SAFETY: as above.
+    unsafe {
+        asm!("call {hook}", hook = sym leave, inout("rdi") method => _, inout("rsi") stack => _, clobber_abi("C"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loads patterns into every register that arguments can stand in, calls the enter hook and stores what is there.
+    fn registers_after_enter(general: &mut [u64; 9], vectors: &mut [u64; 16]) {
+        // SAFETY: the hook is called by its own convention; the registers that are used are saved or declared, and the
+        // two arrays are as long as what is loaded and stored.
+        unsafe {
+            asm!(
+                "push rbx",
+                "push r12",
+                "mov rbx, {general}",
+                "mov r12, {vectors}",
+                "movups xmm0, [r12]",
+                "movups xmm1, [r12 + 16]",
+                "movups xmm2, [r12 + 32]",
+                "movups xmm3, [r12 + 48]",
+                "movups xmm4, [r12 + 64]",
+                "movups xmm5, [r12 + 80]",
+                "movups xmm6, [r12 + 96]",
+                "movups xmm7, [r12 + 112]",
+                "mov rax, [rbx]",
+                "mov rcx, [rbx + 8]",
+                "mov rdx, [rbx + 16]",
+                "mov rsi, [rbx + 24]",
+                "mov rdi, [rbx + 32]",
+                "mov r8, [rbx + 40]",
+                "mov r9, [rbx + 48]",
+                "mov r10, [rbx + 56]",
+                "mov r11, [rbx + 64]",
+                "call {hook}",
+                "mov [rbx], rax",
+                "mov [rbx + 8], rcx",
+                "mov [rbx + 16], rdx",
+                "mov [rbx + 24], rsi",
+                "mov [rbx + 32], rdi",
+                "mov [rbx + 40], r8",
+                "mov [rbx + 48], r9",
+                "mov [rbx + 56], r10",
+                "mov [rbx + 64], r11",
+                "movups [r12], xmm0",
+                "movups [r12 + 16], xmm1",
+                "movups [r12 + 32], xmm2",
+                "movups [r12 + 48], xmm3",
+                "movups [r12 + 64], xmm4",
+                "movups [r12 + 80], xmm5",
+                "movups [r12 + 96], xmm6",
+                "movups [r12 + 112], xmm7",
+                "pop r12",
+                "pop rbx",
+                hook = sym enter,
+                general = in(reg) general.as_mut_ptr(),
+                vectors = in(reg) vectors.as_mut_ptr(),
+                in("r14") 1usize,
+                in("r15") 4096usize,
+                clobber_abi("C"),
+            );
+        }
+    }
+
+    #[test]
+    fn the_enter_hook_keeps_every_argument_register() {
+        set_map(Map::scratch().unwrap());
+        clock::choose(crate::settings::ClockChoice::Auto);
+        let mut general: [u64; 9] = std::array::from_fn(|n| 0x1111_1111_1111_1111 * (n as u64 + 1));
+        let mut vectors: [u64; 16] = std::array::from_fn(|n| 0x0101_0101_0101_0101 * (n as u64 + 1));
+        let (before, vectors_before) = (general, vectors);
+        for _ in 0..3 {
+            registers_after_enter(&mut general, &mut vectors);
+            assert_eq!(general, before);
+            assert_eq!(vectors, vectors_before);
+        }
+        let mut depth = 0;
+        with_thread(|thread| depth = thread.depth());
+        assert_eq!(depth, 1, "an enter at the same stack pointer ends the one before");
+    }
+
+    #[test]
+    fn the_leave_hooks_keep_both_result_registers() {
+        set_map(Map::scratch().unwrap());
+        for hook in [leave as unsafe extern "C" fn() as usize, tail_call as unsafe extern "C" fn() as usize] {
+            let (mut rax, mut rdx) = (0x1234_5678_9ABC_DEF0u64, 0x0FED_CBA9_8765_4321u64);
+            let (mut xmm0, mut xmm1) = (1.5f64, -2.25f64);
+            // SAFETY: the hook is called by its own convention, and what it may change is declared.
+            unsafe {
+                asm!(
+                    "call r8",
+                    inout("r8") hook => _, inout("rax") rax, inout("rdx") rdx,
+                    inout("rdi") 1usize => _, inout("rsi") 4096usize => _,
+                    inout("xmm0") xmm0, inout("xmm1") xmm1,
+                    clobber_abi("C"),
+                );
+            }
+            assert_eq!((rax, rdx, xmm0, xmm1), (0x1234_5678_9ABC_DEF0, 0x0FED_CBA9_8765_4321, 1.5, -2.25));
+        }
+    }
+
+    #[test]
+    fn the_overhead_is_measured_and_small() {
+        let (inner, outer) = measure_overhead().unwrap();
+        // More than 10 microseconds for a call would mean that something is broken, on the slowest machine.
+        assert!(inner > 0 && inner / 256 < 30_000 && outer / 256 < 30_000, "{inner} {outer}");
+    }
+
+    #[test]
+    fn a_thread_that_ended_is_not_seen() {
+        set_map(Map::scratch().unwrap());
+        let record = std::thread::spawn(|| {
+            let record = current_record().unwrap();
+            assert_eq!(record.os_id.load(Ordering::Relaxed), os_thread_id());
+            end_thread();
+            assert!(current_record().is_none());
+            end_thread();
+            record
+        });
+        assert_eq!(record.join().unwrap().state.load(Ordering::Relaxed), ENDED);
+    }
+}
