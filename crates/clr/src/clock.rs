@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 static KIND: AtomicU32 = AtomicU32::new(CLOCK_MONOTONIC);
 
 /// Chooses the clock of this process and returns its kind. Called once, before anything is measured.
-pub fn choose(choice: ClockChoice) -> u32 {
+pub(crate) fn choose(choice: ClockChoice) -> u32 {
     let kind = if choice == ClockChoice::Auto && counter_is_steady() { CLOCK_TSC } else { CLOCK_MONOTONIC };
     KIND.store(kind, Ordering::Relaxed);
     kind
@@ -23,7 +23,7 @@ pub fn choose(choice: ClockChoice) -> u32 {
 
 /// The current ticks.
 #[inline(always)]
-pub fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     #[cfg(target_arch = "x86_64")]
     if KIND.load(Ordering::Relaxed) == CLOCK_TSC {
         // SAFETY: the instruction reads a register that every x86-64 processor has and changes nothing else.
@@ -33,7 +33,7 @@ pub fn now() -> u64 {
 }
 
 /// The system's monotonic clock in nanoseconds.
-pub fn nanoseconds() -> u64 {
+pub(crate) fn nanoseconds() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a live, writable timespec, and the call writes nothing else.
     let result = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
@@ -48,7 +48,7 @@ pub fn nanoseconds() -> u64 {
 }
 
 /// A pair of ticks and nanoseconds that were read together: of three tries the one that took the fewest ticks.
-pub fn pair() -> (u64, u64) {
+pub(crate) fn pair() -> (u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..3 {
         let before = now();

@@ -40,7 +40,7 @@ thread_local! {
 const NOT_SEEN: *mut ThreadProfile<'static> = without_provenance_mut(1);
 
 /// Makes the hooks write into this file; only the first call counts.
-pub fn set_map(map: Map) {
+pub(crate) fn set_map(map: Map) {
     // A second profiler in the same process is refused by the runtime, so that the map is there already is a repetition.
     let _ = MAP.set(map);
 }
@@ -51,7 +51,7 @@ pub fn set_map(map: Map) {
 ///
 /// Only code that the runtime compiled may call it, with the id in R14 and the caller's stack pointer in R15.
 #[unsafe(naked)]
-pub unsafe extern "C" fn enter() {
+pub(crate) unsafe extern "C" fn enter() {
     // The stack is 8 beside a multiple of 16 here; nine pushes make it even, and 128 bytes keep it so.
     naked_asm!(
         "push rax",
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn enter() {
 ///
 /// Only code that the runtime compiled may call it, with the id in RDI and the caller's stack pointer in RSI.
 #[unsafe(naked)]
-pub unsafe extern "C" fn leave() {
+pub(crate) unsafe extern "C" fn leave() {
     // A result may stand in rax and rdx, in xmm0 and xmm1, or in one of each. Two pushes and 40 bytes make it even.
     naked_asm!(
         "push rax",
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn leave() {
 ///
 /// Only code that the runtime compiled may call it, with the id in RDI and the caller's stack pointer in RSI.
 #[unsafe(naked)]
-pub unsafe extern "C" fn tail_call() {
+pub(crate) unsafe extern "C" fn tail_call() {
     // It comes before the arguments of the other method are placed, so what a leave keeps is enough.
     naked_asm!(
         "push rax",
@@ -164,7 +164,7 @@ extern "C" fn tail_call_body(method: usize, stack: usize) {
 
 /// Runs `f` on the state of this thread, if it has one or there is room for one.
 #[inline(always)]
-pub fn with_thread(f: impl FnOnce(&mut ThreadProfile<'static>)) {
+pub(crate) fn with_thread(f: impl FnOnce(&mut ThreadProfile<'static>)) {
     let mut state = CURRENT.get();
     if state.is_null() {
         state = attach();
@@ -178,21 +178,38 @@ pub fn with_thread(f: impl FnOnce(&mut ThreadProfile<'static>)) {
 }
 
 /// The record of this thread, which gets one now if it has none yet.
-pub fn current_record() -> Option<&'static ThreadRecord> {
+pub(crate) fn current_record() -> Option<&'static ThreadRecord> {
     let mut record = None;
     with_thread(|thread| record = Some(thread.record()));
     record
 }
 
 /// The kernel's id of this thread.
-pub fn os_thread_id() -> u32 {
+pub(crate) fn os_thread_id() -> u32 {
     // SAFETY: the call has no arguments and touches no memory.
     let id = unsafe { libc::gettid() };
     u32::try_from(id).unwrap_or(0)
 }
 
+/// Runs `f` with all signals blocked, so that a thread that it starts never gets one that is meant for the program.
+pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: zeros are a signal set.
+    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
+    let mut before = all;
+    // SAFETY: it leads to a live set.
+    unsafe { libc::sigfillset(&raw mut all) };
+    // SAFETY: both lead to live sets.
+    let blocked = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before) } == 0;
+    let result = f();
+    if blocked {
+        // SAFETY: it leads to the set that was stored above.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, null_mut()) };
+    }
+    result
+}
+
 /// This thread has ended for the runtime: its record is closed and its memory given back; later events are not seen.
-pub fn end_thread() {
+pub(crate) fn end_thread() {
     let state = CURRENT.replace(NOT_SEEN);
     if state.is_null() || state == NOT_SEEN {
         return;
@@ -235,7 +252,7 @@ fn new_thread(map: &'static Map) -> Option<ThreadProfile<'static>> {
 ///
 /// Returns what the call's own record shows of it and what its caller is charged in addition, in 1/256 tick; `None`
 /// when there is no memory for it. The smallest of many rounds counts.
-pub fn measure_overhead() -> Option<(u64, u64)> {
+pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
     const ROUNDS: u32 = 64;
     const CALLS: u64 = 64;
     let map = Map::scratch().ok()?;

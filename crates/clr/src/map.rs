@@ -24,7 +24,7 @@ const MAX_TEXT: usize = 8 * 1024;
 
 /// A profile file, or memory of the same shape, that this process writes.
 #[derive(Debug, Clone, Copy)]
-pub struct Map {
+pub(crate) struct Map {
     /// The header.
     pub header: &'static Header,
     /// The modules.
@@ -44,7 +44,7 @@ impl Map {
     /// # Errors
     ///
     /// When the file can not be made, its disk has no room, or the memory can not be mapped.
-    pub fn create(path: &Path, bytes: usize) -> io::Result<(Map, PathBuf)> {
+    pub(crate) fn create(path: &Path, bytes: usize) -> io::Result<(Map, PathBuf)> {
         let mut name = path.to_path_buf();
         let mut number = 0u32;
         let file = loop {
@@ -81,7 +81,7 @@ impl Map {
     /// # Errors
     ///
     /// When the memory can not be mapped.
-    pub fn scratch() -> io::Result<Map> {
+    pub(crate) fn scratch() -> io::Result<Map> {
         let bytes = 1 << 20;
         Ok(Map::format(map(bytes, None)?, bytes))
     }
@@ -134,13 +134,13 @@ impl Map {
     }
 
     /// The nodes of all call trees.
-    pub fn nodes(&self) -> Nodes<'static> {
+    pub(crate) fn nodes(&self) -> Nodes<'static> {
         Nodes::new(self.nodes, &self.header.nodes)
     }
 
     /// Stores text and returns where it stands (offset in the upper half, length in the lower one); 0 when there is no
     /// room, which the header counts.
-    pub fn store_text(&self, text: &str) -> u64 {
+    pub(crate) fn store_text(&self, text: &str) -> u64 {
         let length = text.floor_char_boundary(MAX_TEXT);
         let bytes = text.as_bytes().get(..length).unwrap_or_default();
         let start = self.header.text.used.fetch_add(length as u64, Ordering::Relaxed);
@@ -157,13 +157,13 @@ impl Map {
     }
 
     /// Replaces the text of a field; what stood there stays in the file unused.
-    pub fn set_text(&self, field: &AtomicU64, text: &str) {
+    pub(crate) fn set_text(&self, field: &AtomicU64, text: &str) {
         let reference = self.store_text(text);
         field.store(reference, Ordering::Release);
     }
 
     /// Writes the clock pair, so that a reader knows the rate of the ticks and until when the process lived.
-    pub fn set_clock(&self, (ticks, nanoseconds): (u64, u64)) {
+    pub(crate) fn set_clock(&self, (ticks, nanoseconds): (u64, u64)) {
         let sequence = &self.header.clock_sequence;
         sequence.fetch_add(1, Ordering::AcqRel);
         self.header.last_ticks.store(ticks, Ordering::Relaxed);
@@ -173,7 +173,7 @@ impl Map {
 }
 
 /// Zeroed frames for the shadow stack of a thread; pages that are never reached take no memory.
-pub fn frames(count: usize) -> Option<&'static mut [Frame]> {
+pub(crate) fn frames(count: usize) -> Option<&'static mut [Frame]> {
     let bytes = count.checked_mul(size_of::<Frame>())?;
     let start = map(bytes, None).ok()?;
     // SAFETY: the mapping is new, so nobody else refers to it, has room for `count` frames, begins at a page, and zeros
@@ -182,13 +182,13 @@ pub fn frames(count: usize) -> Option<&'static mut [Frame]> {
 }
 
 /// Empty slots for a table of functions; pages that are never reached take no memory.
-pub fn slots(count: usize) -> Option<&'static [Slot]> {
+pub(crate) fn slots(count: usize) -> Option<&'static [Slot]> {
     let bytes = count.checked_mul(size_of::<Slot>())?;
     Some(slice(map(bytes, None).ok()?, bytes, (0, count)))
 }
 
 /// Gives the memory of [`frames`] back.
-pub fn free_frames(frames: &'static mut [Frame]) {
+pub(crate) fn free_frames(frames: &'static mut [Frame]) {
     let bytes = size_of_val(frames);
     // SAFETY: the slice is a whole mapping made by `frames`, and the only reference to it ends here.
     unsafe { libc::munmap(frames.as_mut_ptr().cast(), bytes) };

@@ -133,6 +133,27 @@ pub fn short_types(text: &str) -> String {
     out
 }
 
+/// C#'s word for a type of the framework, or the name itself.
+pub fn keyword(name: &str) -> &str {
+    match name {
+        "System.Boolean" => "bool",
+        "System.Byte" => "byte",
+        "System.SByte" => "sbyte",
+        "System.Char" => "char",
+        "System.Int16" => "short",
+        "System.UInt16" => "ushort",
+        "System.Int32" => "int",
+        "System.UInt32" => "uint",
+        "System.Int64" => "long",
+        "System.UInt64" => "ulong",
+        "System.Single" => "float",
+        "System.Double" => "double",
+        "System.String" => "string",
+        "System.Object" => "object",
+        name => name,
+    }
+}
+
 /// A type that a compiler made to hold parts of a method.
 enum Made {
     /// A state machine of the method of this name.
@@ -277,6 +298,7 @@ mod tests {
         assert_eq!(name.display(), "N.Map<K, V>.Entry<E>.Leaf.Get<R>(K, Func<K, R>)");
         let name = raw("N.List`1", &["System.Int32"], "Add", &[], "(T)");
         assert_eq!(name.display(), "N.List<Int32>.Add(T)");
+        assert_eq!([keyword("System.Int32"), keyword("N.Int32")], ["int", "N.Int32"]);
     }
 
     #[test]
