@@ -13,6 +13,7 @@ pub mod layout;
 mod map;
 pub mod names;
 pub mod profile;
+pub mod reader;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod session;
 pub mod settings;
