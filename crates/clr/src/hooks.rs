@@ -258,20 +258,23 @@ pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
     let map = Map::scratch().ok()?;
     let mut state = ThreadProfile::new(map.nodes(), map.threads.first()?, map::frames(64)?)?;
     let before = CURRENT.replace(&raw mut state);
+    let total = || {
+        let mut ticks = 0;
+        with_thread(|thread| ticks = thread.total_of(1).unwrap_or_default());
+        ticks
+    };
     let (mut least_inner, mut least_whole) = (u64::MAX, u64::MAX);
     for _ in 0..ROUNDS {
-        let start = clock::now();
+        let (before, start) = (total(), clock::now());
         for _ in 0..CALLS {
             call_hooks(1, 4096);
         }
         let whole = clock::now().saturating_sub(start);
+        let inner = total().saturating_sub(before);
         least_whole = least_whole.min(whole.saturating_mul(256) / CALLS);
+        least_inner = least_inner.min(inner.saturating_mul(256) / CALLS);
     }
-    // Every call had the same node; its shortest call is what an empty one shows.
     CURRENT.set(before);
-    if let Some(shortest) = state.shortest_of(1) {
-        least_inner = shortest.saturating_mul(256);
-    }
     map::free_frames(state.into_frames());
     let inner = least_inner.min(least_whole);
     Some((inner, least_whole.saturating_sub(inner)))

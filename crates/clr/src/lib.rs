@@ -5,6 +5,7 @@
 mod clock;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod com;
+pub mod export;
 pub mod functions;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod hooks;

@@ -138,10 +138,10 @@ impl<'a> ThreadProfile<'a> {
         self.frames
     }
 
-    /// The shortest ended call of a method that is called by the thread itself, in ticks.
-    pub fn shortest_of(&self, method: u32) -> Option<u64> {
+    /// Ticks of all ended calls of a method that the thread itself called.
+    pub fn total_of(&self, method: u32) -> Option<u64> {
         let (_, node) = self.tree.callee(self.root, method)?;
-        Some(node.shortest.load(Relaxed))
+        Some(node.total.load(Relaxed))
     }
 
     /// Calls that are open.

@@ -1,0 +1,409 @@
+//! Writes a profile as text: the tree of calls, collapsed stacks, and speedscope's JSON.
+//!
+//! You give a [`Profile`] and a writer. Deep recursion is no trouble: nothing here recurses, and where a format repeats
+//! the whole stack in each line, stacks are cut at [`MAX_STACK`] calls.
+
+use crate::reader::{Call, Exact, Profile, Step, Thread};
+use crate::settings::Mode;
+use std::io::{self, Write};
+
+/// Calls of a stack that a line of collapsed stacks shows; deeper ones are counted with the last of these.
+pub const MAX_STACK: usize = 1000;
+
+/// Levels that the tree indents; deeper ones say their depth instead.
+const MAX_INDENT: usize = 40;
+
+/// What a tree shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TreeOptions {
+    /// Times without the measured work of the profiler.
+    pub corrected: bool,
+    /// Calls with less time are left out together with all under them, in nanoseconds.
+    pub least: u64,
+    /// Levels that are shown; 0 for all.
+    pub depth: usize,
+    /// Threads that ran nothing that is shown.
+    pub empty_threads: bool,
+}
+
+/// What the width of a stack means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// Time without callees, in nanoseconds.
+    Time,
+    /// The same without the measured work of the profiler.
+    CorrectedTime,
+    /// Calls.
+    Calls,
+}
+
+/// Writes what was recorded and what that does to the program: mode, clock, cost, losses.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    let mode = match profile.mode {
+        Mode::Dormant => "dormant until switched on",
+        Mode::User => "user code",
+        Mode::All => "everything",
+    };
+    let [major, minor, build, _] = profile.runtime;
+    writeln!(out, "process  {} {}", profile.pid, one_line(&profile.command))?;
+    let state = if profile.ended { "ended" } else { "running or killed" };
+    writeln!(out, "runtime  {major}.{minor}.{build}, {state}, {}", time(profile.duration))?;
+    let counts = match profile.exact {
+        Exact::No => "calls that the compiler inlined are not counted",
+        Exact::User => "counts of user modules are exact (not inlined)",
+        Exact::All => "counts are exact (nothing is inlined)",
+    };
+    writeln!(out, "mode     {mode}; {counts}")?;
+    let clock = if profile.time_stamp_counter { "time stamp counter" } else { "system clock" };
+    let (inner, outer) = (profile.overhead_inner, profile.overhead_outer);
+    writeln!(
+        out,
+        "cost     {:.1} ns in each call and {outer:.1} ns in its caller ({clock}); {} in {} calls",
+        inner,
+        time(profile.overhead()),
+        profile.enters()
+    )?;
+    let sum = |field: fn(&Thread) -> u64| profile.threads.iter().map(field).fold(0, u64::saturating_add);
+    let lost = [
+        (profile.lost.methods, "methods"),
+        (profile.lost.threads, "threads"),
+        (profile.lost.modules, "modules"),
+        (profile.lost.text, "names"),
+        (sum(|thread| thread.lost_calls), "calls too deep"),
+        (sum(|thread| thread.lost_nodes), "calls without room"),
+        (sum(|thread| thread.unmatched), "ends without a beginning"),
+    ];
+    for (count, what) in lost.into_iter().filter(|(count, _)| *count > 0) {
+        writeln!(out, "lost     {count} {what}")?;
+    }
+    if !profile.problem.is_empty() {
+        writeln!(out, "problem  {}", one_line(&profile.problem))?;
+    }
+    Ok(())
+}
+
+/// Writes the call tree of each thread: calls, time with callees, time without, and the method, callees indented.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn tree(profile: &Profile, options: &TreeOptions, out: &mut dyn Write) -> io::Result<()> {
+    let total = |call: &Call| if options.corrected { call.corrected_total } else { call.total };
+    let own = |call: &Call| if options.corrected { call.corrected_own } else { call.own };
+    for thread in &profile.threads {
+        let Some(root) = profile.calls.get(thread.root) else { continue };
+        if root.children.is_empty() && !options.empty_threads {
+            continue;
+        }
+        writeln!(out, "thread {}", thread_name(thread))?;
+        writeln!(out, "{:>12} {:>11} {:>11}  method", "calls", "total", "self")?;
+        let mut depth = 0usize;
+        // The depth of a call that is left out; all below it is left out too.
+        let mut hidden: Option<usize> = None;
+        let mut result = Ok(());
+        profile.walk(thread.root, |call, step| {
+            if step == Step::Up {
+                depth = depth.saturating_sub(1);
+                if hidden == Some(depth) {
+                    hidden = None;
+                }
+                return;
+            }
+            let level = depth;
+            depth = depth.saturating_add(1);
+            if level == 0 || hidden.is_some() || result.is_err() {
+                return;
+            }
+            if total(call) < options.least || (options.depth > 0 && level > options.depth) {
+                hidden = Some(level);
+                return;
+            }
+            result = line(out, level, profile.name(call), call, time(total(call)), time(own(call)));
+        });
+        result?;
+    }
+    Ok(())
+}
+
+/// Writes one line for each stack: its methods from the thread on with a semicolon between them, a blank, and the weight.
+/// Stacks of weight 0 are left out.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn collapsed(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Result<()> {
+    for thread in &profile.threads {
+        let mut stack = String::new();
+        // The length of the stack before each open call.
+        let mut lengths: Vec<usize> = Vec::new();
+        let mut result = Ok(());
+        profile.walk(thread.root, |call, step| {
+            if step == Step::Up {
+                stack.truncate(lengths.pop().unwrap_or_default());
+                return;
+            }
+            lengths.push(stack.len());
+            if lengths.len() <= MAX_STACK {
+                if !stack.is_empty() {
+                    stack.push(';');
+                }
+                if call.parent.is_none() {
+                    stack.push_str(&frame(&thread_name(thread)));
+                } else {
+                    stack.push_str(&frame(profile.name(call)));
+                }
+            }
+            let weight = match weight {
+                Weight::Time => call.own,
+                Weight::CorrectedTime => call.corrected_own,
+                Weight::Calls => call.enters,
+            };
+            if weight > 0 && call.parent.is_some() && result.is_ok() {
+                result = writeln!(out, "{stack} {weight}");
+            }
+        });
+        result?;
+    }
+    Ok(())
+}
+
+/// Writes the file format of speedscope.app: one profile for each thread, in which every place of the tree stands once,
+/// as wide as all its calls took together.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn speedscope(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    write!(
+        out,
+        "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"tallymon\","
+    )?;
+    write!(out, "\"name\":{},\"activeProfileIndex\":0,\"shared\":{{\"frames\":[", json(&profile.command))?;
+    // The last frame stands for methods without a record.
+    for method in &profile.methods {
+        write!(out, "{{\"name\":{}", json(&method.name))?;
+        if let Some(module) = method.module.and_then(|module| profile.modules.get(module)) {
+            write!(out, ",\"file\":{}", json(&module.path))?;
+        }
+        write!(out, "}},")?;
+    }
+    write!(out, "{{\"name\":\"(unknown method)\"}}]}},\"profiles\":[")?;
+    let mut first = true;
+    for thread in &profile.threads {
+        let Some(root) = profile.calls.get(thread.root) else { continue };
+        if root.children.is_empty() {
+            continue;
+        }
+        if !first {
+            write!(out, ",")?;
+        }
+        first = false;
+        write!(out, "{{\"type\":\"evented\",\"name\":{},", json(&format!("thread {}", thread_name(thread))))?;
+        write!(out, "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":{},\"events\":[", root.total)?;
+        events(profile, thread, out)?;
+        write!(out, "]}}")?;
+    }
+    writeln!(out, "]}}")
+}
+
+fn events(profile: &Profile, thread: &Thread, out: &mut dyn Write) -> io::Result<()> {
+    let unknown = profile.methods.len();
+    // Where the next callee of each open call begins: callees stand side by side from the start of their caller.
+    let mut starts: Vec<(u64, u64)> = Vec::new();
+    let mut result = Ok(());
+    let mut separator = "";
+    profile.walk(thread.root, |call, step| {
+        let frame = call.method.unwrap_or(unknown);
+        let mut event = |kind: char, at: u64| {
+            if call.parent.is_some() && result.is_ok() {
+                result = write!(out, "{separator}{{\"type\":\"{kind}\",\"frame\":{frame},\"at\":{at}}}");
+                separator = ",";
+            }
+        };
+        if step == Step::Down {
+            let at = starts.last().map_or(0, |(next, _)| *next);
+            starts.push((at, at.saturating_add(call.total)));
+            event('O', at);
+        } else {
+            let end = starts.pop().map_or(0, |(_, end)| end);
+            event('C', end);
+            if let Some((next, _)) = starts.last_mut() {
+                *next = end;
+            }
+        }
+    });
+    result
+}
+
+fn line(
+    out: &mut dyn Write,
+    level: usize,
+    name: &str,
+    call: &Call,
+    total: String,
+    own: String,
+) -> io::Result<()> {
+    let indent = level.saturating_sub(1);
+    let mut place = "  ".repeat(indent.min(MAX_INDENT));
+    if indent > MAX_INDENT {
+        place.push_str(&format!("[{level}] "));
+    }
+    write!(out, "{:>12} {total:>11} {own:>11}  {place}{}", call.enters, one_line(name))?;
+    let notes = [
+        (call.tails, "by tail call"),
+        (call.unwinds, "unwound"),
+        (call.dropped, "ended unseen"),
+        (call.exceptions, "thrown"),
+    ];
+    for (count, what) in notes.into_iter().filter(|(count, _)| *count > 0) {
+        write!(out, "  {count} {what}")?;
+    }
+    if call.open {
+        write!(out, "  still running")?;
+    }
+    writeln!(out)
+}
+
+/// A time in nanoseconds with the unit that keeps it short.
+pub fn time(nanoseconds: u64) -> String {
+    let value = nanoseconds as f64;
+    match nanoseconds {
+        0..=999 => format!("{nanoseconds} ns"),
+        1_000..=999_999 => format!("{:.2} us", value / 1e3),
+        1_000_000..=999_999_999 => format!("{:.2} ms", value / 1e6),
+        _ => format!("{:.3} s", value / 1e9),
+    }
+}
+
+fn thread_name(thread: &Thread) -> String {
+    if thread.name.is_empty() {
+        thread.os_id.to_string()
+    } else {
+        format!("{} {}", thread.os_id, one_line(&thread.name))
+    }
+}
+
+/// A name as a frame of a collapsed stack, in which semicolons and line ends mean something.
+fn frame(name: &str) -> String {
+    one_line(name).replace(';', ":")
+}
+
+/// Text from a foreign file without anything that would move the cursor of a terminal.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// A JSON string.
+fn json(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::tests::{RawNode, file, sample};
+
+    fn text(write: impl Fn(&Profile, &mut Vec<u8>) -> io::Result<()>, bytes: &[u8]) -> String {
+        let profile = Profile::from_bytes(bytes).unwrap();
+        let mut out = Vec::new();
+        write(&profile, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_tree_indents_callees() {
+        let all = text(|profile, out| tree(profile, &TreeOptions::default(), out), &sample());
+        let expected = "thread 99 main
+       calls       total        self  method
+           1      500 ns      300 ns  N.A.Main()
+           3      200 ns      150 ns    N.A.Work(int)
+           2       50 ns       50 ns      N.A.Main()
+";
+        assert_eq!(all, expected);
+        let options = TreeOptions { least: 100, corrected: true, ..TreeOptions::default() };
+        let some = text(|profile, out| tree(profile, &options, out), &sample());
+        assert!(some.contains("Work") && some.matches("Main()").count() == 1, "{some}");
+        let options = TreeOptions { depth: 1, ..TreeOptions::default() };
+        let flat = text(|profile, out| tree(profile, &options, out), &sample());
+        assert_eq!(flat.lines().count(), 3);
+    }
+
+    #[test]
+    fn stacks_collapse_with_their_weights() {
+        let time = text(|profile, out| collapsed(profile, Weight::Time, out), &sample());
+        let expected = "99 main;N.A.Main() 300
+99 main;N.A.Main();N.A.Work(int) 150
+99 main;N.A.Main();N.A.Work(int);N.A.Main() 50
+";
+        assert_eq!(time, expected);
+        let calls = text(|profile, out| collapsed(profile, Weight::Calls, out), &sample());
+        assert!(calls.ends_with(";N.A.Main() 2\n"), "{calls}");
+        let names = file(&["A;\n\0\0b\0\0()"], &[RawNode(0, 0, 0, 2, 0), RawNode(1, 1, 2, 0, 0)]);
+        let odd = text(|profile, out| collapsed(profile, Weight::CorrectedTime, out), &names);
+        assert_eq!(odd, "", "the profiler's own work is all of it");
+        let odd = text(|profile, out| collapsed(profile, Weight::Time, out), &names);
+        assert_eq!(odd, "99 main;A: .b() 1\n");
+    }
+
+    #[test]
+    fn speedscope_opens_and_closes_each_place_in_order() {
+        let json = text(|profile, out| speedscope(profile, out), &sample());
+        let events = json.split("\"events\":[").nth(1).unwrap();
+        let expected = concat!(
+            "{\"type\":\"O\",\"frame\":0,\"at\":0},{\"type\":\"O\",\"frame\":1,\"at\":0},",
+            "{\"type\":\"O\",\"frame\":0,\"at\":0},{\"type\":\"C\",\"frame\":0,\"at\":50},",
+            "{\"type\":\"C\",\"frame\":1,\"at\":200},{\"type\":\"C\",\"frame\":0,\"at\":500}]}]}\n"
+        );
+        assert_eq!(events, expected);
+        assert!(json.contains(
+            "\"name\":\"thread 99 main\",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":500"
+        ));
+        assert!(json.contains("{\"name\":\"N.A.Work(int)\",\"file\":\"/app/a.dll\"}"));
+    }
+
+    #[test]
+    fn the_summary_says_what_the_mode_hides_and_costs() {
+        let words = text(|profile, out| summary(profile, out), &sample());
+        assert!(
+            words.contains("mode     user code; calls that the compiler inlined are not counted"),
+            "{words}"
+        );
+        assert!(words.contains(
+            "cost     2.0 ns in each call and 1.0 ns in its caller (time stamp counter); 18 ns in 6"
+        ));
+        assert!(!words.contains("lost"));
+    }
+
+    #[test]
+    fn deep_recursion_is_written_without_recursion() {
+        let mut nodes = vec![RawNode(0, 0, 0, 2, 0)];
+        nodes.extend((0..150).map(|n| RawNode(1, 1, 1000 - n, n as u32 + 3, 0)));
+        let bytes = file(&["A\0\0b\0\0()"], &nodes);
+        let all = text(|profile, out| tree(profile, &TreeOptions::default(), out), &bytes);
+        assert_eq!(all.lines().count(), 152);
+        assert!(all.lines().last().unwrap().contains("[150] A.b()"), "{all}");
+    }
+
+    #[test]
+    fn text_is_escaped() {
+        assert_eq!(json("a\"\\\n\u{1}"), "\"a\\\"\\\\\\u000a\\u0001\"");
+        assert_eq!(
+            [time(999), time(1500), time(2_000_000), time(3_000_000_000)],
+            ["999 ns", "1.50 us", "2.00 ms", "3.000 s"]
+        );
+    }
+}
