@@ -419,6 +419,8 @@ macro_rules! function {
         /// # Safety
         ///
         /// Every pointer may be written, for as many elements as the count beside it says.
+        // The arguments are those of the runtime's header.
+        #[allow(clippy::too_many_arguments)]
         unsafe fn $name(self, $($argument: $type),*) -> Result<(), ComError> {
             // SAFETY: the object is live, and the slot and its type are those of the runtime's header.
             let function: unsafe extern "C" fn(*mut c_void, $($type),*) -> Hresult = unsafe { slot(self.0, $slot) };

@@ -196,8 +196,8 @@ pub struct ThreadRecord {
     pub os_id: AtomicU32,
     /// The node that all its outermost calls hang under.
     pub root: AtomicU32,
-    /// Calls that are open now.
-    pub depth: AtomicU32,
+    /// Nothing yet.
+    pub reserved: AtomicU32,
     /// Text: its name, 0 when it has none.
     pub name: AtomicU64,
     /// Ticks when it was first seen.

@@ -171,7 +171,6 @@ impl<'a> ThreadProfile<'a> {
         };
         *frame = Frame { stack, node: number };
         self.depth = self.depth.wrapping_add(1);
-        self.record.depth.store(self.depth as u32, Relaxed);
         node.open_callees.store(0, Relaxed);
         // The start stands there before the call counts as open, or a reader would take an old start for the new one.
         node.open_start.store(clock(), Relaxed);
@@ -290,7 +289,6 @@ impl<'a> ThreadProfile<'a> {
     fn pop(&mut self, now: u64, end: End) {
         let Some(top) = self.top() else { return };
         self.depth = self.depth.wrapping_sub(1);
-        self.record.depth.store(self.depth as u32, Relaxed);
         let Some(node) = self.tree.nodes.get(top.node as usize) else { return };
         // The time stamp counters of two processors may differ by a few ticks.
         let elapsed = now.saturating_sub(node.open_start.load(Relaxed));
