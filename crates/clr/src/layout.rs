@@ -327,6 +327,42 @@ const _: () = assert!(size_of::<Node>() == 256);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn offsets_are_those_of_the_format_description() {
+        let header = [
+            (offset_of!(Header, modules), 32),
+            (offset_of!(Header, nodes), 128),
+            (offset_of!(Header, pid), 152),
+            (offset_of!(Header, hooks_on), 172),
+            (offset_of!(Header, clock_sequence), 184),
+            (offset_of!(Header, last_nanoseconds), 216),
+            (offset_of!(Header, overhead_inner), 224),
+            (offset_of!(Header, command), 248),
+            (offset_of!(Header, problem), 264),
+            (offset_of!(Header, lost_text), 296),
+            (offset_of!(Header, wanted), 304),
+            (offset_of!(Header, answered), 308),
+        ];
+        let records = [
+            (offset_of!(ModuleRecord, path), 16),
+            (offset_of!(ThreadRecord, root), 8),
+            (offset_of!(ThreadRecord, name), 16),
+            (offset_of!(ThreadRecord, unmatched), 56),
+            (offset_of!(MethodRecord, name), 24),
+            (offset_of!(MethodRecord, compiled), 32),
+            (offset_of!(Node, last_child), 16),
+            (offset_of!(Node, enters), 24),
+            (offset_of!(Node, total), 64),
+            (offset_of!(Node, exceptions), 96),
+            (offset_of!(Node, open_callees), 112),
+            (offset_of!(Node, histogram), 120),
+        ];
+        for (found, described) in header.into_iter().chain(records) {
+            assert_eq!(found, described);
+        }
+    }
 
     #[test]
     fn buckets_are_powers_of_two() {

@@ -1,24 +1,60 @@
 //! Function profiler for .NET: exact counts and times of every call, as a library that the runtime loads.
+//!
+//! There are two sides. The runtime of a .NET program loads `libtallymon_clr.so`, which writes a profile file while the
+//! program runs. And a Rust program uses this crate to make the environment that has the runtime do so, to read the
+//! file (also of a program that still runs or was killed), and to print it.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use std::process::Command;
+//! use tallymon_clr::export::{self, TreeOptions};
+//! use tallymon_clr::reader::Profile;
+//! use tallymon_clr::settings::{Settings, environment};
+//!
+//! let settings = Settings { file: Some("app.prof".into()), ..Settings::default() };
+//! let library = Path::new("/usr/lib/libtallymon_clr.so");
+//! Command::new("dotnet").arg("app.dll").envs(environment(&settings, library)).status()?;
+//! let profile = Profile::open(Path::new("app.prof"))?;
+//! export::tree(&profile, &TreeOptions::default(), &mut std::io::stdout())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! It does not attach to a program that was started without it: the runtime allows hooks from the start only. Mode
+//! dormant is for programs that may have to be looked at later. `docs/profiler.md` tells what is seen and what is not.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`settings`] | what to record, the variables that say so, the environment of a profiled process |
+//! | [`reader`] | a profile file as a [`reader::Profile`] |
+//! | [`export`] | the call tree as text, collapsed stacks, speedscope |
+//! | [`names`], [`signature`] | methods as people write them |
+//! | [`layout`] | the records of the file |
+//! | [`profile`] | shadow stacks and call trees, without a runtime |
+//! | [`functions`] | the table from the runtime's functions to our methods |
+//! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: x86-64 Linux only |
+//!
+//! Unsafe code is allowed in `com.rs`, `hooks.rs`, `map.rs` and `clock.rs`, each of which says why.
 #![deny(unsafe_code)]
+
+pub mod export;
+pub mod functions;
+pub mod layout;
+pub mod names;
+pub mod profile;
+pub mod reader;
+pub mod settings;
+pub mod signature;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod clock;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod com;
-pub mod export;
-pub mod functions;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod hooks;
-pub mod layout;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod map;
-pub mod names;
-pub mod profile;
-pub mod reader;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod session;
-pub mod settings;
-pub mod signature;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use com::DllGetClassObject;

@@ -80,7 +80,7 @@ impl<'a> Nodes<'a> {
 
     /// The callee `method` of a node, made when it is called for the first time.
     #[inline(always)]
-    fn callee(self, caller: u32, method: u32) -> Option<(u32, &'a Node)> {
+    fn callee(&self, caller: u32, method: u32) -> Option<(u32, &'a Node)> {
         let node = self.nodes.get(caller as usize)?;
         let last = node.last_child.load(Relaxed);
         if let Some(callee) = self.nodes.get(last as usize)
@@ -93,7 +93,7 @@ impl<'a> Nodes<'a> {
     }
 
     #[inline(never)]
-    fn other_callee(self, caller: u32, node: &Node, method: u32) -> Option<(u32, &'a Node)> {
+    fn other_callee(&self, caller: u32, node: &Node, method: u32) -> Option<(u32, &'a Node)> {
         let mut number = node.first_child.load(Relaxed);
         while number != 0 {
             let callee = self.nodes.get(number as usize)?;

@@ -2,7 +2,8 @@
 //! thread, throws, and ends.
 //!
 //! Callbacks about exceptions come while the garbage collector may be waiting for the thread, so they take no lock. All
-//! others may; none calls the runtime while it holds the lock, for the runtime may call back.
+//! others may; none calls the runtime while it holds the lock, for the runtime may call back. The one exception is the
+//! event mask, whose setting calls nobody and must not be overtaken by another.
 
 use crate::clock;
 use crate::com::{Id, Info, Metadata, Token, events};
@@ -528,7 +529,6 @@ impl Session {
             self.set_events(&state);
             state.modules.iter().map(|(id, module)| (*id, *module)).collect()
         };
-        self.map.header.hooks_on.store(u32::from(on), Relaxed);
         let mut problem = Ok(());
         for (id, module) in modules {
             if !module.user && self.settings.filter.include.is_empty() {
@@ -548,6 +548,8 @@ impl Session {
                 problem = Err(error.to_string());
             }
         }
+        // Who waits for this sees the next calls.
+        self.map.header.hooks_on.store(u32::from(on), Release);
         problem
     }
 

@@ -396,8 +396,6 @@ fn a_dormant_program_is_switched_on_and_off() {
                 assert!(Instant::now() < deadline, "the program did not answer");
                 std::thread::sleep(Duration::from_millis(20));
             }
-            // The answer comes when the request is known; the compiler follows at once.
-            std::thread::sleep(Duration::from_millis(300));
         }
         child.say("x");
         child.line("done x");
