@@ -9,9 +9,6 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-#[cfg(target_endian = "big")]
-compile_error!("a profile file is little-endian and mapped as it is");
-
 /// The first eight bytes of a profile file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TLMPROF\0");
 

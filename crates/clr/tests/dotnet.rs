@@ -2,6 +2,7 @@
 //!
 //! The runtime is the PyPI package `dotnetcore2`, kept in the target folder. `TALLYMON_PEERS=required` fetches it with
 //! pip when it is not there; without that variable a test that finds no runtime or no compiler says so and passes.
+//! `TALLYMON_DOTNET` names the `dotnet` of another runtime to test in instead.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
@@ -46,6 +47,9 @@ fn bench() -> Option<&'static Bench> {
 }
 
 fn dotnet() -> Option<PathBuf> {
+    if let Some(dotnet) = std::env::var_os("TALLYMON_DOTNET") {
+        return Some(dotnet.into());
+    }
     let peers = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("peers");
     let folder = peers.join("dotnetcore2-3.1.23");
     let dotnet = folder.join("dotnetcore2/bin/dotnet");
@@ -87,7 +91,7 @@ impl Bench {
             .output()
             .unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        let config = r#"{"runtimeOptions":{"framework":{"name":"Microsoft.NETCore.App","version":"3.1.0"},
+        let config = r#"{"runtimeOptions":{"rollForward":"LatestMajor","framework":{"name":"Microsoft.NETCore.App","version":"3.1.0"},
             "configProperties":{"System.Globalization.Invariant":true}}}"#;
         std::fs::write(folder.join("program.runtimeconfig.json"), config).unwrap();
         Program { bench: self, folder, file }
