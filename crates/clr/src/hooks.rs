@@ -150,16 +150,22 @@ pub(crate) unsafe extern "C" fn tail_call() {
 
 extern "C" fn enter_body(method: usize, stack: usize) {
     with_thread(|thread| thread.enter(method as u32, stack, clock::now));
+    #[cfg(test)]
+    tests::trash();
 }
 
 extern "C" fn leave_body(method: usize, stack: usize) {
     let now = clock::now();
     with_thread(|thread| thread.leave(method as u32, stack, now));
+    #[cfg(test)]
+    tests::trash();
 }
 
 extern "C" fn tail_call_body(method: usize, stack: usize) {
     let now = clock::now();
     with_thread(|thread| thread.tail_call(method as u32, stack, now));
+    #[cfg(test)]
+    tests::trash();
 }
 
 /// Runs `f` on the state of this thread, if it has one or there is room for one.
@@ -296,6 +302,33 @@ fn call_hooks(method: usize, stack: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Changes every register that an ordinary function may change, so that the hooks must have kept what counts.
+    pub(super) fn trash() {
+        // SAFETY: all that is changed is declared.
+        unsafe {
+            asm!(
+                "pcmpeqd xmm0, xmm0",
+                "pcmpeqd xmm1, xmm1",
+                "pcmpeqd xmm2, xmm2",
+                "pcmpeqd xmm3, xmm3",
+                "pcmpeqd xmm4, xmm4",
+                "pcmpeqd xmm5, xmm5",
+                "pcmpeqd xmm6, xmm6",
+                "pcmpeqd xmm7, xmm7",
+                "mov rax, -2",
+                "mov rcx, -2",
+                "mov rdx, -2",
+                "mov rsi, -2",
+                "mov rdi, -2",
+                "mov r8, -2",
+                "mov r9, -2",
+                "mov r10, -2",
+                "mov r11, -2",
+                clobber_abi("C"),
+            );
+        }
+    }
 
     /// Loads patterns into every register that arguments can stand in, calls the enter hook and stores what is there.
     fn registers_after_enter(general: &mut [u64; 9], vectors: &mut [u64; 16]) {

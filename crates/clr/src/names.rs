@@ -89,6 +89,11 @@ impl RawName {
                 format!("{word} {owner}.{}{}", self.method, short_types(&self.signature))
             };
         }
+        if let Some(Made::Closure { method }) = made
+            && self.method.starts_with("<>")
+        {
+            path = join(&path, &source_method(&method, 0));
+        }
         let method = source_method(&self.method, 0);
         // A property's accessor reads as the property; only the plain form, an explicit one keeps its name.
         let method = match method
@@ -158,8 +163,8 @@ pub fn keyword(name: &str) -> &str {
 enum Made {
     /// A state machine of the method of this name.
     Machine { method: String, kind: Machine },
-    /// A closure; the method is named by its own methods.
-    Closure,
+    /// A closure, of the method of this name when the compiler tells.
+    Closure { method: String },
 }
 
 #[derive(Clone, Copy)]
@@ -171,6 +176,9 @@ enum Machine {
 }
 
 fn join(path: &str, name: &str) -> String {
+    if name.is_empty() {
+        return path.to_string();
+    }
     if path.is_empty() { name.to_string() } else { format!("{path}.{name}") }
 }
 
@@ -228,7 +236,7 @@ fn made_type(part: &str) -> Option<Made> {
     } else if rest.starts_with("c__Iterator") {
         Some(Made::Machine { method, kind: Machine::Iterator })
     } else if rest == "c" || rest.starts_with("c__") || rest.starts_with("c`") {
-        Some(Made::Closure)
+        Some(Made::Closure { method })
     } else {
         None
     }
@@ -313,7 +321,7 @@ mod tests {
         check("N.C+<>c", "<Run>b__3_0", "(int)", "N.C.Run.<lambda 3_0>(int)");
         check("N.C+<>c__DisplayClass3_0", "<Run>b__1", "()", "N.C.Run.<lambda 1>()");
         check("N.C", "<Run>m__0", "()", "N.C.Run.<lambda 0>()");
-        check("N.C+<Run>c__AnonStorey0", "<>m__1", "()", "N.C.<lambda 1>()");
+        check("N.C+<Run>c__AnonStorey0", "<>m__1", "()", "N.C.Run.<lambda 1>()");
         check("N.C", "<Run>g__Add|3_0", "(int)", "N.C.Run.Add(int)");
         check("Program", "<Main>$", "(string[])", "Program.Main(string[])");
         check("N.C+<>c+<<Run>b__0_0>d", "SetStateMachine", "()", "N.C.<<Run>b__0_0>d.SetStateMachine()");

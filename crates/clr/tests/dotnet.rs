@@ -1,8 +1,8 @@
-//! The profiler in a real runtime: .NET Core 3.1.23, with C# programs compiled by mono's `mcs`.
+//! The profiler in real runtimes: .NET Core 3.1.23 and .NET 8.0.15, with C# programs compiled by mono's `mcs`.
 //!
-//! The runtime is the PyPI package `dotnetcore2`, kept in the target folder. `TALLYMON_PEERS=required` fetches it with
-//! pip when it is not there; without that variable a test that finds no runtime or no compiler says so and passes.
-//! `TALLYMON_DOTNET` names the `dotnet` of another runtime to test in instead.
+//! The runtimes are out of the PyPI packages `dotnetcore2` and `artifacts-keyring`, kept in the target folder.
+//! `TALLYMON_PEERS=required` fetches them with pip when they are not there; without that variable a test that finds no
+//! runtime or no compiler says so and passes.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
@@ -18,6 +18,8 @@ use tallymon_clr::settings::{ClockChoice, Mode, Settings, Unwinding, environment
 
 /// What is needed to run a test program.
 struct Bench {
+    /// Of the runtime, as far as folders are told apart by it.
+    version: &'static str,
     dotnet: PathBuf,
     mcs: PathBuf,
     library: PathBuf,
@@ -30,55 +32,111 @@ struct Program<'a> {
     file: PathBuf,
 }
 
-/// The runtime, the compiler and our library; `None`, said once for each test, when one of the first two is missing.
-fn bench() -> Option<&'static Bench> {
-    static BENCH: OnceLock<Option<Bench>> = OnceLock::new();
-    let bench = BENCH.get_or_init(|| {
-        let mcs = tallymon_testkit::peer("mcs")?;
-        let dotnet = dotnet()?;
+/// Each runtime that is there with the compiler and our library; none, said once for each test, when either is missing.
+fn benches() -> &'static [Bench] {
+    static BENCHES: OnceLock<Vec<Bench>> = OnceLock::new();
+    let benches = BENCHES.get_or_init(|| {
+        let Some(mcs) = tallymon_testkit::peer("mcs") else { return Vec::new() };
         let here = std::env::current_exe().unwrap();
         let library = find_library(here.parent().unwrap()).expect("the library is built with its tests");
-        Some(Bench { dotnet, mcs, library })
+        let bench = |(version, dotnet)| Bench { version, dotnet, mcs: mcs.clone(), library: library.clone() };
+        runtimes().into_iter().map(bench).collect()
     });
-    if bench.is_none() {
+    if benches.is_empty() {
         tallymon_testkit::skip("no .NET runtime or no C# compiler for the profiler's tests");
     }
-    bench.as_ref()
+    benches
 }
 
-fn dotnet() -> Option<PathBuf> {
-    if let Some(dotnet) = std::env::var_os("TALLYMON_DOTNET") {
-        return Some(dotnet.into());
-    }
-    let peers = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("peers");
-    let folder = peers.join("dotnetcore2-3.1.23");
-    let dotnet = folder.join("dotnetcore2/bin/dotnet");
+/// The runtimes of the target folder by their versions, fetched first when peers are required.
+fn runtimes() -> Vec<(&'static str, PathBuf)> {
+    let peers = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("peers");
     let required = std::env::var_os("TALLYMON_PEERS").is_some_and(|value| value == "required");
-    if !dotnet.is_file() {
-        if !required {
-            return None;
-        }
-        let python = tallymon_testkit::peer("python3")?;
-        let wheels = peers.join("wheels");
-        let pip = ["-m", "pip", "download", "-q", "--no-deps", "dotnetcore2==3.1.23", "-d"];
-        let fetched = Command::new(&python).args(pip).arg(&wheels).status().unwrap();
-        assert!(fetched.success(), "pip did not fetch dotnetcore2 3.1.23");
-        let mut wheels = std::fs::read_dir(&wheels).unwrap().map(|entry| entry.unwrap().path());
-        let wheel = wheels.find(|path| path.to_string_lossy().contains("dotnetcore2-3.1.23")).unwrap();
-        let unpacked =
-            Command::new(&python).args(["-m", "zipfile", "-e"]).arg(wheel).arg(&folder).status().unwrap();
-        assert!(unpacked.success(), "the wheel did not unpack");
+    let old = peers.join("dotnetcore2-3.1.23/dotnetcore2/bin/dotnet");
+    let new = peers.join("dotnet-8.0.15/dotnet");
+    if required && !old.is_file() {
+        unpack(&peers, "dotnetcore2", "3.1.23");
+        make_executable(&old);
     }
-    // zipfile forgets modes.
+    if required && !new.is_file() {
+        assemble(&unpack(&peers, "artifacts_keyring", "1.0.0"), &old, new.parent().unwrap());
+    }
+    [("3.1", old), ("8.0", new)].into_iter().filter(|(_, dotnet)| dotnet.is_file()).collect()
+}
+
+/// Fetches a package with pip and unpacks it into a folder of its name and version, which is returned.
+fn unpack(peers: &Path, package: &str, version: &str) -> PathBuf {
+    let python = tallymon_testkit::peer("python3").unwrap();
+    let wheels = peers.join("wheels");
+    let wanted = format!("{package}=={version}");
+    let pip = ["-m", "pip", "download", "-q", "--no-deps", &wanted, "-d"];
+    let fetched = Command::new(&python).args(pip).arg(&wheels).status().unwrap();
+    assert!(fetched.success(), "pip did not fetch {wanted}");
+    let mut files = std::fs::read_dir(&wheels).unwrap().map(|entry| entry.unwrap().path());
+    let wheel = files.find(|path| path.to_string_lossy().contains(&format!("{package}-{version}"))).unwrap();
+    let folder = peers.join(format!("{package}-{version}"));
+    let unpacked =
+        Command::new(&python).args(["-m", "zipfile", "-e"]).arg(wheel).arg(&folder).status().unwrap();
+    assert!(unpacked.success(), "the wheel of {wanted} did not unpack");
+    folder
+}
+
+/// Makes a folder of .NET 8 as `dotnet` wants it from a program that brings the whole runtime along.
+fn assemble(package: &Path, dotnet: &Path, folder: &Path) {
+    let parts = package.join("artifacts_keyring/plugins/plugins/netcore/CredentialProvider.Microsoft");
+    let host = folder.join("host/fxr/8.0.15");
+    let shared = folder.join("shared/Microsoft.NETCore.App/8.0.15");
+    std::fs::create_dir_all(&host).unwrap();
+    std::fs::create_dir_all(&shared).unwrap();
+    std::fs::copy(parts.join("libhostfxr.so"), host.join("libhostfxr.so")).unwrap();
+    let (mut managed, mut native) = (Vec::new(), Vec::new());
+    for entry in std::fs::read_dir(&parts).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let framework = [
+            "System.",
+            "Microsoft.CSharp",
+            "Microsoft.VisualBasic",
+            "Microsoft.Win32.",
+            "mscorlib",
+            "netstandard",
+        ];
+        if name.ends_with(".dll") && begins(&framework) {
+            managed.push(format!(
+                "\"{name}\":{{\"assemblyVersion\":\"8.0.0.0\",\"fileVersion\":\"8.0.1525.0\"}}"
+            ));
+        } else if name.ends_with(".so") && begins(&["lib"]) {
+            native.push(format!("\"{name}\":{{\"fileVersion\":\"0.0.0.0\"}}"));
+        } else {
+            continue;
+        }
+        std::fs::copy(parts.join(&name), shared.join(&name)).unwrap();
+    }
+    let (target, library) =
+        (".NETCoreApp,Version=v8.0/linux-x64", "Microsoft.NETCore.App.Runtime.linux-x64/8.0.15");
+    let list = format!(
+        "{{\"runtimeTarget\":{{\"name\":\"{target}\",\"signature\":\"\"}},\"targets\":{{\"{target}\":{{\"{library}\":\
+         {{\"runtime\":{{{}}},\"native\":{{{}}}}}}}}},\"libraries\":{{\"{library}\":\
+         {{\"type\":\"package\",\"serviceable\":true,\"sha512\":\"\"}}}}}}",
+        managed.join(","),
+        native.join(",")
+    );
+    std::fs::write(shared.join("Microsoft.NETCore.App.deps.json"), list).unwrap();
+    // The starting program of the older version starts the newer one; it is the mark that all else is there.
+    std::fs::copy(dotnet, folder.join("dotnet")).unwrap();
+    make_executable(&folder.join("dotnet"));
+}
+
+/// Unpacking forgets that a file is a program.
+fn make_executable(file: &Path) {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(&dotnet, std::fs::Permissions::from_mode(0o755)).unwrap();
-    Some(dotnet)
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 impl Bench {
     /// Compiles `tests/programs/<name>.cs` into a folder of this test.
     fn program(&self, name: &str, test: &str) -> Program<'_> {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("clr-{test}"));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("clr-{test}-{}", self.version));
         // What an earlier run left may be there or not.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
@@ -187,9 +245,9 @@ fn shape(profile: &Profile) -> String {
 
 #[test]
 fn the_articles_program_gives_its_tree() {
-    let Some(bench) = bench() else { return };
-    let program = bench.program("article", "article");
-    let expected = "1 TestApp.Program.Main(string[])
+    for bench in benches() {
+        let program = bench.program("article", "article");
+        let expected = "1 TestApp.Program.Main(string[])
 1   TestApp.Program.sum(int, int)
 1   TestApp.MethodTest..ctor()
 1   TestApp.MethodTest.recursive(int)
@@ -197,238 +255,251 @@ fn the_articles_program_gives_its_tree() {
 1       TestApp.MethodTest.recursive(int)
 1         TestApp.MethodTest.recursive(int)
 ";
-    let user = program.check(&Settings::default(), |_| {});
-    assert_eq!(shape(&user), expected);
-    balanced(&user);
-    assert_eq!((user.mode, user.unwind_events, user.exact), (Mode::User, true, Exact::No));
-    let main = calls_of(&user, "TestApp.Program.Main(string[])")[0];
-    assert!(main.total >= main.own && main.total > 10_000 && main.total <= user.duration, "{main:?}");
-    assert!(user.overhead_inner > 0.0 && user.overhead_inner < 2000.0);
-    // Everything: the same calls among those of the framework.
-    let settings = Settings { mode: Mode::All, ..Settings::default() };
-    let all = program.check(&settings, |_| {});
-    balanced(&all);
-    assert!(all.methods.len() > 200, "{}", all.methods.len());
-    assert_eq!(enters_of(&all, "TestApp.MethodTest.recursive(int)"), 4);
-    assert_eq!(enters_of(&all, "System.Console.WriteLine(string)"), 3);
-    // Filtered: one type.
-    let mut settings = Settings::default();
-    settings.filter.exclude = vec!["TestApp.Program".into()];
-    let filtered = program.check(&settings, |_| {});
-    assert_eq!(shape(&filtered).lines().next(), Some("1 TestApp.MethodTest..ctor()"));
-    settings.filter.include = vec!["TestApp".into()];
-    let included = program.check(&settings, |_| {});
-    assert_eq!(shape(&included), shape(&filtered));
+        let user = program.check(&Settings::default(), |_| {});
+        assert_eq!(shape(&user), expected);
+        balanced(&user);
+        assert_eq!((user.mode, user.unwind_events, user.exact), (Mode::User, true, Exact::No));
+        let main = calls_of(&user, "TestApp.Program.Main(string[])")[0];
+        assert!(main.total >= main.own && main.total > 10_000 && main.total <= user.duration, "{main:?}");
+        assert!(user.overhead_inner > 0.0 && user.overhead_inner < 2000.0);
+        // Everything: the same calls among those of the framework.
+        let settings = Settings { mode: Mode::All, ..Settings::default() };
+        let all = program.check(&settings, |_| {});
+        balanced(&all);
+        assert!(all.methods.len() > 200, "{}", all.methods.len());
+        assert_eq!(enters_of(&all, "TestApp.MethodTest.recursive(int)"), 4);
+        assert_eq!(enters_of(&all, "System.Console.WriteLine(string)"), 3);
+        // Filtered: one type.
+        let mut settings = Settings::default();
+        settings.filter.exclude = vec!["TestApp.Program".into()];
+        let filtered = program.check(&settings, |_| {});
+        assert_eq!(shape(&filtered).lines().next(), Some("1 TestApp.MethodTest..ctor()"));
+        settings.filter.include = vec!["TestApp".into()];
+        let included = program.check(&settings, |_| {});
+        assert_eq!(shape(&included), shape(&filtered));
+    }
 }
 
 #[test]
 fn no_register_is_changed() {
-    let Some(bench) = bench() else { return };
-    let program = bench.program("registers", "registers");
-    for tiered in ["0", "1"] {
-        for mode in [Mode::User, Mode::All] {
-            let settings = Settings { mode, ..Settings::default() };
-            let profile = program.check(&settings, |command| {
-                command.env("COMPlus_TieredCompilation", tiered);
-            });
-            balanced(&profile);
-            let twelve = "Registers.Twelve(int, double, long, float, byte, double, short, float, long, double, int, double)";
-            assert_eq!(enters_of(&profile, twelve), 2000);
-            assert_eq!(enters_of(&profile, "Registers.Doubles(double, double)"), 2000);
+    for bench in benches() {
+        let program = bench.program("registers", "registers");
+        for tiered in ["0", "1"] {
+            for mode in [Mode::User, Mode::All] {
+                let settings = Settings { mode, ..Settings::default() };
+                let profile = program.check(&settings, |command| {
+                    command.env("COMPlus_TieredCompilation", tiered);
+                });
+                balanced(&profile);
+                let twelve = "Registers.Twelve(int, double, long, float, byte, double, short, float, long, double, int, double)";
+                assert_eq!(enters_of(&profile, twelve), 2000);
+                assert_eq!(enters_of(&profile, "Registers.Doubles(double, double)"), 2000);
+            }
         }
+        // The slower clock leads through a library that may use any register.
+        let settings = Settings { clock: ClockChoice::Monotonic, ..Settings::default() };
+        let profile = program.check(&settings, |_| {});
+        assert!(!profile.time_stamp_counter);
+        assert_eq!(enters_of(&profile, "Registers.Outs(int&, double&)"), 2000);
     }
-    // The slower clock leads through a library that may use any register.
-    let settings = Settings { clock: ClockChoice::Monotonic, ..Settings::default() };
-    let profile = program.check(&settings, |_| {});
-    assert!(!profile.time_stamp_counter);
-    assert_eq!(enters_of(&profile, "Registers.Outs(int&, double&)"), 2000);
 }
 
 #[test]
 fn exceptions_end_calls_exactly_once() {
-    let Some(bench) = bench() else { return };
-    let program = bench.program("exceptions", "exceptions");
-    let run = |mode, unwinding| {
-        let settings = Settings { mode, unwinding, ..Settings::default() };
-        program.check(&settings, |_| {})
-    };
-    let user = run(Mode::User, Unwinding::Auto);
-    balanced(&user);
-    let unwinds: u64 = user.calls.iter().map(|call| call.unwinds).sum();
-    assert!(unwinds > 300, "{unwinds}");
-    // Finally 1, NestedFinally 2, ThrowInFinally 2, Rethrow 2, ThrowInCatch 2, Filtered 2, NullReference 1,
-    // DivideByZero 1, Recursion 5 (the call with 3 catches for good) and reflection 2, in ten rounds. Rethrows count.
-    let thrown: u64 = user.threads.iter().map(|thread| thread.exceptions).sum();
-    assert_eq!(thrown, 200);
-    // A finally block's call hangs under the method that has the block.
-    let quiet = calls_of(&user, "Exceptions.Quiet()");
-    let under = |name: &str| {
-        let found =
-            quiet.iter().filter(|call| call.parent.is_some_and(|at| user.name(&user.calls[at]) == name));
-        found.map(|call| call.enters).sum::<u64>()
-    };
-    assert_eq!(under("Exceptions.Finally()"), 10);
-    assert_eq!(under("Exceptions.Finally2()"), 20);
-    assert_eq!(under("Exceptions.Rethrow()"), 10);
-    let all = run(Mode::All, Unwinding::Events);
-    balanced(&all);
-    assert_eq!(enters_of(&all, "Exceptions.Quiet()"), enters_of(&user, "Exceptions.Quiet()"));
-    // By the stack pointer alone the same calls end, though some of them later.
-    for unwinding in [Unwinding::Stack, Unwinding::Off] {
-        let healed = run(Mode::User, unwinding);
-        let sum = |profile: &Profile, field: fn(&Call) -> u64| profile.calls.iter().map(field).sum::<u64>();
-        assert_eq!(sum(&healed, |call| call.enters), sum(&user, |call| call.enters));
-        assert_eq!(sum(&healed, |call| call.leaves), sum(&user, |call| call.leaves));
-        assert_eq!(sum(&healed, |call| call.unwinds + call.dropped), unwinds);
-        assert_eq!(healed.threads.iter().map(|thread| thread.unmatched).sum::<u64>(), 0);
+    for bench in benches() {
+        let program = bench.program("exceptions", "exceptions");
+        let run = |mode, unwinding| {
+            let settings = Settings { mode, unwinding, ..Settings::default() };
+            program.check(&settings, |_| {})
+        };
+        let user = run(Mode::User, Unwinding::Auto);
+        balanced(&user);
+        let unwinds: u64 = user.calls.iter().map(|call| call.unwinds).sum();
+        assert!(unwinds > 300, "{unwinds}");
+        // Finally 1, NestedFinally 2, ThrowInFinally 2, Rethrow 2, ThrowInCatch 2, Filtered 2, NullReference 1,
+        // DivideByZero 1, Recursion 5 (the call with 3 catches for good) and reflection 2, in ten rounds. Rethrows count.
+        let thrown: u64 = user.threads.iter().map(|thread| thread.exceptions).sum();
+        assert_eq!(thrown, 200);
+        // A finally block's call hangs under the method that has the block.
+        let quiet = calls_of(&user, "Exceptions.Quiet()");
+        let under = |name: &str| {
+            let found =
+                quiet.iter().filter(|call| call.parent.is_some_and(|at| user.name(&user.calls[at]) == name));
+            found.map(|call| call.enters).sum::<u64>()
+        };
+        assert_eq!(under("Exceptions.Finally()"), 10);
+        assert_eq!(under("Exceptions.Finally2()"), 20);
+        assert_eq!(under("Exceptions.Rethrow()"), 10);
+        let all = run(Mode::All, Unwinding::Events);
+        balanced(&all);
+        assert_eq!(enters_of(&all, "Exceptions.Quiet()"), enters_of(&user, "Exceptions.Quiet()"));
+        // By the stack pointer alone the same calls end, though some of them later.
+        for unwinding in [Unwinding::Stack, Unwinding::Off] {
+            let healed = run(Mode::User, unwinding);
+            let sum =
+                |profile: &Profile, field: fn(&Call) -> u64| profile.calls.iter().map(field).sum::<u64>();
+            assert_eq!(sum(&healed, |call| call.enters), sum(&user, |call| call.enters));
+            assert_eq!(sum(&healed, |call| call.leaves), sum(&user, |call| call.leaves));
+            assert_eq!(sum(&healed, |call| call.unwinds + call.dropped), unwinds);
+            assert_eq!(healed.threads.iter().map(|thread| thread.unmatched).sum::<u64>(), 0);
+        }
     }
 }
 
 #[test]
 fn two_threads_are_counted_exactly_and_named() {
-    let Some(bench) = bench() else { return };
-    let program = bench.program("threads", "threads");
-    let settings = Settings { exact: true, ..Settings::default() };
-    let profile = program.check(&settings, |_| {});
-    balanced(&profile);
-    assert_eq!(profile.exact, Exact::User);
-    for name in ["first worker", "second worker"] {
-        let thread = profile.threads.iter().find(|thread| thread.name == name).expect(name);
-        assert!(thread.ended);
-        let mut counts = [0; 3];
-        profile.walk(thread.root, |call, step| {
-            if step == reader::Step::Down {
-                let methods =
-                    ["Threads.Program.Leaf(int)", "Threads.Program.Small(int)", "Threads.Program.Fib(int)"];
-                if let Some(at) = methods.iter().position(|method| *method == profile.name(call)) {
-                    counts[at] += call.enters;
+    for bench in benches() {
+        let program = bench.program("threads", "threads");
+        let settings = Settings { exact: true, ..Settings::default() };
+        let profile = program.check(&settings, |_| {});
+        balanced(&profile);
+        assert_eq!(profile.exact, Exact::User);
+        for name in ["first worker", "second worker"] {
+            let thread = profile.threads.iter().find(|thread| thread.name == name).expect(name);
+            assert!(thread.ended);
+            let mut counts = [0; 3];
+            profile.walk(thread.root, |call, step| {
+                if step == reader::Step::Down {
+                    let methods = [
+                        "Threads.Program.Leaf(int)",
+                        "Threads.Program.Small(int)",
+                        "Threads.Program.Fib(int)",
+                    ];
+                    if let Some(at) = methods.iter().position(|method| *method == profile.name(call)) {
+                        counts[at] += call.enters;
+                    }
                 }
-            }
-        });
-        // Fib(20) makes 2 F(21) - 1 calls.
-        assert_eq!(counts, [100_000, 50_000, 21_891], "{name}");
+            });
+            // Fib(20) makes 2 F(21) - 1 calls.
+            assert_eq!(counts, [100_000, 50_000, 21_891], "{name}");
+        }
+        let histogram: u64 = calls_of(&profile, "Threads.Program.Leaf(int)")
+            .iter()
+            .flat_map(|call| &call.histogram)
+            .map(|(_, count)| u64::from(*count))
+            .sum();
+        assert_eq!(histogram, 200_000);
     }
-    let histogram: u64 = calls_of(&profile, "Threads.Program.Leaf(int)")
-        .iter()
-        .flat_map(|call| &call.histogram)
-        .map(|(_, count)| u64::from(*count))
-        .sum();
-    assert_eq!(histogram, 200_000);
 }
 
 #[test]
 fn tail_calls_are_seen() {
-    let Some(bench) = bench() else { return };
-    let program = bench.program("tails", "tails");
-    // Otherwise one of the two is inlined into the other, which then jumps back to its own beginning.
-    let settings = Settings { exact: true, ..Settings::default() };
-    let profile = program.check(&settings, |command| {
-        command.env("COMPlus_TieredCompilation", "0");
-    });
-    balanced(&profile);
-    let tails: u64 = profile.calls.iter().map(|call| call.tails).sum();
-    let enters = enters_of(&profile, "Tails.IsEven(int)") + enters_of(&profile, "Tails.IsOdd(int)");
-    assert!(tails > 0, "{}", shape(&profile));
-    // Only the last call of each chain returns.
-    assert_eq!(tails, enters - 10, "{}", shape(&profile));
+    for bench in benches() {
+        let program = bench.program("tails", "tails");
+        // Otherwise one of the two is inlined into the other, which then jumps back to its own beginning.
+        let settings = Settings { exact: true, ..Settings::default() };
+        let profile = program.check(&settings, |command| {
+            command.env("COMPlus_TieredCompilation", "0");
+        });
+        balanced(&profile);
+        let tails: u64 = profile.calls.iter().map(|call| call.tails).sum();
+        let enters = enters_of(&profile, "Tails.IsEven(int)") + enters_of(&profile, "Tails.IsOdd(int)");
+        assert!(tails > 0, "{}", shape(&profile));
+        // Only the last call of each chain returns.
+        assert_eq!(tails, enters - 10, "{}", shape(&profile));
+    }
 }
 
 #[test]
 fn names_read_as_written() {
-    let Some(bench) = bench() else { return };
-    let program = bench.program("names", "names");
-    let settings = Settings { exact: true, ..Settings::default() };
-    let profile = program.check(&settings, |_| {});
-    balanced(&profile);
-    let names: Vec<&str> = profile.methods.iter().map(|method| method.name.as_str()).collect();
-    for expected in [
-        "Names.Inner.Program.Main()",
-        "Names.Inner.Program.Over(int)",
-        "Names.Inner.Program.Over(string, double&)",
-        "Names.Inner.Program.Property.get()",
-        "Names.Inner.Program.Items(int)",
-        "iterator Names.Inner.Program.Items",
-        "Names.Inner.Program.Load(int)",
-        "async Names.Inner.Program.Load",
-        "Names.Inner.Outer<T>.Nested<U>.Get<double>(T, U[], List<V>)",
-        "Names.Inner.Outer<T>.Nested<U>.Get<V>(T, U[], List<V>)",
-        "Names.Inner.Program.Main.<lambda 0>(int)",
-    ] {
-        assert!(names.contains(&expected), "{expected} is not among {names:#?}");
+    for bench in benches() {
+        let program = bench.program("names", "names");
+        let settings = Settings { exact: true, ..Settings::default() };
+        let profile = program.check(&settings, |_| {});
+        balanced(&profile);
+        let names: Vec<&str> = profile.methods.iter().map(|method| method.name.as_str()).collect();
+        for expected in [
+            "Names.Inner.Program.Main()",
+            "Names.Inner.Program.Over(int)",
+            "Names.Inner.Program.Over(string, double&)",
+            "Names.Inner.Program.Property.get()",
+            "Names.Inner.Program.Items(int)",
+            "iterator Names.Inner.Program.Items",
+            "Names.Inner.Program.Load(int)",
+            "async Names.Inner.Program.Load",
+            "Names.Inner.Outer<T>.Nested<U>.Get<double>(T, U[], List<V>)",
+            "Names.Inner.Outer<T>.Nested<U>.Get<V>(T, U[], List<V>)",
+            "Names.Inner.Program.Main.<lambda 0>(int)",
+        ] {
+            assert!(names.contains(&expected), "{expected} is not among {names:#?}");
+        }
+        assert_eq!(enters_of(&profile, "async Names.Inner.Program.Load"), 3);
     }
-    assert_eq!(enters_of(&profile, "async Names.Inner.Program.Load"), 3);
 }
 
 #[test]
 fn a_killed_program_leaves_all_but_its_open_calls() {
-    let Some(bench) = bench() else { return };
-    let program = bench.program("forever", "killed");
-    let mut child = Talk::start(program.profiled(&Settings::default()));
-    child.line("ready");
-    child.say("1");
-    child.line("done 1");
-    // Read while it runs.
-    let live = Profile::open(&program.profile()).unwrap();
-    assert!(!live.ended);
-    assert_eq!(enters_of(&live, "Forever.Program.Marked(int)"), 1000);
-    child.say("2");
-    child.line("done 2");
-    child.child.kill().unwrap();
-    child.child.wait().unwrap();
-    let profile = Profile::open(&program.profile()).unwrap();
-    assert!(!profile.ended);
-    balanced(&profile);
-    assert_eq!(enters_of(&profile, "Forever.Program.Marked(int)"), 2000);
-    let main = calls_of(&profile, "Forever.Program.Main()")[0];
-    assert!(main.open && main.total > 0);
-    assert!(calls_of(&profile, "Forever.Program.Background()")[0].open);
+    for bench in benches() {
+        let program = bench.program("forever", "killed");
+        let mut child = Talk::start(program.profiled(&Settings::default()));
+        child.line("ready");
+        child.say("1");
+        child.line("done 1");
+        // Read while it runs.
+        let live = Profile::open(&program.profile()).unwrap();
+        assert!(!live.ended);
+        assert_eq!(enters_of(&live, "Forever.Program.Marked(int)"), 1000);
+        child.say("2");
+        child.line("done 2");
+        child.child.kill().unwrap();
+        child.child.wait().unwrap();
+        let profile = Profile::open(&program.profile()).unwrap();
+        assert!(!profile.ended);
+        balanced(&profile);
+        assert_eq!(enters_of(&profile, "Forever.Program.Marked(int)"), 2000);
+        let main = calls_of(&profile, "Forever.Program.Main()")[0];
+        assert!(main.open && main.total > 0);
+        assert!(calls_of(&profile, "Forever.Program.Background()")[0].open);
+    }
 }
 
 #[test]
 fn a_dormant_program_is_switched_on_and_off() {
-    let Some(bench) = bench() else { return };
-    let program = bench.program("forever", "dormant");
-    let settings = Settings { mode: Mode::Dormant, ..Settings::default() };
-    let mut child = Talk::start(program.profiled(&settings));
-    child.line("ready");
-    let mut expected = 0;
-    for on in [false, true, false, true] {
-        if on || expected > 0 {
-            reader::switch(&program.profile(), on).unwrap();
-            let deadline = Instant::now() + Duration::from_secs(20);
-            while Profile::open(&program.profile()).unwrap().hooks_on != on {
-                assert!(Instant::now() < deadline, "the program did not answer");
-                std::thread::sleep(Duration::from_millis(20));
+    for bench in benches() {
+        let program = bench.program("forever", "dormant");
+        let settings = Settings { mode: Mode::Dormant, ..Settings::default() };
+        let mut child = Talk::start(program.profiled(&settings));
+        child.line("ready");
+        let mut expected = 0;
+        for on in [false, true, false, true] {
+            if on || expected > 0 {
+                reader::switch(&program.profile(), on).unwrap();
+                let deadline = Instant::now() + Duration::from_secs(20);
+                while Profile::open(&program.profile()).unwrap().hooks_on != on {
+                    assert!(Instant::now() < deadline, "the program did not answer");
+                    std::thread::sleep(Duration::from_millis(20));
+                }
             }
+            child.say("x");
+            child.line("done x");
+            expected += if on { 1000 } else { 0 };
+            let profile = Profile::open(&program.profile()).unwrap();
+            assert_eq!(profile.problem, "");
+            assert_eq!(enters_of(&profile, "Forever.Program.Marked(int)"), expected, "on: {on}");
         }
-        child.say("x");
-        child.line("done x");
-        expected += if on { 1000 } else { 0 };
-        let profile = Profile::open(&program.profile()).unwrap();
-        assert_eq!(profile.problem, "");
-        assert_eq!(enters_of(&profile, "Forever.Program.Marked(int)"), expected, "on: {on}");
+        child.child.kill().unwrap();
+        child.child.wait().unwrap();
     }
-    child.child.kill().unwrap();
-    child.child.wait().unwrap();
 }
 
 #[test]
 fn a_profiler_that_can_not_start_says_so_and_lets_the_program_run() {
-    let Some(bench) = bench() else { return };
-    let program = bench.program("article", "refused");
-    let mut command = program.profiled(&Settings::default());
-    command.env("TALLYMON_PROF_MODE", "fast");
-    let out = finish(&mut command);
-    assert!(out.status.success());
-    let words = String::from_utf8_lossy(&out.stderr).into_owned();
-    let expected = "tallymon profiler: TALLYMON_PROF_MODE: needed dormant, user or all, found \"fast\"; the program runs without it\n";
-    assert_eq!(words, expected);
-    assert!(String::from_utf8_lossy(&out.stdout).contains('6'));
-    let mut command = program.profiled(&Settings::default());
-    command.env("TALLYMON_PROF_FILE", "/proc/none/x.prof");
-    let out = finish(&mut command);
-    assert!(String::from_utf8_lossy(&out.stderr).contains("/proc/none/x.prof: No such file"), "{out:?}");
-    assert!(out.status.success());
+    for bench in benches() {
+        let program = bench.program("article", "refused");
+        let mut command = program.profiled(&Settings::default());
+        command.env("TALLYMON_PROF_MODE", "fast");
+        let out = finish(&mut command);
+        assert!(out.status.success());
+        let words = String::from_utf8_lossy(&out.stderr).into_owned();
+        let expected = "tallymon profiler: TALLYMON_PROF_MODE: needed dormant, user or all, found \"fast\"; the program runs without it\n";
+        assert_eq!(words, expected);
+        assert!(String::from_utf8_lossy(&out.stdout).contains('6'));
+        let mut command = program.profiled(&Settings::default());
+        command.env("TALLYMON_PROF_FILE", "/proc/none/x.prof");
+        let out = finish(&mut command);
+        assert!(String::from_utf8_lossy(&out.stderr).contains("/proc/none/x.prof: No such file"), "{out:?}");
+        assert!(out.status.success());
+    }
 }
 
 /// A child that is talked to line by line, ended when the test is over.
