@@ -1,7 +1,11 @@
 //! Cut and damaged logs: nothing panics, what is whole is kept, and the damage is named.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use tallymon_log::blg::BlgReader;
+use std::io::Cursor;
+
+use tallymon_core::counter::CounterType;
+use tallymon_core::time::FileTime;
+use tallymon_log::blg::{BlgReader, BlgWriter, Data, Entry, WriteOptions, flags};
 use tallymon_log::{Damage, LogReader, Notes, ReadOptions, Record, Records, read_bytes};
 use tallymon_testkit::shared;
 
@@ -221,4 +225,40 @@ fn garbage_does_not_panic() {
         }
         read(&many);
     }
+}
+
+#[test]
+fn items_that_share_a_long_name_are_damage() {
+    let entry = Entry {
+        flags: flags::WILDCARD,
+        user: 0,
+        counter_type: CounterType::PERF_COUNTER_RAWCOUNT,
+        time_base: 1,
+        scale: 0,
+        machine: None,
+        object: Some("Thing".to_owned()),
+        instance: Some("*".to_owned()),
+        parent: None,
+        instance_index: 0,
+        counter: Some("Value".to_owned()),
+    };
+    let items = (0..50).map(|n| if n == 0 { "x".repeat(500) } else { format!("n{n}") });
+    let items: Vec<_> = items.map(|name| (name, 1, 7, 0)).collect();
+    let time = FileTime(131_000_000_000_000_000);
+    let mut writer = BlgWriter::new(Cursor::new(Vec::new()), WriteOptions::default(), vec![entry]).unwrap();
+    writer.record(time, time, &[Data::Multi { status: 0, time, items }]).unwrap();
+    let mut data = writer.finish().unwrap().into_inner();
+    let (records, notes) = read(&data);
+    assert_eq!((records[0].cells.len(), notes.damage_count), (50, 0));
+
+    // Every item gets the name of the first one.
+    let first = data.windows(4).rposition(|bytes| bytes == b"BL\x03\x02").unwrap() + 8 + 0x18;
+    let name: Vec<u8> = data[first..first + 4].to_vec();
+    for item in 1..50 {
+        data[first + 24 * item..][..4].copy_from_slice(&name);
+    }
+    let (records, notes) = read(&data);
+    assert_eq!(records[0].cells.len(), 2, "as many as the length of the record has room for");
+    assert_eq!(notes.damage_count, 1);
+    assert!(notes.damage[0].what.contains("name of an item"), "{}", notes.damage[0]);
 }
