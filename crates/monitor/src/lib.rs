@@ -1,0 +1,20 @@
+//! The performance monitor in the terminal.
+//!
+//! You give a [`Query`](tallymon::Query) with the counters to start with; the user gets NT's chart, with its time line
+//! that sweeps, the value bar and the legend, a report, bars, tables of instances, and a dialog to add more.
+//!
+//! It does not parse command lines, and opens no source on its own: [`Options::open`] does.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`model`] | what is known and chosen, without a screen |
+//! | [`chart`] | the chart widget |
+//! | [`tui`] | the screen and its keys |
+//! | [`save`] | the history as PDH-CSV, the chart as SVG |
+//! | [`words`] | words in four languages |
+#![forbid(unsafe_code)]
+
+
+pub mod chart;
+pub mod model;
+pub mod words;

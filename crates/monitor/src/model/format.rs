@@ -1,0 +1,127 @@
+//! Numbers and times as the monitor shows them: short, in columns that do not jump.
+
+use tallymon::core::counter::{self, CounterType, Subtype};
+use tallymon::core::flow::Value;
+use tallymon::core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
+
+/// A number for people: at most three decimals, fewer the larger it is, and groups of three digits.
+pub fn number(number: f64) -> String {
+    let size = number.abs();
+    if !number.is_finite() || size >= 1e15 {
+        return format!("{number:.3e}");
+    }
+    if size == 0.0 {
+        return "0".to_string();
+    }
+    if size < 0.001 {
+        return format!("{number:.1e}");
+    }
+    let decimals = match size {
+        size if size >= 9_999.5 => 0,
+        size if size >= 99.95 => 1,
+        size if size >= 9.995 => 2,
+        _ => 3,
+    };
+    group(&format!("{number:.decimals$}"))
+}
+
+/// A value for people: text as it is, hexadecimal where its type says so, counts with all their digits.
+pub fn value(value: &Value, counter_type: CounterType) -> String {
+    match value {
+        Value::Text(text) => text.trim().to_string(),
+        Value::Integer(_) if matches!(counter_type.subtype(), Subtype::Hex | Subtype::Dec1000) => {
+            counter::human(value, counter_type).to_string()
+        }
+        Value::Integer(integer) => group(&integer.to_string()),
+        other => other.as_f64().map(number).unwrap_or_default(),
+    }
+}
+
+/// Groups the digits before the point by three.
+fn group(text: &str) -> String {
+    let (whole, rest) = text.find('.').map_or((text, ""), |point| text.split_at(point));
+    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
+    let mut grouped = String::with_capacity(text.len().saturating_add(8));
+    grouped.push_str(sign);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && digits.len().saturating_sub(position).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped.push_str(rest);
+    grouped
+}
+
+/// A power of ten as Performance Monitor writes a scale: 0.01, 1.0, 100.0.
+pub fn scale(power: i32) -> String {
+    match power {
+        0.. => {
+            let zeros = usize::try_from(power).unwrap_or_default();
+            if zeros > 4 { format!("1e{zeros}") } else { format!("1{}.0", "0".repeat(zeros)) }
+        }
+        -5..0 => {
+            let zeros = usize::try_from(power.unsigned_abs()).unwrap_or_default().saturating_sub(1);
+            format!("0.{}1", "0".repeat(zeros))
+        }
+        _ => format!("1e{power}"),
+    }
+}
+
+/// A duration as `1:40` or `2:01:40`.
+pub fn duration(from: FileTime, to: FileTime) -> String {
+    let seconds = to.0.saturating_sub(from.0) / UNITS_PER_SECOND;
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+/// A time of day.
+pub fn clock(time: SystemTime) -> String {
+    format!("{:02}:{:02}:{:02}", time.hour, time.minute, time.second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (0.5, "0.500"),
+            (-0.25, "-0.250"),
+            (37.123, "37.12"),
+            (100.0, "100.0"),
+            (9.999, "10.00"),
+            (1234.5, "1,234.5"),
+            (9_999.7, "10,000"),
+            (123_456_789.4, "123,456,789"),
+            (-1_234_567.0, "-1,234,567"),
+            (0.000_01, "1.0e-5"),
+            (1e300, "1.000e300"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(number(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn values() {
+        let raw = CounterType::PERF_COUNTER_RAWCOUNT;
+        assert_eq!(value(&Value::Integer(u64::MAX), raw), "18,446,744,073,709,551,615");
+        assert_eq!(value(&Value::Text(" ready ".to_string()), CounterType::PERF_COUNTER_TEXT), "ready");
+        let hex = CounterType::PERF_COUNTER_RAWCOUNT_HEX;
+        assert_eq!(value(&Value::Integer(0xbeef), hex), "0x0000BEEF");
+    }
+
+    #[test]
+    fn scales_and_times() {
+        let scales = [-9, -5, -2, -1, 0, 1, 3, 9].map(scale);
+        assert_eq!(scales, ["1e-9", "0.00001", "0.01", "0.1", "1.0", "10.0", "1000.0", "1e9"]);
+        let seconds = |seconds: u64| FileTime(seconds * UNITS_PER_SECOND);
+        assert_eq!(duration(seconds(10), seconds(110)), "1:40");
+        assert_eq!(duration(seconds(0), seconds(7_300)), "2:01:40");
+        assert_eq!(duration(seconds(9), seconds(0)), "0:00");
+        assert_eq!(clock(seconds(3_661).system_time()), "01:01:01");
+    }
+}

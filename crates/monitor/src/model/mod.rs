@@ -1,0 +1,362 @@
+//! What the monitor knows and what the user chose, without any screen.
+//!
+//! Readings go in, one row a sample; series, the rows in view and statistics come out. Everything that was seen is
+//! kept until a stated number of bytes is reached, also while the picture is frozen or the user looks back.
+
+pub mod format;
+mod point;
+mod scale;
+mod series;
+mod window;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
+
+use tallymon::core::flow::NoValue;
+use tallymon::core::time::FileTime;
+use tallymon::core::path::CounterPath;
+use tallymon::{PathError, Query, Reading};
+
+pub use point::{POINT_BYTES, Point};
+pub use scale::{CHART_MAXIMUM, Scale, factor};
+pub use series::{Series, Statistics};
+pub use window::{DEFAULT_POINTS, POINTS_RANGE, Window};
+
+/// Bytes of values that are remembered when nobody says otherwise: a day of 90 counters each second.
+pub const DEFAULT_BUDGET: usize = 64 << 20;
+
+/// Ended instances that are kept; the longest ended ones go first.
+pub const MOST_ENDED: usize = 100;
+
+/// The fewest rows that are kept, whatever the budget.
+const FEWEST_ROWS: usize = 16;
+
+/// All series, their history, and what of it is in view.
+#[derive(Debug)]
+pub struct Monitor {
+    series: Vec<Series>,
+    /// Position of each path, in small letters.
+    positions: HashMap<String, usize>,
+    /// Series of a wildcard that the user removed one by one, in small letters.
+    removed: HashSet<String>,
+    /// Paths that can not be used, with the reason.
+    failed: Vec<PathError>,
+    times: VecDeque<FileTime>,
+    /// Number of the row that comes next.
+    next: u64,
+    /// Bytes of values that are kept.
+    budget: usize,
+    next_colour: usize,
+    /// Position of the chosen line of the legend: a series, or behind them a path that failed.
+    selected: usize,
+    /// The chosen series stands out.
+    pub highlight: bool,
+    /// What is in view.
+    pub window: Window,
+}
+
+impl Default for Monitor {
+    fn default() -> Monitor {
+        Monitor::new(DEFAULT_BUDGET)
+    }
+}
+
+impl Monitor {
+    /// A monitor without series that keeps values in at most `budget` bytes.
+    pub fn new(budget: usize) -> Monitor {
+        Monitor {
+            series: Vec::new(),
+            positions: HashMap::new(),
+            removed: HashSet::new(),
+            failed: Vec::new(),
+            times: VecDeque::new(),
+            next: 0,
+            budget,
+            next_colour: 0,
+            selected: 0,
+            highlight: false,
+            window: Window::default(),
+        }
+    }
+
+    /// Takes the sample that a query has just collected. Readings of a path that is not known yet become a new series; a
+    /// series without a reading has ended.
+    pub fn take(&mut self, time: FileTime, query: &Query, readings: &[Reading]) {
+        let mut seen = vec![false; self.series.len()];
+        for reading in readings {
+            let key = reading.path.to_lowercase();
+            if self.removed.contains(&key) {
+                continue;
+            }
+            let position = match self.positions.get(&key) {
+                Some(position) => *position,
+                None => {
+                    let position = self.series.len();
+                    self.series.push(Series::new(reading, query, self.next_colour));
+                    self.next_colour = self.next_colour.wrapping_add(1);
+                    self.positions.insert(key, position);
+                    position
+                }
+            };
+            if seen.len() <= position {
+                seen.resize(position.saturating_add(1), false);
+            }
+            let (Some(series), Some(seen)) = (self.series.get_mut(position), seen.get_mut(position)) else {
+                continue;
+            };
+            // The same counter may be asked for twice, by name and by wildcard.
+            if !std::mem::replace(seen, true) {
+                series.take(reading, time);
+            }
+        }
+        for (series, _) in self.series.iter_mut().zip(&seen).filter(|(_, seen)| !**seen) {
+            series.miss(NoValue::NoInstance, time);
+        }
+        self.push_time(time);
+        self.drop_ended();
+    }
+
+    /// No sample could be taken: every series has a gap.
+    pub fn miss(&mut self, time: FileTime, why: NoValue) {
+        for series in &mut self.series {
+            series.miss(why, time);
+        }
+        self.push_time(time);
+    }
+
+    /// A path that can not be used is shown with its reason, once.
+    pub fn fail(&mut self, error: PathError) {
+        if !self.failed.iter().any(|known| known.path == error.path) {
+            self.failed.push(error);
+        }
+    }
+
+    /// Whether a series is drawn: it is not hidden and has a number.
+    pub fn is_drawn(&self, series: &Series) -> bool {
+        !series.hidden && !series.counter_type.is_text()
+    }
+
+    /// All series in the order of their arrival.
+    pub fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    /// Paths that can not be used.
+    pub fn failed(&self) -> &[PathError] {
+        &self.failed
+    }
+
+    /// Position of the chosen line: a series, or behind them a path that failed.
+    pub const fn selected(&self) -> usize {
+        self.selected
+    }
+
+    /// The chosen series.
+    pub fn chosen(&self) -> Option<&Series> {
+        self.series.get(self.selected)
+    }
+
+    /// The chosen series, to change how it is shown.
+    pub fn chosen_mut(&mut self) -> Option<&mut Series> {
+        self.series.get_mut(self.selected)
+    }
+
+    /// All series, to change how they are shown.
+    pub fn series_mut(&mut self) -> &mut [Series] {
+        &mut self.series
+    }
+
+    /// Chooses a line; the last one when there are not so many.
+    pub fn select(&mut self, position: usize) {
+        self.selected = position.min(self.lines().saturating_sub(1));
+    }
+
+    /// Chooses the series of a path.
+    pub fn select_path(&mut self, path: &str) {
+        if let Some(position) = self.positions.get(&path.to_lowercase()) {
+            self.selected = *position;
+        }
+    }
+
+    /// Lines of the legend: series, and paths that failed.
+    pub fn lines(&self) -> usize {
+        self.series.len().saturating_add(self.failed.len())
+    }
+
+    /// A path is added to the query: series of it that were removed may come back.
+    pub fn expect(&mut self, path: &str) {
+        match CounterPath::parse(path) {
+            Ok(parsed) if parsed.path.instance.as_ref().is_some_and(|instance| instance.is_wild()) => {
+                let object = path.split_once('(').map_or(path, |(object, _)| object).to_lowercase();
+                self.removed.retain(|removed| !removed.starts_with(&object));
+            }
+            _ => {
+                self.removed.remove(&path.to_lowercase());
+            }
+        }
+        self.failed.retain(|known| known.path != path);
+    }
+
+    /// Removes the chosen line. When nothing of what its path asked for is left, that path is returned: nobody needs it
+    /// any longer.
+    pub fn remove_chosen(&mut self) -> Option<String> {
+        let behind = self.selected.checked_sub(self.series.len());
+        let removed = match behind {
+            Some(position) => {
+                if position < self.failed.len() {
+                    self.failed.remove(position);
+                }
+                None
+            }
+            None => {
+                if self.series.is_empty() {
+                    return None;
+                }
+                let series = self.series.remove(self.selected);
+                self.index();
+                let others = self.series.iter().any(|other| other.asked == series.asked);
+                if others {
+                    self.removed.insert(series.path.to_lowercase());
+                }
+                (!others).then_some(series.asked)
+            }
+        };
+        self.select(self.selected);
+        removed
+    }
+
+    /// Removes everything: a new counter set.
+    pub fn remove_all(&mut self) {
+        self.series.clear();
+        self.failed.clear();
+        self.removed.clear();
+        self.index();
+        self.next_colour = 0;
+        self.selected = 0;
+        self.clear();
+    }
+
+    /// Forgets all values, not what is shown.
+    pub fn clear(&mut self) {
+        self.times.clear();
+        for series in &mut self.series {
+            series.keep(0);
+        }
+        self.series.retain(|series| series.ended.is_none());
+        self.index();
+        self.select(self.selected);
+        self.window.live();
+    }
+
+    /// The rows that are remembered.
+    pub fn rows(&self) -> Range<u64> {
+        self.next.saturating_sub(self.times.len() as u64)..self.next
+    }
+
+    /// The rows in view.
+    pub fn view(&self) -> Range<u64> {
+        self.window.rows(&self.rows())
+    }
+
+    /// Number of the row that comes next.
+    pub const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The time of a row.
+    pub fn time(&self, row: u64) -> Option<FileTime> {
+        let position = row.checked_sub(self.rows().start)?;
+        self.times.get(usize::try_from(position).ok()?).copied()
+    }
+
+    /// The row at a time, or the first one behind it, or the last one.
+    pub fn row_at(&self, time: FileTime) -> Option<u64> {
+        let position = self.times.partition_point(|known| *known < time);
+        let position = position.min(self.times.len().checked_sub(1)?);
+        Some(self.rows().start.saturating_add(position as u64))
+    }
+
+    /// Statistics of a series over the rows in view.
+    pub fn statistics(&self, series: &Series) -> Statistics {
+        series.statistics(self.next, &self.view())
+    }
+
+    /// The power of ten that a series is drawn with.
+    pub fn power(&self, series: &Series) -> i32 {
+        series.power(self.next, &self.view())
+    }
+
+    /// Times of the first and the last row in view.
+    pub fn view_times(&self) -> Option<(FileTime, FileTime)> {
+        let view = self.view();
+        Some((self.time(view.start)?, self.time(view.end.checked_sub(1)?)?))
+    }
+
+    /// Multiplies the scale of the chosen series by 10, or divides it.
+    pub fn step_scale(&mut self, up: bool) {
+        let Some(power) = self.chosen().map(|series| self.power(series)) else { return };
+        let power = if up { power.saturating_add(1) } else { power.saturating_sub(1) };
+        if let Some(series) = self.chosen_mut() {
+            series.scale = Scale::Power(power.clamp(-9, 9));
+        }
+    }
+
+    /// Bytes that all values take, and how many they may.
+    pub fn memory(&self) -> (usize, usize) {
+        let times = self.times.capacity().saturating_mul(size_of::<FileTime>());
+        (self.series.iter().fold(times, |sum, series| sum.saturating_add(series.bytes())), self.budget)
+    }
+
+    /// How many rows the budget allows for this many series.
+    pub fn most_rows(&self) -> usize {
+        // Each row has its time beside the values.
+        let row = self.series.len().saturating_add(1).saturating_mul(POINT_BYTES);
+        // A ring grows by doubling, so that half of its memory may be unused.
+        (self.budget / 2).checked_div(row).unwrap_or(0).max(FEWEST_ROWS)
+    }
+
+    fn push_time(&mut self, time: FileTime) {
+        self.times.push_back(time);
+        self.next = self.next.saturating_add(1);
+        let most = self.most_rows();
+        while self.times.len() > most {
+            self.times.pop_front();
+        }
+        for series in &mut self.series {
+            series.keep(most.min(self.times.len()));
+        }
+        let rows = self.rows();
+        self.window.forget(&rows);
+    }
+
+    /// On a machine where processes come and go, "all instances" must not grow for ever.
+    fn drop_ended(&mut self) {
+        let mut ended: Vec<FileTime> = self.series.iter().filter_map(|series| series.ended).collect();
+        let Some(surplus) = ended.len().checked_sub(MOST_ENDED).filter(|surplus| *surplus > 0) else { return };
+        ended.sort_unstable();
+        let Some(limit) = ended.get(surplus).copied() else { return };
+        let chosen = self.chosen().map(|series| series.path.clone());
+        let mut left = surplus;
+        self.series.retain(|series| {
+            let goes = left > 0
+                && series.ended.is_some_and(|time| time <= limit)
+                && chosen.as_ref() != Some(&series.path);
+            left = left.saturating_sub(usize::from(goes));
+            !goes
+        });
+        self.index();
+        match chosen {
+            Some(path) => self.select_path(&path),
+            None => self.select(self.selected),
+        }
+    }
+
+    fn index(&mut self) {
+        self.positions = self
+            .series
+            .iter()
+            .enumerate()
+            .map(|(position, series)| (series.path.to_lowercase(), position))
+            .collect();
+    }
+}

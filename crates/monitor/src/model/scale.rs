@@ -1,0 +1,80 @@
+//! How a value becomes a height in a chart that goes from 0 to 100: by powers of ten, as in Performance Monitor.
+
+use tallymon::core::counter::CHART_SCALE_RANGE;
+
+/// The largest value of the vertical axis, after scaling.
+pub const CHART_MAXIMUM: f64 = 100.0;
+
+/// By which power of ten a series is multiplied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scale {
+    /// The default scale of the counter, made smaller while a value in view does not fit.
+    ///
+    /// NT uses the default as it is, and most byte counters of a machine of today lie above the chart then.
+    #[default]
+    Auto,
+    /// As large as all values in view allow.
+    Fit,
+    /// This power, -9 to 9.
+    Power(i32),
+}
+
+impl Scale {
+    /// The power of ten to use for a counter whose largest absolute value in view is `largest`.
+    pub fn power(self, default_scale: i32, largest: Option<f64>) -> i32 {
+        let (low, high) = (*CHART_SCALE_RANGE.start(), *CHART_SCALE_RANGE.end());
+        let default_scale = default_scale.clamp(low, high);
+        match (self, largest) {
+            (Scale::Power(power), _) => power.clamp(low, high),
+            (Scale::Auto | Scale::Fit, None) => default_scale,
+            (Scale::Auto, Some(largest)) => default_scale.min(fitting(largest).unwrap_or(high)),
+            (Scale::Fit, Some(largest)) => fitting(largest).unwrap_or(default_scale),
+        }
+    }
+}
+
+/// 10 to a power.
+pub fn factor(power: i32) -> f64 {
+    10f64.powi(power)
+}
+
+/// The largest power with which a value still fits into the chart; `None` for 0, with which every one does.
+fn fitting(largest: f64) -> Option<i32> {
+    if largest <= 0.0 || !largest.is_finite() {
+        return None;
+    }
+    let (low, high) = (*CHART_SCALE_RANGE.start(), *CHART_SCALE_RANGE.end());
+    // A hair above 100 is an error of rounding, not a value that does not fit.
+    (low..=high).rev().find(|power| largest * factor(*power) <= CHART_MAXIMUM * 1.000_001).or(Some(low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers() {
+        for (scale, default_scale, largest, expected) in [
+            // The default as long as it fits.
+            (Scale::Auto, 0, Some(37.0), 0),
+            (Scale::Auto, 1, Some(3.0), 1),
+            (Scale::Auto, 1, Some(37.0), 0),
+            (Scale::Auto, 0, Some(100.0), 0),
+            (Scale::Auto, 0, Some(101.0), -1),
+            (Scale::Auto, -4, Some(2e9), -8),
+            (Scale::Auto, 2, None, 2),
+            (Scale::Auto, 0, Some(0.0), 0),
+            // Fit also makes small values large.
+            (Scale::Fit, 0, Some(0.004), 4),
+            (Scale::Fit, 0, Some(1e6), -4),
+            (Scale::Fit, -3, Some(0.0), -3),
+            (Scale::Fit, 0, Some(1e300), -9),
+            (Scale::Fit, 0, Some(f64::NAN), 0),
+            (Scale::Power(3), -5, Some(1e6), 3),
+            (Scale::Power(99), 0, None, 9),
+            (Scale::Auto, i32::MIN, None, -9),
+        ] {
+            assert_eq!(scale.power(default_scale, largest), expected, "{scale:?} {default_scale} {largest:?}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! One line of the chart: a counter of an instance, with all its values that are remembered.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use tallymon::core::counter::CounterType;
+use tallymon::core::flow::{NoValue, Value};
+use tallymon::core::time::FileTime;
+use tallymon::core::title::TitleIndex;
+use tallymon::{Query, Reading};
+
+use super::point::Point;
+use super::scale::Scale;
+
+/// A counter of an instance.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// Full path in English, without host.
+    pub path: String,
+    /// The path that asked for it, as it was written.
+    pub asked: String,
+    /// Object.
+    pub object: TitleIndex,
+    /// Counter.
+    pub counter: TitleIndex,
+    /// Name of the object in the user's language.
+    pub object_name: String,
+    /// Name of the counter in the user's language.
+    pub counter_name: String,
+    /// Instance with its number, without its parent.
+    pub instance: Option<String>,
+    /// Parent instance.
+    pub parent: Option<String>,
+    /// Type.
+    pub counter_type: CounterType,
+    /// Power of ten for charts, of the counter's definition.
+    pub default_scale: i32,
+    /// Power of ten that the user chose.
+    pub scale: Scale,
+    /// Not drawn.
+    pub hidden: bool,
+    /// Which colour and pattern; the theme has so many and starts over.
+    pub colour: usize,
+    /// The last value, or why there is none.
+    pub last: Result<Value, NoValue>,
+    /// The last value is old: its source did not answer.
+    pub stale: bool,
+    /// Since when its instance is gone.
+    pub ended: Option<FileTime>,
+    /// Aligned at the newest row of the history; a series that came later has fewer.
+    points: VecDeque<Point>,
+}
+
+/// Statistics over the rows in view.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Statistics {
+    /// The newest value.
+    pub last: Option<f64>,
+    /// Arithmetic mean of the values that there are.
+    pub average: Option<f64>,
+    /// Smallest.
+    pub minimum: Option<f64>,
+    /// Largest.
+    pub maximum: Option<f64>,
+    /// How many values there are.
+    pub count: u64,
+    /// The newest reason for a gap.
+    pub reason: Option<NoValue>,
+}
+
+impl Series {
+    /// A series without values for what a reading is of.
+    pub fn new(reading: &Reading, query: &Query, colour: usize) -> Series {
+        let names = query.names();
+        let instance = reading.instance.as_ref();
+        let own = |key: &tallymon::InstanceKey| match key.number {
+            0 => key.name.clone(),
+            number => format!("{}#{number}", key.name),
+        };
+        Series {
+            path: reading.path.clone(),
+            asked: query.path(reading.handle).to_string(),
+            object: reading.object,
+            counter: reading.counter,
+            object_name: names.name(reading.object),
+            counter_name: names.name(reading.counter),
+            instance: instance.map(own).or_else(|| instance_in(&reading.path)),
+            parent: instance.and_then(|key| key.parent.clone()),
+            counter_type: reading.definition.counter_type,
+            default_scale: reading.definition.default_scale,
+            scale: Scale::default(),
+            hidden: false,
+            colour,
+            last: Err(NoValue::FirstSample),
+            stale: false,
+            ended: None,
+            points: VecDeque::new(),
+        }
+    }
+
+    /// Takes the newest value.
+    pub(super) fn take(&mut self, reading: &Reading, time: FileTime) {
+        let gone = reading.cell.value == Err(NoValue::NoInstance);
+        if !gone {
+            self.ended = None;
+        } else if self.points.iter().any(|point| point.read().is_ok()) {
+            self.ended.get_or_insert(time);
+        }
+        if let Some(key) = &reading.instance
+            && self.parent != key.parent
+        {
+            self.parent.clone_from(&key.parent);
+        }
+        self.stale = reading.cell.stale;
+        self.last.clone_from(&reading.cell.value);
+        self.points.push_back(match &reading.cell.value {
+            Ok(value) => value.as_f64().map_or(Point::gap(NoValue::NotNumeric), Point::number),
+            Err(why) => Point::gap(*why),
+        });
+    }
+
+    /// Nothing was read of it, and why.
+    pub(super) fn miss(&mut self, why: NoValue, time: FileTime) {
+        if why == NoValue::NoInstance {
+            self.ended.get_or_insert(time);
+        }
+        self.stale = false;
+        self.last = Err(why);
+        self.points.push_back(Point::gap(why));
+    }
+
+    /// Keeps the newest `rows` values.
+    pub(super) fn keep(&mut self, rows: usize) {
+        while self.points.len() > rows {
+            self.points.pop_front();
+        }
+        // What a larger limit had reserved is given back.
+        if self.points.capacity() > rows.saturating_mul(2).max(64) {
+            self.points.shrink_to(rows);
+        }
+    }
+
+    /// How many values are remembered.
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// No value is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// The value of a row, of a history that ends before row `next`. `None` when the series did not exist then.
+    pub fn at(&self, next: u64, row: u64) -> Option<Result<f64, NoValue>> {
+        let back = usize::try_from(next.checked_sub(row)?).ok()?;
+        self.points.get(self.points.len().checked_sub(back)?).map(|point| point.read())
+    }
+
+    /// The values of some rows, oldest first; fewer when the series did not exist yet. The first is of the row that
+    /// is returned with them.
+    pub fn values(
+        &self,
+        next: u64,
+        rows: &Range<u64>,
+    ) -> (u64, impl DoubleEndedIterator<Item = Result<f64, NoValue>> + Clone) {
+        let first = next.saturating_sub(self.points.len() as u64);
+        let start = rows.start.max(first);
+        let end = rows.end.min(next).max(start);
+        let position = |row: u64| usize::try_from(row.saturating_sub(first)).unwrap_or(usize::MAX);
+        let (from, to) = (position(start).min(self.points.len()), position(end).min(self.points.len()));
+        (start, self.points.range(from..to).map(|point| point.read()))
+    }
+
+    /// Last, average, minimum and maximum of some rows.
+    pub fn statistics(&self, next: u64, rows: &Range<u64>) -> Statistics {
+        let mut statistics = Statistics::default();
+        let mut sum = 0.0;
+        for value in self.values(next, rows).1 {
+            match value {
+                Ok(number) => {
+                    sum += number;
+                    statistics.count = statistics.count.saturating_add(1);
+                    statistics.last = Some(number);
+                    statistics.minimum =
+                        Some(statistics.minimum.map_or(number, |least: f64| least.min(number)));
+                    statistics.maximum =
+                        Some(statistics.maximum.map_or(number, |most: f64| most.max(number)));
+                }
+                Err(why) => statistics.reason = Some(why),
+            }
+        }
+        if statistics.count > 0 {
+            statistics.average = Some(sum / statistics.count as f64);
+        }
+        statistics
+    }
+
+    /// The power of ten that it is drawn with, when these rows are in view.
+    pub fn power(&self, next: u64, rows: &Range<u64>) -> i32 {
+        let largest = match self.scale {
+            Scale::Power(_) => None,
+            _ => self.values(next, rows).1.filter_map(Result::ok).map(f64::abs).reduce(f64::max),
+        };
+        self.scale.power(self.default_scale, largest)
+    }
+
+    /// Bytes that its values take.
+    pub fn bytes(&self) -> usize {
+        self.points.capacity().saturating_mul(super::point::POINT_BYTES)
+    }
+}
+
+/// What stands in the parentheses of a path, for an instance that does not exist.
+fn instance_in(path: &str) -> Option<String> {
+    let (before, _) = path.rsplit_once(")\\")?;
+    before.split_once('(').map(|(_, instance)| instance.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::instance_in;
+
+    #[test]
+    fn instances_of_paths() {
+        assert_eq!(instance_in(r"\Process(a (b))\% Processor Time").as_deref(), Some("a (b)"));
+        assert_eq!(instance_in(r"\Memory\Available MBytes"), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! What the caller chooses.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use tallymon::Query;
+use tallymon::core::flow::SourceError;
+use tallymon::core::time::{FileTime, SystemTime};
+
+use super::theme::Colours;
+use crate::chart::Glyphs;
+use crate::model::DEFAULT_BUDGET;
+
+/// A time on the clock on the wall.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalTime {
+    /// Date and time.
+    pub time: SystemTime,
+    /// Name of the time zone, such as `CET`.
+    pub zone: String,
+    /// Minutes to add to local time to get UTC.
+    pub bias: i32,
+}
+
+/// Opens the source once more: for previews, for tables, and to be rid of counters that were removed.
+pub type Open = Box<dyn FnMut() -> Result<Query, SourceError>>;
+
+/// Choices of the caller of the monitor.
+pub struct Options {
+    /// Opens a query without paths over the same source.
+    pub open: Open,
+    /// UTC to local time; UTC when nobody says otherwise.
+    pub local: Box<dyn Fn(FileTime) -> LocalTime>,
+    /// Time between samples.
+    pub interval: Duration,
+    /// Bytes of values that are remembered.
+    pub budget: usize,
+    /// Letters of the chart.
+    pub glyphs: Glyphs,
+    /// Colours of the terminal.
+    pub colours: Colours,
+    /// Somebody sets it to end the monitor, at the next sample at the latest.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Options {
+    /// The usual choices, for the terminal that the environment describes.
+    pub fn new(open: impl FnMut() -> Result<Query, SourceError> + 'static) -> Options {
+        Options {
+            open: Box::new(open),
+            local: Box::new(|time| LocalTime { time: time.system_time(), zone: "UTC".into(), bias: 0 }),
+            interval: Duration::from_secs(1),
+            budget: DEFAULT_BUDGET,
+            glyphs: Glyphs::of_environment(),
+            colours: Colours::of_environment(),
+            stop: Arc::default(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("interval", &self.interval)
+            .field("budget", &self.budget)
+            .field("glyphs", &self.glyphs)
+            .field("colours", &self.colours)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,126 @@
+//! Text in cells: Korean and Japanese letters take two.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns that a text takes.
+pub(crate) fn width(text: &str) -> u16 {
+    u16::try_from(text.width()).unwrap_or(u16::MAX)
+}
+
+/// Writes as much of a text as fits into so many columns; returns the column behind it.
+pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, columns: u16, text: &str, style: Style) -> u16 {
+    let area = buffer.area;
+    if y < area.top() || y >= area.bottom() || x >= area.right() || columns == 0 {
+        return x;
+    }
+    buffer.set_stringn(x, y, text, usize::from(columns), style).0
+}
+
+/// Writes a text that ends in a column; what does not fit is cut at its end.
+pub(crate) fn put_right(buffer: &mut Buffer, x: u16, y: u16, columns: u16, text: &str, style: Style) {
+    let gap = columns.saturating_sub(width(text));
+    put(buffer, x.saturating_add(gap), y, columns.saturating_sub(gap), text, style);
+}
+
+/// The beginning of a text that fits; an ellipsis says that there is more.
+pub(crate) fn cut(text: &str, columns: u16) -> String {
+    if width(text) <= columns {
+        return text.to_string();
+    }
+    let mut left = columns.saturating_sub(1);
+    let mut short = String::new();
+    for letter in text.chars() {
+        let taken = u16::try_from(letter.width().unwrap_or(0)).unwrap_or(0);
+        let Some(rest) = left.checked_sub(taken) else { break };
+        left = rest;
+        short.push(letter);
+    }
+    if columns > 0 {
+        short.push('…');
+    }
+    short
+}
+
+/// Breaks a text at blanks into lines that fit.
+pub(crate) fn wrap(text: &str, columns: u16) -> Vec<String> {
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            if !line.is_empty() && width(&line).saturating_add(width(word)).saturating_add(1) > columns {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+            // A word that is longer than a line, as most are in Japanese.
+            while width(&line) > columns && columns >= 2 {
+                let mut taken = 0u16;
+                let mut end = 0;
+                for (at, letter) in line.char_indices() {
+                    taken = taken.saturating_add(u16::try_from(letter.width().unwrap_or(0)).unwrap_or(0));
+                    if taken > columns {
+                        break;
+                    }
+                    end = at.saturating_add(letter.len_utf8());
+                }
+                let rest = line.split_off(end);
+                lines.push(std::mem::replace(&mut line, rest));
+            }
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// Fills an area with blanks of the default style.
+pub(crate) fn clear(buffer: &mut Buffer, area: Rect) {
+    for row in area.rows() {
+        for column in row.columns() {
+            if let Some(cell) = buffer.cell_mut((column.x, column.y)) {
+                cell.reset();
+            }
+        }
+    }
+}
+
+/// A horizontal line over a whole row, with words in it from the left.
+pub(crate) fn rule(buffer: &mut Buffer, area: Rect, y: u16, letter: &str, style: Style) {
+    for x in area.left()..area.right() {
+        put(buffer, x, y, 1, letter, style);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cutting_counts_columns() {
+        for (text, columns, expected) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("프로세서", 8, "프로세서"),
+            ("프로세서", 6, "프로…"),
+            ("프로세서", 5, "프로…"),
+            ("abc", 0, ""),
+        ] {
+            assert_eq!(cut(text, columns), expected);
+        }
+    }
+
+    #[test]
+    fn wrapping_fits() {
+        let text = "one two three\n사용 가능한 바이트 メモリの使用率は高い";
+        for columns in [2, 5, 8, 40] {
+            for line in wrap(text, columns) {
+                assert!(width(&line) <= columns, "{line:?} in {columns}");
+            }
+        }
+        assert_eq!(wrap("a b", 40), ["a b"]);
+    }
+}

@@ -1,0 +1,132 @@
+//! The words of the interface in English, Korean, Japanese and Russian.
+//!
+//! Names and help texts of counters are not here: they come from the source.
+
+use tallymon::core::title::Language;
+
+/// Looks words up in one language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Words(usize);
+
+impl Words {
+    /// The words of a language; English when there are none.
+    pub const fn of(language: Language) -> Words {
+        match language {
+            Language::KOREAN => Words(1),
+            Language::JAPANESE => Words(2),
+            Language::RUSSIAN => Words(3),
+            _ => Words(0),
+        }
+    }
+
+    /// A word.
+    pub fn get(self, word: Word) -> &'static str {
+        let Some((_, words)) = TABLE.iter().find(|(known, _)| *known == word) else { return "" };
+        words.get(self.0).copied().unwrap_or_default()
+    }
+}
+
+macro_rules! words {
+    ($($word:ident: $english:literal, $korean:literal, $japanese:literal, $russian:literal;)*) => {
+        /// A word or phrase of the interface.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Word {
+            $(#[doc = $english] $word,)*
+        }
+
+        const TABLE: &[(Word, [&str; 4])] = &[
+            $((Word::$word, [$english, $korean, $japanese, $russian]),)*
+        ];
+    };
+}
+
+words! {
+    Live: "live", "실시간", "ライブ", "сейчас";
+    Frozen: "FROZEN", "정지", "停止中", "СТОП";
+    Back: "PAST", "과거", "過去", "ПРОШЛОЕ";
+    Last: "Last", "마지막", "最新", "Послед.";
+    At: "At", "시점", "時点", "На момент";
+    Average: "Avg", "평균", "平均", "Средн.";
+    Minimum: "Min", "최소", "最小", "Мин.";
+    Maximum: "Max", "최대", "最大", "Макс.";
+    Duration: "Dur", "기간", "期間", "Период";
+    Colour: "Line", "선", "線", "Линия";
+    Scale: "Scale", "배율", "倍率", "Масштаб";
+    Counter: "Counter", "카운터", "カウンター", "Счётчик";
+    Instance: "Instance", "인스턴스", "インスタンス", "Экземпляр";
+    Parent: "Parent", "부모", "親", "Родитель";
+    Object: "Object", "개체", "オブジェクト", "Объект";
+    Host: "Host", "호스트", "ホスト", "Узел";
+    Ended: "ended", "종료", "終了", "завершён";
+    Hint: "a add · w save · ? help", "a 추가 · w 저장 · ? 도움말", "a 追加 · w 保存 · ? ヘルプ", "a добавить · w сохранить · ? справка";
+    Empty: "No counters: press a to add some", "카운터 없음: a를 눌러 추가하세요", "カウンターがありません: a で追加", "Нет счётчиков: нажмите a, чтобы добавить";
+    TwoSamples: "a rate needs two samples", "속도에는 샘플이 두 개 필요합니다", "率には二つのサンプルが必要です", "для скорости нужны два замера";
+    OldValue: "old value: the source does not answer", "오래된 값: 원본이 응답하지 않음", "古い値: ソースが応答しません", "старое значение: источник не отвечает";
+    Rights: "more rights are needed: run as root, or see 'tally doctor'", "권한이 더 필요합니다: root로 실행하거나 'tally doctor' 참조", "権限が必要です: root で実行するか 'tally doctor' を参照", "нужны права: запустите от root или см. 'tally doctor'";
+    Retry: "retry in", "재시도까지", "再試行まで", "повтор через";
+    DidYouMean: "did you mean", "혹시", "もしかして", "возможно,";
+    Unknown: "not found", "찾을 수 없음", "見つかりません", "не найдено";
+    AddTitle: "Add counters", "카운터 추가", "カウンターの追加", "Добавить счётчики";
+    Search: "Search", "검색", "検索", "Поиск";
+    AllInstances: "all, also new ones", "전체 및 새 인스턴스", "すべて、新しいものも", "все, включая новые";
+    NoInstances: "no instances", "인스턴스 없음", "インスタンスなし", "нет экземпляров";
+    NothingFound: "nothing found", "결과 없음", "該当なし", "ничего не найдено";
+    Now: "now", "현재", "現在", "сейчас";
+    Type: "type", "형식", "型", "тип";
+    Formula: "formula", "수식", "式", "формула";
+    Costly: "costly to collect", "수집 비용이 높음", "収集コストが高い", "дорогой сбор";
+    Added: "added", "추가됨", "追加しました", "добавлено";
+    AddKeys: "Tab pane · Enter add · Esc close", "Tab 창 · Enter 추가 · Esc 닫기", "Tab 枠 · Enter 追加 · Esc 閉じる", "Tab панель · Enter добавить · Esc закрыть";
+    HelpTitle: "Keys", "키", "キー", "Клавиши";
+    ExplainTitle: "What it means", "설명", "説明", "Что это значит";
+    CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
+    SaveAs: "save as (.csv, .svg; without: both)", "다른 이름으로 저장 (.csv, .svg; 없으면 둘 다)", "名前を付けて保存 (.csv, .svg; なしは両方)", "сохранить как (.csv, .svg; без: оба)";
+    Saved: "saved", "저장됨", "保存しました", "сохранено";
+    GoTo: "go to time (hh:mm[:ss])", "시간으로 이동 (hh:mm[:ss])", "時刻へ移動 (hh:mm[:ss])", "перейти ко времени (чч:мм[:сс])";
+    NoSuchTime: "this is no time of day", "시간이 아닙니다", "時刻ではありません", "это не время";
+    Filter: "filter", "필터", "フィルター", "фильтр";
+    Paste: "counter path", "카운터 경로", "カウンターパス", "путь счётчика";
+    Copied: "copied", "복사됨", "コピーしました", "скопировано";
+    Kept: "in memory", "메모리", "メモリ", "в памяти";
+    SortedBy: "sorted by", "정렬", "並べ替え", "сортировка";
+    KeysAdd: "add counters", "카운터 추가", "カウンター追加", "добавить счётчики";
+    KeysRemove: "remove, hide, new set", "제거, 숨김, 새 세트", "削除、非表示、新規", "удалить, скрыть, новый набор";
+    KeysSelect: "choose a line", "선 선택", "線の選択", "выбрать линию";
+    KeysCursor: "cursor on the time axis", "시간 커서", "時間カーソル", "курсор времени";
+    KeysHighlight: "highlight, colour", "강조, 색", "強調、色", "выделить, цвет";
+    KeysViews: "graph, bars, report, split, table", "그래프, 막대, 보고서, 분할, 표", "グラフ、棒、レポート、分割、表", "график, столбцы, отчёт, части, таблица";
+    KeysScale: "scale x10, fit, default", "배율 x10, 맞춤, 기본", "倍率 x10、合わせる、既定", "масштаб x10, подогнать, исходный";
+    KeysFreeze: "freeze, one update, clear", "정지, 한 번 갱신, 지우기", "停止、一回更新、消去", "стоп, обновить, очистить";
+    KeysTime: "back, forward, oldest, live", "뒤로, 앞으로, 처음, 실시간", "戻る、進む、最古、ライブ", "назад, вперёд, начало, сейчас";
+    KeysZoom: "zoom, go to time", "확대, 시간 이동", "拡大、時刻へ", "масштаб времени, ко времени";
+    KeysInterval: "interval, sweep or scroll", "간격, 스윕/스크롤", "間隔、掃引/スクロール", "интервал, развёртка/прокрутка";
+    KeysExplain: "explain, filter", "설명, 필터", "説明、フィルター", "объяснить, фильтр";
+    KeysCopy: "copy path, settings; paste paths", "경로 복사, 설정; 붙여넣기", "パス、設定のコピー; 貼り付け", "копировать путь, набор; вставить";
+    KeysSave: "save as CSV and SVG", "CSV와 SVG로 저장", "CSV と SVG に保存", "сохранить в CSV и SVG";
+    KeysTable: "in the table: column, order, object", "표: 열, 순서, 개체", "表: 列、順序、オブジェクト", "в таблице: столбец, порядок, объект";
+    KeysQuit: "quit", "종료", "終了", "выход";
+    Footer: "a add  Del remove  \u{232b} highlight  f freeze  g/b/r/v/T views  PgUp back  w save  ? help  q quit",
+        "a 추가  Del 제거  \u{232b} 강조  f 정지  g/b/r/v/T 보기  PgUp 과거  w 저장  ? 도움말  q 종료",
+        "a 追加  Del 削除  \u{232b} 強調  f 停止  g/b/r/v/T 表示  PgUp 過去  w 保存  ? ヘルプ  q 終了",
+        "a добавить  Del удалить  \u{232b} выделить  f стоп  g/b/r/v/T вид  PgUp назад  w сохр.  ? справка  q выход";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_there_in_every_language() {
+        for (word, words) in TABLE {
+            for (language, text) in words.iter().enumerate() {
+                assert!(!text.is_empty(), "{word:?} in language {language}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_language_without_words_is_english() {
+        assert_eq!(Words::of(Language::GERMAN).get(Word::Last), "Last");
+        assert_eq!(Words::of(Language::KOREAN).get(Word::Last), "마지막");
+    }
+}
