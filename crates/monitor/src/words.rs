@@ -105,6 +105,10 @@ words! {
     KeysSave: "save as CSV and SVG", "CSV와 SVG로 저장", "CSV と SVG に保存", "сохранить в CSV и SVG";
     KeysTable: "in the table: column, order, object", "표: 열, 순서, 개체", "表: 列、順序、オブジェクト", "в таблице: столбец, порядок, объект";
     KeysQuit: "quit", "종료", "終了", "выход";
+    TableKeys: "\u{2190}\u{2192} column  i order  n N object  Enter to the chart  / filter  g graph  ? help  q quit",
+        "\u{2190}\u{2192} 열  i 순서  n N 개체  Enter 차트로  / 필터  g 그래프  ? 도움말  q 종료",
+        "\u{2190}\u{2192} 列  i 順序  n N オブジェクト  Enter グラフへ  / フィルター  g グラフ  ? ヘルプ  q 終了",
+        "\u{2190}\u{2192} столбец  i порядок  n N объект  Enter на график  / фильтр  g график  ? справка  q выход";
     Footer: "a add  Del remove  \u{232b} highlight  f freeze  g/b/r/v/T views  PgUp back  w save  ? help  q quit",
         "a 추가  Del 제거  \u{232b} 강조  f 정지  g/b/r/v/T 보기  PgUp 과거  w 저장  ? 도움말  q 종료",
         "a 追加  Del 削除  \u{232b} 強調  f 停止  g/b/r/v/T 表示  PgUp 過去  w 保存  ? ヘルプ  q 終了",

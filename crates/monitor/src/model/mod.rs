@@ -215,9 +215,7 @@ impl Monitor {
                 let series = self.series.remove(self.selected);
                 self.index();
                 let others = self.series.iter().any(|other| other.asked == series.asked);
-                if others {
-                    self.removed.insert(series.path.to_lowercase());
-                }
+                self.removed.insert(series.path.to_lowercase());
                 (!others).then_some(series.asked)
             }
         };

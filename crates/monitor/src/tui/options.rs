@@ -28,6 +28,8 @@ pub type Open = Box<dyn FnMut() -> Result<Query, SourceError>>;
 
 /// Choices of the caller of the monitor.
 pub struct Options {
+    /// The counters to start with.
+    pub paths: Vec<String>,
     /// Opens a query without paths over the same source.
     pub open: Open,
     /// UTC to local time; UTC when nobody says otherwise.
@@ -48,6 +50,7 @@ impl Options {
     /// The usual choices, for the terminal that the environment describes.
     pub fn new(open: impl FnMut() -> Result<Query, SourceError> + 'static) -> Options {
         Options {
+            paths: Vec::new(),
             open: Box::new(open),
             local: Box::new(|time| LocalTime { time: time.system_time(), zone: "UTC".into(), bias: 0 }),
             interval: Duration::from_secs(1),
@@ -62,6 +65,7 @@ impl Options {
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Options")
+            .field("paths", &self.paths)
             .field("interval", &self.interval)
             .field("budget", &self.budget)
             .field("glyphs", &self.glyphs)

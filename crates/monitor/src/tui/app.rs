@@ -1,0 +1,321 @@
+//! The monitor without a terminal: events and samples go in, a screen comes out.
+
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyEventKind};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
+use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
+use tallymon::{Query, Reading};
+
+use super::add::AddDialog;
+use super::options::{LocalTime, Options};
+use super::table::Table;
+use super::theme::Theme;
+use super::{draw, keys, mouse};
+use crate::model::Monitor;
+use crate::words::{Word, Words};
+
+/// What a user sees and does. The terminal around it is [`super::run`].
+pub struct App {
+    pub(super) query: Query,
+    /// A query without the counters that were removed; it takes the place of `query` after its second sample.
+    successor: Option<Query>,
+    /// The paths of the query as they were written.
+    pub(super) paths: Vec<String>,
+    pub(super) options: Options,
+    pub(super) monitor: Monitor,
+    pub(super) view: View,
+    pub(super) words: Words,
+    pub(super) theme: Theme,
+    pub(super) overlay: Overlay,
+    pub(super) table: Option<Table>,
+    /// The last readings, to be explained.
+    pub(super) readings: Vec<Reading>,
+    /// One line for the user, until the next key.
+    pub(super) message: Option<String>,
+    pub(super) failure: Option<SourceError>,
+    /// Samples that failed one behind the other.
+    failures: u32,
+    /// What a line has to contain to be shown, in small letters.
+    pub(super) filter: String,
+    /// The path to choose once its series is there.
+    pub(super) choose: Option<String>,
+    /// The first screen says how to go on.
+    pub(super) hint: bool,
+    pub(super) places: Places,
+    /// Text for the clipboard of the terminal.
+    pub(super) clipboard: Option<String>,
+    pub(super) quit: bool,
+}
+
+/// How the counters are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum View {
+    #[default]
+    Graph,
+    Bars,
+    Report,
+    Split,
+    Table,
+}
+
+/// What lies over the view.
+#[derive(Default)]
+pub(super) enum Overlay {
+    #[default]
+    None,
+    Add(Box<AddDialog>),
+    Help,
+    Explain(Vec<(String, String)>),
+    Prompt(Prompt, String),
+}
+
+/// A question with one line as its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prompt {
+    Filter,
+    GoTo,
+    Save,
+    Paste,
+}
+
+/// Where things stood on the last screen, for the mouse.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Places {
+    pub(super) chart: Rect,
+    /// Each line of the legend with its row.
+    pub(super) lines: Vec<(u16, usize)>,
+    /// A click before, to tell a double click.
+    pub(super) clicked: Option<(u16, u16)>,
+}
+
+/// The longest pause between two tries of a source that does not answer.
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+
+impl App {
+    /// A monitor over a query without paths yet; those of the options that can not be used are shown as such.
+    pub fn new(query: Query, mut options: Options) -> App {
+        let paths = std::mem::take(&mut options.paths);
+        let mut app = App {
+            words: Words::of(query.names().preferred()),
+            theme: Theme::new(options.colours, options.glyphs),
+            monitor: Monitor::new(options.budget),
+            query,
+            successor: None,
+            paths: Vec::new(),
+            options,
+            view: View::default(),
+            overlay: Overlay::None,
+            table: None,
+            readings: Vec::new(),
+            message: None,
+            failure: None,
+            failures: 0,
+            filter: String::new(),
+            choose: None,
+            hint: true,
+            places: Places::default(),
+            clipboard: None,
+            quit: false,
+        };
+        for path in &paths {
+            app.add(path);
+        }
+        app
+    }
+
+    /// Takes a sample of everything in view.
+    pub fn sample(&mut self) {
+        match self.query.collect() {
+            Ok(time) => {
+                self.failure = None;
+                self.failures = 0;
+                self.readings = self.query.readings();
+                self.monitor.take(time, &self.query, &self.readings);
+            }
+            Err(error) => {
+                let pause = u64::try_from(self.pause().as_nanos() / 100).unwrap_or(0);
+                let newest = self.monitor.next().checked_sub(1).and_then(|row| self.monitor.time(row));
+                let time = newest.map_or_else(now, |time| FileTime(time.0.saturating_add(pause)));
+                let why = match error.kind {
+                    SourceErrorKind::Unreachable => NoValue::NoMachine,
+                    _ => NoValue::NoData(tallymon::core::flow::Absence::ReadFailed),
+                };
+                self.monitor.miss(time, why);
+                self.failures = self.failures.saturating_add(1);
+                self.failure = Some(error);
+            }
+        }
+        if let Some(mut successor) = self.successor.take() {
+            let had_one = successor.snapshot().is_some();
+            if successor.collect().is_ok() {
+                if had_one {
+                    self.query = successor;
+                } else {
+                    self.successor = Some(successor);
+                }
+            }
+        }
+        self.choose_what_was_added();
+        if let Overlay::Add(dialog) = &mut self.overlay {
+            dialog.sample();
+        }
+        if let Some(table) = &mut self.table
+            && let Err(error) = table.sample()
+        {
+            self.message = Some(error.to_string());
+        }
+    }
+
+    /// How long to wait for the next sample: longer and longer while the source does not answer.
+    pub fn pause(&self) -> Duration {
+        let doublings = self.failures.min(16);
+        let pause = self.options.interval.saturating_mul(1 << doublings);
+        if self.failures == 0 { pause } else { pause.min(LONGEST_RETRY.max(self.options.interval)) }
+    }
+
+    /// Takes a key, a click, a paste.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => keys::key(self, *key),
+            Event::Mouse(event) => mouse::mouse(self, *event),
+            Event::Paste(text) => keys::paste(self, text),
+            _ => {}
+        }
+    }
+
+    /// Draws the screen.
+    pub fn draw(&mut self, frame: &mut Frame<'_>) {
+        draw::screen(self, frame);
+    }
+
+    /// Whether the user has had enough.
+    pub fn has_quit(&self) -> bool {
+        self.quit
+    }
+
+    /// What is known and chosen.
+    pub const fn monitor(&self) -> &Monitor {
+        &self.monitor
+    }
+
+    /// Text that the user copied, once.
+    pub fn take_clipboard(&mut self) -> Option<String> {
+        self.clipboard.take()
+    }
+
+    /// Adds a path, or shows why it can not be used.
+    pub(super) fn add(&mut self, path: &str) {
+        if self.paths.iter().any(|known| known == path) {
+            self.monitor.expect(path);
+            self.choose = Some(path.to_string());
+            return;
+        }
+        match self.query.add(path) {
+            Ok(_) => {
+                if let Some(successor) = &mut self.successor {
+                    // What one query of the source took, the other takes as well.
+                    let _ = successor.add(path);
+                }
+                self.paths.push(path.to_string());
+                self.monitor.expect(path);
+            }
+            Err(error) => self.monitor.fail(error),
+        }
+    }
+
+    /// Removes the chosen line, and its counter from the query when nothing else needs it.
+    pub(super) fn remove_chosen(&mut self) {
+        let Some(path) = self.monitor.remove_chosen() else { return };
+        self.paths.retain(|known| *known != path);
+        self.successor = self.reopened();
+    }
+
+    /// A new counter set.
+    pub(super) fn remove_all(&mut self) {
+        self.paths.clear();
+        self.monitor.remove_all();
+        self.successor = None;
+        match self.reopened() {
+            Some(query) => self.query = query,
+            None => self.message = Some(self.words.get(Word::NothingFound).to_string()),
+        }
+    }
+
+    /// A query with the paths of now. `None` when the source can not be opened again: then the old query goes on.
+    fn reopened(&mut self) -> Option<Query> {
+        let mut query = (self.options.open)().ok()?;
+        for path in &self.paths {
+            query.add(path).ok()?;
+        }
+        Some(query)
+    }
+
+    pub(super) fn local(&self, time: FileTime) -> LocalTime {
+        (self.options.local)(time)
+    }
+
+    /// The time of day.
+    pub(super) fn clock(&self, time: FileTime) -> String {
+        crate::model::format::clock(self.local(time).time)
+    }
+
+    /// Whether a line of the legend passes the filter.
+    pub(super) fn passes(&self, position: usize) -> bool {
+        if self.filter.is_empty() {
+            return true;
+        }
+        let text = match self.monitor.series().get(position) {
+            Some(series) => format!(
+                "{} {} {}",
+                series.path,
+                series.object_name,
+                series.counter_name
+            ),
+            None => {
+                let behind = position.saturating_sub(self.monitor.series().len());
+                self.monitor.failed().get(behind).map(|error| error.path.clone()).unwrap_or_default()
+            }
+        };
+        let text = text.to_lowercase();
+        self.filter.split_whitespace().all(|word| text.contains(word))
+    }
+
+    /// The lines of the legend that pass the filter.
+    pub(super) fn lines(&self) -> Vec<usize> {
+        (0..self.monitor.lines()).filter(|position| self.passes(*position)).collect()
+    }
+
+    /// Chooses the line so many lines further in what the filter lets pass.
+    pub(super) fn move_selection(&mut self, by: isize) {
+        let lines = self.lines();
+        let at = lines.iter().position(|line| *line == self.monitor.selected()).unwrap_or(0);
+        let at = at.saturating_add_signed(by).min(lines.len().saturating_sub(1));
+        if let Some(line) = lines.get(at) {
+            self.monitor.select(*line);
+        }
+    }
+
+    fn choose_what_was_added(&mut self) {
+        let Some(path) = &self.choose else { return };
+        let found = self.monitor.series().iter().rposition(|series| series.asked == *path);
+        if let Some(position) = found {
+            self.monitor.select(position);
+            self.choose = None;
+        }
+    }
+}
+
+/// The clock of this machine.
+pub(super) fn now() -> FileTime {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let nanoseconds = i128::try_from(since.as_nanos()).unwrap_or_default();
+    FileTime::from_unix_nanoseconds(nanoseconds).unwrap_or_default()
+}
+
+/// Units of a time of day.
+pub(super) const fn units(seconds: u64) -> u64 {
+    seconds.saturating_mul(UNITS_PER_SECOND)
+}

@@ -1,0 +1,161 @@
+//! The whole screen: title, view, footer, and what lies over them.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::app::{App, Overlay, View};
+use super::text::{cut, put, put_right, rule, width};
+use super::{bars, graph, overlay, report, split};
+use crate::words::Word;
+
+/// A terminal with fewer columns or rows than these has place for a report only.
+pub(super) const LEAST: (u16, u16) = (60, 15);
+
+pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let buffer = frame.buffer_mut();
+    app.places.chart = Rect::ZERO;
+    app.places.lines.clear();
+    if area.height == 0 || area.width == 0 {
+        return;
+    }
+    let small = area.width < LEAST.0 || area.height < LEAST.1;
+    title(app, buffer, area, small);
+    let banner = u16::from(app.failure.is_some());
+    failure(app, buffer, area);
+    let footer_at = area.bottom().saturating_sub(1);
+    let top = area.top().saturating_add(1).saturating_add(banner);
+    let body = Rect { y: top, height: footer_at.saturating_sub(top), ..area };
+    match app.view {
+        _ if small => report::draw(app, buffer, body),
+        View::Graph => graph::draw(app, buffer, body),
+        View::Bars => bars::draw(app, buffer, body),
+        View::Report => report::draw(app, buffer, body),
+        View::Split => split::draw(app, buffer, body),
+        View::Table => {
+            let (words, theme) = (app.words, app.theme);
+            if let Some(table) = &mut app.table {
+                table.draw(buffer, body, words, theme);
+            }
+        }
+    }
+    footer(app, buffer, area);
+    if matches!(app.overlay, Overlay::None | Overlay::Prompt(..)) {
+        return;
+    }
+    let (words, theme) = (app.words, app.theme);
+    match &mut app.overlay {
+        Overlay::Add(dialog) => dialog.draw(buffer, area, words, theme),
+        Overlay::Help => overlay::help(buffer, area, words, theme),
+        Overlay::Explain(lines) => overlay::explain(buffer, area, words, theme, lines),
+        Overlay::None | Overlay::Prompt(..) => {}
+    }
+}
+
+fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
+    let theme = app.theme;
+    let y = area.top();
+    rule(buffer, area, y, theme.either("─", "-"), theme.dim());
+    let mut x = put(buffer, area.left().saturating_add(1), y, area.width, " Tallymon ", theme.bold());
+    let mut part = |text: &str, style| {
+        let space = area.right().saturating_sub(x).saturating_sub(2);
+        // A part is shown whole or not at all.
+        if width(text) <= space {
+            x = put(buffer, x.saturating_add(1), y, space, text, style);
+        }
+    };
+    let window = &app.monitor.window;
+    if window.is_frozen() {
+        part(&format!(" {} ", app.words.get(Word::Frozen)), theme.badge());
+    } else if window.is_back() {
+        part(&format!(" {} ", app.words.get(Word::Back)), theme.badge());
+    } else {
+        part(&format!(" {} {} ", app.words.get(Word::Live), theme.either("▶", ">")), theme.good());
+    }
+    let newest = app.monitor.next().checked_sub(1).and_then(|row| app.monitor.time(row));
+    if let Some(time) = newest {
+        part(&format!(" {} ", app.clock(time)), theme.plain());
+    }
+    part(&format!(" {} ", interval(app.options.interval)), theme.plain());
+    part(&format!(" {} ", app.query.system_name()), theme.plain());
+    if !app.filter.is_empty() {
+        part(&format!(" /{} ", app.filter), theme.warning());
+    }
+    if !small {
+        let rows = app.monitor.rows();
+        let oldest = app.monitor.time(rows.start);
+        // It changes once a minute only, so as not to send more than there is news.
+        if let (Some(oldest), Some(newest)) = (oldest, newest) {
+            let minutes = newest.0.saturating_sub(oldest.0) / super::app::units(60);
+            if minutes > 0 {
+                let kept = format!(" {} {}:{:02} ", app.words.get(Word::Kept), minutes / 60, minutes % 60);
+                part(&kept, theme.dim());
+            }
+        }
+        let help = " ? ";
+        put_right(buffer, area.left(), y, area.width.saturating_sub(1), help, theme.bold());
+    }
+}
+
+/// An interval as it is said: `500 ms`, `1 s`, `1 min`.
+pub(super) fn interval(interval: std::time::Duration) -> String {
+    let milliseconds = interval.as_millis();
+    if !milliseconds.is_multiple_of(1_000) {
+        format!("{milliseconds} ms")
+    } else if milliseconds >= 60_000 && milliseconds.is_multiple_of(60_000) {
+        format!("{} min", milliseconds / 60_000)
+    } else {
+        format!("{} s", milliseconds / 1_000)
+    }
+}
+
+/// A source that does not answer: why, and when it is asked again.
+fn failure(app: &App, buffer: &mut Buffer, area: Rect) {
+    let Some(error) = &app.failure else { return };
+    let retry = format!(" {} {} ", app.words.get(Word::Retry), interval(app.pause()));
+    let y = area.top().saturating_add(1);
+    let style = app.theme.bad().patch(app.theme.badge());
+    rule(buffer, area, y, " ", style);
+    let place = area.width.saturating_sub(width(&retry)).saturating_sub(1);
+    let text = format!(" {} {}", app.theme.either("⚠", "!"), error);
+    put(buffer, area.left(), y, place, &cut(&text, place), style);
+    put_right(buffer, area.left(), y, area.width, &retry, style);
+}
+
+fn footer(app: &App, buffer: &mut Buffer, area: Rect) {
+    let theme = app.theme;
+    let y = area.bottom().saturating_sub(1);
+    if y <= area.top() {
+        return;
+    }
+    rule(buffer, area, y, " ", theme.plain());
+    let columns = area.width.saturating_sub(1);
+    match &app.overlay {
+        Overlay::Prompt(prompt, text) => {
+            let word = app.words.get(overlay::prompt_word(*prompt));
+            let x = put(buffer, area.left(), y, columns, &format!(" {word}: "), theme.bold());
+            let left = area.right().saturating_sub(x).saturating_sub(1);
+            // The end of a long text is what is being typed.
+            let mut shown: &str = text;
+            while width(shown) > left.saturating_sub(1) {
+                let mut letters = shown.chars();
+                letters.next();
+                shown = letters.as_str();
+            }
+            let x = put(buffer, x, y, left, shown, theme.plain());
+            put(buffer, x, y, 1, " ", theme.selected());
+        }
+        _ => {
+            let (text, style) = match &app.message {
+                Some(message) => (message.as_str(), theme.warning()),
+                None if app.hint && app.monitor.window.is_live() && app.view == View::Graph => {
+                    (app.words.get(Word::Hint), theme.bold())
+                }
+                None if app.view == View::Table => (app.words.get(Word::TableKeys), theme.dim()),
+                None => (app.words.get(Word::Footer), theme.dim()),
+            };
+            put(buffer, area.left().saturating_add(1), y, columns, &cut(text, columns.saturating_sub(1)), style);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The screen, its keys, and the terminal around it.
+
+mod add;
+mod app;
+mod bars;
+mod draw;
+mod graph;
+mod keys;
+mod legend;
+mod mouse;
+mod options;
+mod overlay;
+mod report;
+mod split;
+mod table;
+mod terminal;
+mod text;
+mod theme;
+
+pub use app::App;
+pub use options::{LocalTime, Open, Options};
+pub use terminal::run;
+pub use theme::Colours;

@@ -1,0 +1,90 @@
+//! The report: values under their objects. It is also what a tiny terminal shows.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::app::App;
+use super::legend;
+use super::text::{cut, put, put_right, width};
+
+/// A line of the report.
+enum Line {
+    Object(String),
+    Series(usize),
+    Failed(usize),
+}
+
+pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
+    let theme = app.theme;
+    let mut chosen = app.lines();
+    let series = app.monitor.series();
+    // Objects together, in the order of their first counter.
+    let first = |object| series.iter().position(|series| series.object == object);
+    chosen.sort_by_key(|line| series.get(*line).map_or((usize::MAX, *line), |own| {
+        (first(own.object).unwrap_or(usize::MAX), *line)
+    }));
+    let mut lines = Vec::new();
+    let mut object = None;
+    for line in chosen {
+        match series.get(line) {
+            Some(own) => {
+                if object != Some(own.object) {
+                    object = Some(own.object);
+                    lines.push(Line::Object(own.object_name.clone()));
+                }
+                lines.push(Line::Series(line));
+            }
+            None => lines.push(Line::Failed(line)),
+        }
+    }
+    let rows = usize::from(area.height);
+    let at = lines.iter().position(|line| {
+        matches!(line, Line::Series(at) | Line::Failed(at) if *at == app.monitor.selected())
+    });
+    let top = at.unwrap_or(0).saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));
+    // Values stand near their names, not at the far side of a wide terminal.
+    let columns = area.width.min(100);
+    let mut places = Vec::new();
+    for (y, line) in (area.top()..area.bottom()).zip(lines.iter().skip(top)) {
+        match line {
+            Line::Object(name) => {
+                put(buffer, area.x, y, columns, &cut(name, columns), theme.bold());
+            }
+            Line::Series(position) => {
+                let Some(own) = series.get(*position) else { continue };
+                places.push((y, *position));
+                let (mut text, style) = legend::now(app, own);
+                let unit = own.counter_type.suffix().as_str();
+                if own.last.is_ok() && !unit.is_empty() && unit != "%" && own.ended.is_none() {
+                    text = format!("{text} {unit}");
+                }
+                let is_text = own.counter_type.is_text();
+                let room = columns.saturating_sub(4);
+                let text = if is_text { cut(&text, room) } else { cut(&text, room.min(24)) };
+                let name = match (&own.instance, &own.parent) {
+                    (Some(instance), Some(parent)) => format!("{}  {parent}/{instance}", own.counter_name),
+                    (Some(instance), None) => format!("{}  {instance}", own.counter_name),
+                    (None, _) => own.counter_name.clone(),
+                };
+                let left = room.saturating_sub(width(&text)).saturating_sub(1);
+                let row = if *position == app.monitor.selected() { theme.selected() } else { theme.plain() };
+                buffer.set_style(Rect { x: area.x, y, width: columns, height: 1 }, row);
+                put(buffer, area.x.saturating_add(2), y, left, &cut(&name, left), row);
+                put_right(buffer, area.x, y, columns.saturating_sub(1), &text, style.patch(row));
+                let space = area.width.saturating_sub(columns).saturating_sub(2);
+                if let Some(reason) = legend::reason(app, own).filter(|_| space > 10) {
+                    let x = area.x.saturating_add(columns).saturating_add(1);
+                    put(buffer, x, y, space, &cut(&reason, space), theme.warning());
+                }
+            }
+            Line::Failed(position) => {
+                places.push((y, *position));
+                let behind = position.saturating_sub(series.len());
+                let Some(error) = app.monitor.failed().get(behind) else { continue };
+                let text = format!("! {error}");
+                put(buffer, area.x, y, area.width, &cut(&text, area.width), theme.bad());
+            }
+        }
+    }
+    app.places.lines = places;
+}

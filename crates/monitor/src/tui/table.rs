@@ -1,0 +1,248 @@
+//! The table: all instances of an object with all its counters, sorted by any of them. The "top" of everything.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tallymon::core::flow::{NoValue, SourceError, Value};
+use tallymon::core::counter::CounterType;
+use tallymon::core::title::TitleIndex;
+use tallymon::{InstanceKey, Query};
+
+use super::options::Open;
+use super::text::{cut, put, put_right, width};
+use super::theme::Theme;
+use crate::model::format;
+use crate::words::{Word, Words};
+
+/// An object with instances, and its own query: nothing of it is recorded.
+pub(super) struct Table {
+    query: Query,
+    object: TitleIndex,
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+    /// Column that it is sorted by.
+    sorted: usize,
+    ascending: bool,
+    /// First column that is drawn.
+    left: usize,
+    /// The chosen instance: it stays chosen wherever sorting puts it.
+    chosen: Option<InstanceKey>,
+    /// What the name of an instance has to contain.
+    pub(super) filter: String,
+}
+
+struct Column {
+    counter: TitleIndex,
+    name: String,
+    counter_type: CounterType,
+}
+
+struct Row {
+    key: InstanceKey,
+    cells: Vec<Result<Value, NoValue>>,
+}
+
+impl Table {
+    /// A table of an object with its first sample; `counter` is what it is sorted by.
+    pub(super) fn open(
+        open: &mut Open,
+        object: TitleIndex,
+        counter: Option<TitleIndex>,
+    ) -> Result<Option<Table>, SourceError> {
+        let mut query = (open)()?;
+        let Some(known) = query.catalog().object(object).filter(|object| object.has_instances) else {
+            return Ok(None);
+        };
+        let names = query.names();
+        let columns: Vec<Column> = known
+            .visible_counters()
+            .map(|counter| Column {
+                counter: counter.name,
+                name: names.name(counter.name),
+                counter_type: counter.counter_type,
+            })
+            .collect();
+        let first = known.default_counter.and_then(|at| known.counters.get(at)).map(|counter| counter.name);
+        let wanted = counter.or(first);
+        let sorted = columns.iter().position(|column| Some(column.counter) == wanted).unwrap_or(0);
+        let path = format!("\\{}(*)\\*", object.0);
+        query.add(&path).map_err(|error| {
+            SourceError::new(tallymon::core::flow::SourceErrorKind::NotFound, error.to_string())
+        })?;
+        let mut table = Table {
+            query,
+            object,
+            columns,
+            rows: Vec::new(),
+            sorted,
+            ascending: false,
+            left: sorted.saturating_sub(1),
+            chosen: None,
+            filter: String::new(),
+        };
+        table.sample()?;
+        Ok(Some(table))
+    }
+
+    /// Takes a sample.
+    pub(super) fn sample(&mut self) -> Result<(), SourceError> {
+        self.query.collect()?;
+        let chosen = self.chosen.take();
+        self.rows.clear();
+        let mut positions = std::collections::HashMap::new();
+        // Readings come counter by counter, each with all instances.
+        for reading in self.query.readings() {
+            let Some(key) = reading.instance else { continue };
+            let Some(column) = self.columns.iter().position(|column| column.counter == reading.counter) else {
+                continue;
+            };
+            let position = *positions.entry(key.clone()).or_insert_with(|| {
+                let cells = vec![Err(NoValue::NoCounter); self.columns.len()];
+                self.rows.push(Row { key, cells });
+                self.rows.len().saturating_sub(1)
+            });
+            let cell = self.rows.get_mut(position).and_then(|row| row.cells.get_mut(column));
+            if let Some(cell) = cell {
+                *cell = reading.cell.value;
+            }
+        }
+        self.sort();
+        self.chosen = chosen.or_else(|| self.shown().first().map(|row| row.key.clone()));
+        Ok(())
+    }
+
+    /// The path of the sorted column of the chosen instance.
+    pub(super) fn chosen_path(&self) -> Option<String> {
+        let key = self.chosen.as_ref()?;
+        let counter = self.columns.get(self.sorted)?.counter;
+        let names = self.query.names();
+        Some(format!("\\{}({key})\\{}", names.english(self.object), names.english(counter)))
+    }
+
+    /// Sorts by the next column, or the one before.
+    pub(super) fn move_column(&mut self, by: isize) {
+        self.sorted = self.sorted.saturating_add_signed(by).min(self.columns.len().saturating_sub(1));
+        self.sort();
+    }
+
+    /// Smallest first instead of largest first, or back.
+    pub(super) fn reverse(&mut self) {
+        self.ascending = !self.ascending;
+        self.sort();
+    }
+
+    /// Chooses an instance so many rows further.
+    pub(super) fn move_row(&mut self, by: isize) {
+        let shown = self.shown();
+        let at = shown.iter().position(|row| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
+        let at = at.saturating_add_signed(by).min(shown.len().saturating_sub(1));
+        self.chosen = shown.get(at).map(|row| row.key.clone());
+    }
+
+    /// The next object with instances, or the one before.
+    pub(super) fn other_object(&self, forward: bool) -> Option<TitleIndex> {
+        let objects = self.query.catalog().objects();
+        let with: Vec<TitleIndex> =
+            objects.iter().filter(|object| object.has_instances).map(|object| object.name).collect();
+        let at = with.iter().position(|object| *object == self.object)?;
+        let step = if forward { 1 } else { with.len().checked_sub(1)? };
+        with.get(at.checked_add(step)?.checked_rem(with.len())?).copied()
+    }
+
+    fn shown(&self) -> Vec<&Row> {
+        let filter = &self.filter;
+        self.rows.iter().filter(|row| row.key.to_string().to_lowercase().contains(filter.as_str())).collect()
+    }
+
+    /// Sorts; sums of all instances stay at the top, and what has no value goes to the end.
+    fn sort(&mut self) {
+        let (sorted, ascending) = (self.sorted, self.ascending);
+        self.rows.sort_by(|one, other| {
+            let is_total = |row: &Row| row.key.name == "_Total";
+            let cell = |row: &Row| row.cells.get(sorted).and_then(|cell| cell.as_ref().ok()).cloned();
+            is_total(other).cmp(&is_total(one)).then_with(|| {
+                let order = match (cell(one), cell(other)) {
+                    (Some(Value::Text(one)), Some(Value::Text(other))) => other.cmp(&one),
+                    (Some(one), Some(other)) => {
+                        one.as_f64().unwrap_or(0.0).total_cmp(&other.as_f64().unwrap_or(0.0))
+                    }
+                    (one, other) => return one.is_none().cmp(&other.is_none()),
+                };
+                if ascending { order } else { order.reverse() }
+            })
+            .then_with(|| one.key.cmp(&other.key))
+        });
+    }
+
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
+        const WIDE: u16 = 14;
+        let shown = self.shown();
+        let names = self.query.names();
+        let name_columns = shown
+            .iter()
+            .map(|row| width(&row.key.to_string()))
+            .max()
+            .unwrap_or(0)
+            .clamp(12, (area.width / 3).max(12));
+        let fit = usize::from(area.width.saturating_sub(name_columns).saturating_sub(1) / (WIDE + 1)).max(1);
+        // The sorted column is always in view.
+        let left = if self.sorted < self.left {
+            self.sorted
+        } else {
+            self.left.max(self.sorted.saturating_add(1).saturating_sub(fit))
+        };
+        let left = left.min(self.columns.len().saturating_sub(fit));
+        let heading = format!(
+            "{}: {}   {} {}",
+            names.name(self.object),
+            shown.len(),
+            words.get(Word::SortedBy),
+            self.columns.get(self.sorted).map_or("", |column| column.name.as_str()),
+        );
+        put(buffer, area.x.saturating_add(1), area.y, area.width, &heading, theme.bold());
+        let second = area.y.saturating_add(1);
+        put(buffer, area.x, area.y.saturating_add(2), name_columns, words.get(Word::Instance), theme.dim());
+        let column_at = |column: usize| {
+            let place = u16::try_from(column.saturating_sub(left)).unwrap_or(u16::MAX);
+            area.x.saturating_add(name_columns).saturating_add(1).saturating_add(place.saturating_mul(WIDE + 1))
+        };
+        let in_view = || self.columns.iter().enumerate().skip(left).take(fit);
+        for (number, column) in in_view() {
+            let style = if number == self.sorted { theme.bold() } else { theme.dim() };
+            let arrow = match (number == self.sorted, self.ascending) {
+                (false, _) => "",
+                (true, true) => theme.either("▲", "^"),
+                (true, false) => theme.either("▼", "v"),
+            };
+            let lines = super::text::wrap(&column.name, WIDE.saturating_sub(width(arrow)));
+            let upper = if lines.len() > 1 { lines.first().map_or("", String::as_str) } else { "" };
+            let lower = lines.iter().skip(usize::from(lines.len() > 1)).cloned().collect::<Vec<_>>().join(" ");
+            let lower = format!("{}{arrow}", cut(&lower, WIDE.saturating_sub(width(arrow))));
+            put_right(buffer, column_at(number), second, WIDE, upper, style);
+            put_right(buffer, column_at(number), second.saturating_add(1), WIDE, &lower, style);
+        }
+        let top_row = area.y.saturating_add(3);
+        let rows = usize::from(area.bottom().saturating_sub(top_row));
+        let at = shown.iter().position(|row| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
+        let top = at.saturating_sub(rows.saturating_sub(1));
+        for (y, row) in (top_row..area.bottom()).zip(shown.iter().skip(top)) {
+            let chosen = Some(&row.key) == self.chosen.as_ref();
+            let style = match (chosen, row.key.name == "_Total") {
+                (true, _) => theme.selected(),
+                (false, true) => theme.bold(),
+                (false, false) => theme.plain(),
+            };
+            buffer.set_style(Rect { y, height: 1, ..area }, style);
+            put(buffer, area.x, y, name_columns, &cut(&row.key.to_string(), name_columns), style);
+            for (number, column) in in_view() {
+                let Some(cell) = row.cells.get(number) else { continue };
+                let (text, own) = match cell {
+                    Ok(value) => (format::value(value, column.counter_type), style),
+                    Err(NoValue::FirstSample) => (theme.either("…", "...").to_string(), style),
+                    Err(_) => (theme.either("–", "-").to_string(), theme.dim().patch(style)),
+                };
+                put_right(buffer, column_at(number), y, WIDE, &cut(&text, WIDE), own);
+            }
+        }
+        self.left = left;
+    }
+}

@@ -1,0 +1,163 @@
+//! The terminal: opened, put back whatever happens, and fed with samples at even times.
+
+use std::io::{self, Stdout, Write};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event, poll, read,
+};
+use crossterm::execute;
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
+};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use tallymon::Query;
+
+use super::app::App;
+use super::options::Options;
+
+/// Runs the monitor until the user quits, over a query without paths yet.
+///
+/// Samples are taken at multiples of the interval, also while the picture is frozen. The screen is drawn only after a
+/// sample, a key or a change of size.
+///
+/// # Errors
+///
+/// The terminal can not be used. It is put back before this returns, and also before the message of a panic.
+pub fn run(query: Query, options: Options) -> io::Result<()> {
+    let stop = options.stop.clone();
+    let mut app = App::new(query, options);
+    let mut screen = Screen::open()?;
+    let mut next = Instant::now();
+    loop {
+        let now = Instant::now();
+        if now >= next {
+            app.sample();
+            let pause = app.pause();
+            next += pause;
+            // Samples that were missed, as in a suspended machine, are left out.
+            if next <= Instant::now() {
+                next = Instant::now() + pause;
+            }
+        }
+        screen.draw(&mut app)?;
+        // Everything that was typed in the meantime is one change of the screen.
+        let mut left = next.saturating_duration_since(Instant::now());
+        while poll(left)? {
+            let event = read()?;
+            if matches!(event, Event::Resize(..)) {
+                screen.terminal.autoresize()?;
+            }
+            let pause = app.pause();
+            app.event(&event);
+            if app.has_quit() {
+                return Ok(());
+            }
+            if app.pause() < pause {
+                next = next.min(Instant::now() + app.pause());
+            }
+            left = Duration::ZERO;
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+    }
+}
+
+/// The terminal in raw mode on its alternate screen; put back when this goes away.
+struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+/// Whether the terminal is ours now and has to be put back.
+static OPEN: AtomicBool = AtomicBool::new(false);
+
+impl Screen {
+    fn open() -> io::Result<Screen> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let before = std::panic::take_hook();
+            // The message of a panic would be lost on the alternate screen.
+            std::panic::set_hook(Box::new(move |panic| {
+                put_back();
+                before(panic);
+            }));
+        });
+        enable_raw_mode()?;
+        OPEN.store(true, Ordering::SeqCst);
+        let opened = execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
+        match opened {
+            Ok(terminal) => Ok(Screen { terminal }),
+            Err(error) => {
+                put_back();
+                Err(error)
+            }
+        }
+    }
+
+    fn draw(&mut self, app: &mut App) -> io::Result<()> {
+        // A terminal that knows these words shows the whole change at once; others ignore them.
+        execute!(io::stdout(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(|frame| app.draw(frame))?;
+        if let Some(text) = app.take_clipboard() {
+            write!(io::stdout(), "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+        }
+        execute!(io::stdout(), EndSynchronizedUpdate)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        put_back();
+    }
+}
+
+fn put_back() {
+    if OPEN.swap(false, Ordering::SeqCst) {
+        // A terminal that is gone needs no restoring.
+        let _ = execute!(
+            io::stdout(),
+            EndSynchronizedUpdate,
+            DisableBracketedPaste,
+            DisableMouseCapture,
+            LeaveAlternateScreen,
+            crossterm::cursor::Show
+        );
+        let _ = disable_raw_mode();
+    }
+}
+
+/// Base64 with padding, as terminals take it for their clipboard.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let letter = |bits: u32| LETTERS.get((bits & 63) as usize).map_or('A', |letter| char::from(*letter));
+    let mut text = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        text.push(letter(bits >> 18));
+        text.push(letter(bits >> 12));
+        text.push(if three.len() > 1 { letter(bits >> 6) } else { '=' });
+        text.push(if three.len() > 2 { letter(bits) } else { '=' });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_of_known_texts() {
+        for (text, expected) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(base64(text.as_bytes()), expected);
+        }
+    }
+}
