@@ -115,7 +115,8 @@ impl Chart {
         }
         let pattern = PATTERNS.get(line.pattern % PATTERNS.len()).copied().unwrap_or(u16::MAX);
         for column in 0..width {
-            let Some((low, high)) = self.columns.get(column).copied().filter(|(low, high)| low <= high) else {
+            let Some((low, high)) = self.columns.get(column).copied().filter(|(low, high)| low <= high)
+            else {
                 continue;
             };
             // A steep part is drawn whole, or a peak could fall into a gap of the pattern.
@@ -150,9 +151,7 @@ impl Chart {
                     (true, _, Glyphs::Braille) => '▲',
                     (true, _, Glyphs::Ascii) => '^',
                     (false, 0, _) => continue,
-                    (false, dots, Glyphs::Braille) => {
-                        char::from_u32(0x2800 | u32::from(dots)).unwrap_or(' ')
-                    }
+                    (false, dots, Glyphs::Braille) => char::from_u32(0x2800 | u32::from(dots)).unwrap_or(' '),
                     (false, dots, Glyphs::Ascii) => ascii(dots),
                 };
                 if let Some(place) = buffer.cell_mut((column, row)) {
@@ -232,7 +231,13 @@ mod tests {
 
     const PLAIN: LineStyle = LineStyle { style: Style::new(), pattern: 0, thick: false };
 
-    fn drawn(width: u16, height: u16, glyphs: Glyphs, heights: &[Option<f32>], line: LineStyle) -> Vec<String> {
+    fn drawn(
+        width: u16,
+        height: u16,
+        glyphs: Glyphs,
+        heights: &[Option<f32>],
+        line: LineStyle,
+    ) -> Vec<String> {
         let area = Rect::new(0, 0, width, height);
         let mut chart = Chart::new(area, glyphs);
         chart.line(heights.len(), None, heights.iter().copied(), line);

@@ -14,7 +14,10 @@
 //! | [`words`] | words in four languages |
 #![forbid(unsafe_code)]
 
-
 pub mod chart;
 pub mod model;
+pub mod save;
+pub mod tui;
 pub mod words;
+
+pub use tui::{App, Colours, LocalTime, Options, run};

@@ -13,8 +13,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
 use tallymon::core::flow::NoValue;
-use tallymon::core::time::FileTime;
 use tallymon::core::path::CounterPath;
+use tallymon::core::time::FileTime;
 use tallymon::{PathError, Query, Reading};
 
 pub use point::{POINT_BYTES, Point};
@@ -330,7 +330,9 @@ impl Monitor {
     /// On a machine where processes come and go, "all instances" must not grow for ever.
     fn drop_ended(&mut self) {
         let mut ended: Vec<FileTime> = self.series.iter().filter_map(|series| series.ended).collect();
-        let Some(surplus) = ended.len().checked_sub(MOST_ENDED).filter(|surplus| *surplus > 0) else { return };
+        let Some(surplus) = ended.len().checked_sub(MOST_ENDED).filter(|surplus| *surplus > 0) else {
+            return;
+        };
         ended.sort_unstable();
         let Some(limit) = ended.get(surplus).copied() else { return };
         let chosen = self.chosen().map(|series| series.path.clone());

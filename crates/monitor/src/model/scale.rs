@@ -74,7 +74,11 @@ mod tests {
             (Scale::Power(99), 0, None, 9),
             (Scale::Auto, i32::MIN, None, -9),
         ] {
-            assert_eq!(scale.power(default_scale, largest), expected, "{scale:?} {default_scale} {largest:?}");
+            assert_eq!(
+                scale.power(default_scale, largest),
+                expected,
+                "{scale:?} {default_scale} {largest:?}"
+            );
         }
     }
 }

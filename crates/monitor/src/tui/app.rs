@@ -201,6 +201,16 @@ impl App {
         &self.monitor
     }
 
+    /// Name of the host that the counters are of.
+    pub fn system_name(&self) -> &str {
+        self.query.system_name()
+    }
+
+    /// A time on the clock on the wall.
+    pub fn local_time(&self, time: FileTime) -> LocalTime {
+        (self.options.local)(time)
+    }
+
     /// Text that the user copied, once.
     pub fn take_clipboard(&mut self) -> Option<String> {
         self.clipboard.take()
@@ -253,13 +263,9 @@ impl App {
         Some(query)
     }
 
-    pub(super) fn local(&self, time: FileTime) -> LocalTime {
-        (self.options.local)(time)
-    }
-
     /// The time of day.
     pub(super) fn clock(&self, time: FileTime) -> String {
-        crate::model::format::clock(self.local(time).time)
+        crate::model::format::clock(self.local_time(time).time)
     }
 
     /// Whether a line of the legend passes the filter.
@@ -268,12 +274,7 @@ impl App {
             return true;
         }
         let text = match self.monitor.series().get(position) {
-            Some(series) => format!(
-                "{} {} {}",
-                series.path,
-                series.object_name,
-                series.counter_name
-            ),
+            Some(series) => format!("{} {} {}", series.path, series.object_name, series.counter_name),
             None => {
                 let behind = position.saturating_sub(self.monitor.series().len());
                 self.monitor.failed().get(behind).map(|error| error.path.clone()).unwrap_or_default()

@@ -23,8 +23,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         .unwrap_or(0)
         .min(area.width / 3);
     let value_columns = 22u16;
-    let bar_columns =
-        area.width.saturating_sub(name_columns).saturating_sub(value_columns).saturating_sub(4);
+    let bar_columns = area.width.saturating_sub(name_columns).saturating_sub(value_columns).saturating_sub(4);
     let rows = usize::from(bar_rows);
     let at = lines.iter().position(|line| *line == app.monitor.selected()).unwrap_or(0);
     let top = at.saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));

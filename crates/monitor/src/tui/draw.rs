@@ -155,7 +155,14 @@ fn footer(app: &App, buffer: &mut Buffer, area: Rect) {
                 None if app.view == View::Table => (app.words.get(Word::TableKeys), theme.dim()),
                 None => (app.words.get(Word::Footer), theme.dim()),
             };
-            put(buffer, area.left().saturating_add(1), y, columns, &cut(text, columns.saturating_sub(1)), style);
+            put(
+                buffer,
+                area.left().saturating_add(1),
+                y,
+                columns,
+                &cut(text, columns.saturating_sub(1)),
+                style,
+            );
         }
     }
 }

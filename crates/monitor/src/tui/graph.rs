@@ -18,7 +18,12 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     // Header and lines; the chart keeps at least half.
     let legend_rows = lines.saturating_add(1).min((area.height / 2).saturating_sub(2)).max(2);
     let chart_rows = area.height.saturating_sub(legend_rows).saturating_sub(2);
-    let chart = Rect { x: AXIS, width: area.width.saturating_sub(AXIS).saturating_sub(1), height: chart_rows, ..area };
+    let chart = Rect {
+        x: AXIS,
+        width: area.width.saturating_sub(AXIS).saturating_sub(1),
+        height: chart_rows,
+        ..area
+    };
     axis(app, buffer, chart, CHART_MAXIMUM);
     plot(app, buffer, chart);
     if app.monitor.lines() == 0 {
@@ -101,7 +106,8 @@ pub(super) fn line_of(
     let monitor = &app.monitor;
     let (rows, slots, next) = (monitor.rows(), monitor.window.points(), monitor.next());
     let newest = monitor.view().end.checked_sub(1);
-    let sweep_slot = newest.filter(|_| monitor.window.is_sweeping()).map(|row| monitor.window.slot(&rows, row));
+    let sweep_slot =
+        newest.filter(|_| monitor.window.is_sweeping()).map(|row| monitor.window.slot(&rows, row));
     // What the time line is about to overwrite is gone already, so that both ends are easy to see.
     let ahead = slots / 33 + 1;
     let heights = (0..slots).map(|slot| {
@@ -126,7 +132,9 @@ fn times(app: &App, buffer: &mut Buffer, area: Rect) {
     let labels = usize::from((area.width / 16).clamp(1, 8));
     for label in 0..labels {
         let slot = slots.saturating_mul(label) / labels;
-        let Some(time) = monitor.window.row_at(&rows, slot).and_then(|row| monitor.time(row)) else { continue };
+        let Some(time) = monitor.window.row_at(&rows, slot).and_then(|row| monitor.time(row)) else {
+            continue;
+        };
         let x = area.x.saturating_add(chart.column(slot, slots));
         put(buffer, x, area.y, area.right().saturating_sub(x), &app.clock(time), app.theme.dim());
     }

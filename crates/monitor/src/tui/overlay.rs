@@ -39,7 +39,8 @@ pub(super) const fn prompt_word(prompt: Prompt) -> Word {
 
 pub(super) fn help(buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
     let rows = u16::try_from(KEYS.len()).unwrap_or(0).saturating_add(2);
-    let inside = frame(buffer, area, (64, rows), words.get(Word::HelpTitle), words.get(Word::CloseKeys), theme);
+    let inside =
+        frame(buffer, area, (64, rows), words.get(Word::HelpTitle), words.get(Word::CloseKeys), theme);
     for (y, (keys, word)) in (inside.top()..inside.bottom()).zip(KEYS) {
         let keys = if theme.either("", "a").is_empty() { (*keys).to_string() } else { plain(keys) };
         put(buffer, inside.x.saturating_add(1), y, 18, &keys, theme.bold());

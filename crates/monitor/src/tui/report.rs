@@ -20,9 +20,9 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     let series = app.monitor.series();
     // Objects together, in the order of their first counter.
     let first = |object| series.iter().position(|series| series.object == object);
-    chosen.sort_by_key(|line| series.get(*line).map_or((usize::MAX, *line), |own| {
-        (first(own.object).unwrap_or(usize::MAX), *line)
-    }));
+    chosen.sort_by_key(|line| {
+        series.get(*line).map_or((usize::MAX, *line), |own| (first(own.object).unwrap_or(usize::MAX), *line))
+    });
     let mut lines = Vec::new();
     let mut object = None;
     for line in chosen {
@@ -38,9 +38,9 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         }
     }
     let rows = usize::from(area.height);
-    let at = lines.iter().position(|line| {
-        matches!(line, Line::Series(at) | Line::Failed(at) if *at == app.monitor.selected())
-    });
+    let at = lines.iter().position(
+        |line| matches!(line, Line::Series(at) | Line::Failed(at) if *at == app.monitor.selected()),
+    );
     let top = at.unwrap_or(0).saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));
     // Values stand near their names, not at the far side of a wide terminal.
     let columns = area.width.min(100);

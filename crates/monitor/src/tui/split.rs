@@ -85,9 +85,15 @@ mod tests {
 
     #[test]
     fn tops_are_round() {
-        for (number, expected) in
-            [(0.0, 1.0), (0.3, 0.5), (1.0, 1.0), (37.0, 50.0), (100.0, 100.0), (512.0, 1000.0), (f64::NAN, 1.0)]
-        {
+        for (number, expected) in [
+            (0.0, 1.0),
+            (0.3, 0.5),
+            (1.0, 1.0),
+            (37.0, 50.0),
+            (100.0, 100.0),
+            (512.0, 1000.0),
+            (f64::NAN, 1.0),
+        ] {
             assert!((round_up(number) - expected).abs() < 1e-9, "{number}");
         }
     }

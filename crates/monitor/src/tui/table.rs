@@ -2,8 +2,8 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tallymon::core::flow::{NoValue, SourceError, Value};
 use tallymon::core::counter::CounterType;
+use tallymon::core::flow::{NoValue, SourceError, Value};
 use tallymon::core::title::TitleIndex;
 use tallymon::{InstanceKey, Query};
 
@@ -92,7 +92,8 @@ impl Table {
         // Readings come counter by counter, each with all instances.
         for reading in self.query.readings() {
             let Some(key) = reading.instance else { continue };
-            let Some(column) = self.columns.iter().position(|column| column.counter == reading.counter) else {
+            let Some(column) = self.columns.iter().position(|column| column.counter == reading.counter)
+            else {
                 continue;
             };
             let position = *positions.entry(key.clone()).or_insert_with(|| {
@@ -159,17 +160,19 @@ impl Table {
         self.rows.sort_by(|one, other| {
             let is_total = |row: &Row| row.key.name == "_Total";
             let cell = |row: &Row| row.cells.get(sorted).and_then(|cell| cell.as_ref().ok()).cloned();
-            is_total(other).cmp(&is_total(one)).then_with(|| {
-                let order = match (cell(one), cell(other)) {
-                    (Some(Value::Text(one)), Some(Value::Text(other))) => other.cmp(&one),
-                    (Some(one), Some(other)) => {
-                        one.as_f64().unwrap_or(0.0).total_cmp(&other.as_f64().unwrap_or(0.0))
-                    }
-                    (one, other) => return one.is_none().cmp(&other.is_none()),
-                };
-                if ascending { order } else { order.reverse() }
-            })
-            .then_with(|| one.key.cmp(&other.key))
+            is_total(other)
+                .cmp(&is_total(one))
+                .then_with(|| {
+                    let order = match (cell(one), cell(other)) {
+                        (Some(Value::Text(one)), Some(Value::Text(other))) => other.cmp(&one),
+                        (Some(one), Some(other)) => {
+                            one.as_f64().unwrap_or(0.0).total_cmp(&other.as_f64().unwrap_or(0.0))
+                        }
+                        (one, other) => return one.is_none().cmp(&other.is_none()),
+                    };
+                    if ascending { order } else { order.reverse() }
+                })
+                .then_with(|| one.key.cmp(&other.key))
         });
     }
 
@@ -203,7 +206,10 @@ impl Table {
         put(buffer, area.x, area.y.saturating_add(2), name_columns, words.get(Word::Instance), theme.dim());
         let column_at = |column: usize| {
             let place = u16::try_from(column.saturating_sub(left)).unwrap_or(u16::MAX);
-            area.x.saturating_add(name_columns).saturating_add(1).saturating_add(place.saturating_mul(WIDE + 1))
+            area.x
+                .saturating_add(name_columns)
+                .saturating_add(1)
+                .saturating_add(place.saturating_mul(WIDE + 1))
         };
         let in_view = || self.columns.iter().enumerate().skip(left).take(fit);
         for (number, column) in in_view() {
@@ -215,7 +221,8 @@ impl Table {
             };
             let lines = super::text::wrap(&column.name, WIDE.saturating_sub(width(arrow)));
             let upper = if lines.len() > 1 { lines.first().map_or("", String::as_str) } else { "" };
-            let lower = lines.iter().skip(usize::from(lines.len() > 1)).cloned().collect::<Vec<_>>().join(" ");
+            let lower =
+                lines.iter().skip(usize::from(lines.len() > 1)).cloned().collect::<Vec<_>>().join(" ");
             let lower = format!("{}{arrow}", cut(&lower, WIDE.saturating_sub(width(arrow))));
             put_right(buffer, column_at(number), second, WIDE, upper, style);
             put_right(buffer, column_at(number), second.saturating_add(1), WIDE, &lower, style);

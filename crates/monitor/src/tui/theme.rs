@@ -94,9 +94,7 @@ impl Theme {
         let style = match self.colours {
             Colours::None => Style::new(),
             Colours::Sixteen => Style::new().fg(SIXTEEN.get(colour).copied().unwrap_or(Color::Reset)),
-            Colours::Indexed => {
-                Style::new().fg(Color::Indexed(INDEXED.get(colour).copied().unwrap_or(250)))
-            }
+            Colours::Indexed => Style::new().fg(Color::Indexed(INDEXED.get(colour).copied().unwrap_or(250))),
             Colours::True => {
                 let (red, green, blue) = TRUE.get(colour).copied().unwrap_or((190, 190, 190));
                 Style::new().fg(Color::Rgb(red, green, blue))

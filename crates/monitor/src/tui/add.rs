@@ -1,0 +1,472 @@
+//! The dialog to add counters: objects, counters, instances side by side, a search in every language above them, and
+//! what the chosen counter means and is now below.
+
+use std::collections::HashSet;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tallymon::core::flow::{NoValue, SourceError};
+use tallymon::core::title::{Language, TitleIndex};
+use tallymon::{CounterHandle, InstanceKey, Query};
+
+use super::options::Open;
+use super::overlay;
+use super::text::{cut, put, put_right, rule, width, wrap};
+use super::theme::Theme;
+use crate::model::format;
+use crate::words::{Word, Words};
+
+/// Three lists, a search, and a query of its own for the preview: what is looked at is not recorded.
+pub(super) struct AddDialog {
+    query: Query,
+    search: String,
+    pane: Pane,
+    objects: Vec<TitleIndex>,
+    counters: Vec<TitleIndex>,
+    instances: Vec<Choice>,
+    /// Place in each list.
+    at: [usize; 3],
+    preview: Option<(String, CounterHandle)>,
+    /// Paths that were added while it is open.
+    added: HashSet<String>,
+    /// Why a list is empty.
+    trouble: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pane {
+    Objects,
+    Counters,
+    Instances,
+}
+
+/// A line of the list of instances.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Choice {
+    All,
+    One(InstanceKey),
+}
+
+/// What a key in the dialog asks for.
+pub(super) enum Asked {
+    Nothing,
+    Close,
+    Add(String),
+}
+
+impl AddDialog {
+    /// Opens the dialog at an object and counter, or at the first.
+    pub(super) fn open(
+        open: &mut Open,
+        chosen: Option<(TitleIndex, TitleIndex)>,
+    ) -> Result<AddDialog, SourceError> {
+        let mut query = (open)()?;
+        // A search is in every language from its first letter on.
+        query.load_all_names()?;
+        let mut dialog = AddDialog {
+            query,
+            search: String::new(),
+            pane: Pane::Objects,
+            objects: Vec::new(),
+            counters: Vec::new(),
+            instances: Vec::new(),
+            at: [0; 3],
+            preview: None,
+            added: HashSet::new(),
+            trouble: None,
+        };
+        dialog.find();
+        if let Some((object, counter)) = chosen {
+            dialog.go_to(object, counter);
+        }
+        Ok(dialog)
+    }
+
+    /// Takes a sample for the preview.
+    pub(super) fn sample(&mut self) {
+        self.trouble = match (&self.preview, self.query.collect()) {
+            (Some(_), Err(error)) => Some(error.to_string()),
+            _ => None,
+        };
+    }
+
+    pub(super) fn key(&mut self, key: KeyEvent) -> Asked {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc if self.search.is_empty() => return Asked::Close,
+            KeyCode::Esc => {
+                self.search.clear();
+                self.find();
+            }
+            KeyCode::Char('c') if control => return Asked::Close,
+            KeyCode::Char('u') if control => {
+                self.search.clear();
+                self.find();
+            }
+            KeyCode::Enter => {
+                if let Some(path) = self.path() {
+                    self.added.insert(path.clone());
+                    return Asked::Add(path);
+                }
+            }
+            KeyCode::Tab | KeyCode::Right => self.pane = self.pane.next(),
+            KeyCode::BackTab | KeyCode::Left => self.pane = self.pane.next().next(),
+            KeyCode::Up => self.step(-1),
+            KeyCode::Down => self.step(1),
+            KeyCode::PageUp => self.step(-10),
+            KeyCode::PageDown => self.step(10),
+            KeyCode::Home => self.step(isize::MIN),
+            KeyCode::End => self.step(isize::MAX),
+            KeyCode::Backspace => {
+                self.search.pop();
+                self.find();
+            }
+            KeyCode::Char(letter) if !control => {
+                self.search.push(letter);
+                self.find();
+            }
+            _ => {}
+        }
+        Asked::Nothing
+    }
+
+    /// Text that was pasted is searched for.
+    pub(super) fn paste(&mut self, text: &str) {
+        self.search.push_str(text.lines().next().unwrap_or_default());
+        self.find();
+    }
+
+    fn step(&mut self, by: isize) {
+        let length = self.length(self.pane);
+        if let Some(at) = self.at.get_mut(self.pane as usize) {
+            *at = at.saturating_add_signed(by).min(length.saturating_sub(1));
+        }
+        match self.pane {
+            Pane::Objects => self.chose_object(None),
+            Pane::Counters | Pane::Instances => self.look(),
+        }
+    }
+
+    fn length(&self, pane: Pane) -> usize {
+        match pane {
+            Pane::Objects => self.objects.len(),
+            Pane::Counters => self.counters.len(),
+            Pane::Instances => self.instances.len(),
+        }
+    }
+
+    fn object(&self) -> Option<TitleIndex> {
+        self.objects.get(self.at[0]).copied()
+    }
+
+    fn counter(&self) -> Option<TitleIndex> {
+        self.counters.get(self.at[1]).copied()
+    }
+
+    /// The objects and counters that have all words of the search, and the best of them chosen.
+    fn find(&mut self) {
+        let words: Vec<String> = self.search.to_lowercase().split_whitespace().map(str::to_string).collect();
+        let names = self.query.names();
+        let mut best: Option<(u32, TitleIndex, TitleIndex)> = None;
+        let mut objects: Vec<(String, TitleIndex)> = Vec::new();
+        for object in self.query.catalog().objects() {
+            let mut any = false;
+            for counter in object.visible_counters() {
+                let Some(score) = self.score(&words, object.name, counter.name) else { continue };
+                any = true;
+                if !words.is_empty() && best.is_none_or(|(known, ..)| score > known) {
+                    best = Some((score, object.name, counter.name));
+                }
+            }
+            if any {
+                objects.push((names.name(object.name).to_lowercase(), object.name));
+            }
+        }
+        objects.sort();
+        self.objects = objects.into_iter().map(|(_, object)| object).collect();
+        self.at = [0; 3];
+        match best {
+            Some((_, object, counter)) => self.go_to(object, counter),
+            None => self.chose_object(None),
+        }
+    }
+
+    /// How well a counter fits: 0 when nothing is searched, `None` when a word is nowhere in any language.
+    fn score(&self, words: &[String], object: TitleIndex, counter: TitleIndex) -> Option<u32> {
+        let names = self.query.names();
+        let all = |index: TitleIndex| -> Vec<(Language, String)> {
+            names.all(index).map(|(language, name)| (language, name.to_lowercase())).collect()
+        };
+        if words.is_empty() {
+            return Some(0);
+        }
+        let (objects, counters) = (all(object), all(counter));
+        let searched = words.join(" ");
+        let mut score = 0u32;
+        for word in words {
+            let best = counters
+                .iter()
+                .map(|(_, name)| (name, 2))
+                .chain(objects.iter().map(|(_, name)| (name, 1)))
+                .filter(|(name, _)| name.contains(word.as_str()))
+                .map(|(name, points)| {
+                    let starts = name.split([' ', '%', '/', '.']).any(|part| part.starts_with(word.as_str()));
+                    points + if starts { 4 } else { 0 }
+                })
+                .max()?;
+            score = score.saturating_add(best);
+        }
+        // The whole text at once is more than its words here and there.
+        if counters.iter().any(|(_, name)| *name == searched) {
+            score = score.saturating_add(100);
+        } else if counters.iter().any(|(_, name)| name.contains(&searched)) {
+            score = score.saturating_add(10);
+        }
+        let object = self.query.catalog().object(object)?;
+        let is_default = object
+            .default_counter
+            .and_then(|at| object.counters.get(at))
+            .is_some_and(|known| known.name == counter);
+        Some(score.saturating_mul(2).saturating_add(u32::from(is_default)))
+    }
+
+    fn go_to(&mut self, object: TitleIndex, counter: TitleIndex) {
+        if let Some(at) = self.objects.iter().position(|known| *known == object) {
+            self.at[0] = at;
+            self.chose_object(Some(counter));
+        }
+    }
+
+    /// Fills the lists of counters and instances of the chosen object.
+    fn chose_object(&mut self, counter: Option<TitleIndex>) {
+        self.counters.clear();
+        self.instances.clear();
+        self.at[1] = 0;
+        self.at[2] = 0;
+        self.trouble = None;
+        let Some(object) = self.object() else {
+            self.preview = None;
+            return;
+        };
+        let words: Vec<String> = self.search.to_lowercase().split_whitespace().map(str::to_string).collect();
+        let Some(known) = self.query.catalog().object(object) else { return };
+        let fits = |counter: &TitleIndex| self.score(&words, object, *counter).is_some();
+        let counters: Vec<TitleIndex> =
+            known.visible_counters().map(|counter| counter.name).filter(fits).collect();
+        let default = known.default_counter.and_then(|at| known.counters.get(at)).map(|known| known.name);
+        let has_instances = known.has_instances;
+        let wanted = counter.or(default);
+        self.at[1] = counters.iter().position(|known| Some(*known) == wanted).unwrap_or(0);
+        self.counters = counters;
+        if has_instances {
+            match self.query.instances(object) {
+                Ok(keys) => {
+                    self.instances =
+                        std::iter::once(Choice::All).chain(keys.into_iter().map(Choice::One)).collect();
+                    // The sum is what most people want to see first.
+                    let total = |choice: &Choice| matches!(choice, Choice::One(key) if key.name == "_Total");
+                    self.at[2] = self.instances.iter().position(total).unwrap_or(0);
+                }
+                Err(error) => self.trouble = Some(error.to_string()),
+            }
+        }
+        self.look();
+    }
+
+    /// Has the chosen counter sampled from now on, to show its value.
+    fn look(&mut self) {
+        let path = self.path();
+        if self.preview.as_ref().map(|(known, _)| known) == path.as_ref() {
+            return;
+        }
+        self.preview = path.and_then(|path| {
+            let handle = self.query.add(&path).ok()?;
+            Some((path, handle))
+        });
+        if self.preview.is_some() {
+            self.sample();
+        }
+    }
+
+    /// The path that Enter adds.
+    fn path(&self) -> Option<String> {
+        let names = self.query.names();
+        let (object, counter) = (names.english(self.object()?), names.english(self.counter()?));
+        if !self.query.catalog().object(self.object()?)?.has_instances {
+            return Some(format!("\\{object}\\{counter}"));
+        }
+        match self.instances.get(self.at[2])? {
+            Choice::All => Some(format!("\\{object}(*)\\{counter}")),
+            Choice::One(key) => Some(format!("\\{object}({key})\\{counter}")),
+        }
+    }
+
+    pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
+        let size = (area.width.saturating_sub(4).min(130), area.height.saturating_sub(2).min(36));
+        let inside =
+            overlay::frame(buffer, area, size, words.get(Word::AddTitle), words.get(Word::AddKeys), theme);
+        let search = format!(" {}: ", words.get(Word::Search));
+        let x = put(buffer, inside.x, inside.y, inside.width, &search, theme.bold());
+        let x = put(
+            buffer,
+            x,
+            inside.y,
+            inside.right().saturating_sub(x).saturating_sub(1),
+            &self.search,
+            theme.plain(),
+        );
+        put(buffer, x, inside.y, 1, " ", theme.selected());
+        let below = if inside.height >= 20 { 8 } else { 5 };
+        let top = inside.y.saturating_add(1);
+        let lists = Rect { y: top, height: inside.height.saturating_sub(below).saturating_sub(1), ..inside };
+        let (first, third) = (lists.width * 30 / 100, lists.width * 28 / 100);
+        let second = lists.width.saturating_sub(first).saturating_sub(third);
+        let names = self.query.names();
+        let mut x = lists.x;
+        let objects: Vec<String> = self.objects.iter().map(|object| names.name(*object)).collect();
+        let counters: Vec<String> = self.counters.iter().map(|counter| names.name(*counter)).collect();
+        let instances: Vec<String> = self
+            .instances
+            .iter()
+            .map(|choice| match choice {
+                Choice::All => format!("* {}", words.get(Word::AllInstances)),
+                Choice::One(key) => key.to_string(),
+            })
+            .collect();
+        for (pane, word, wide, lines) in [
+            (Pane::Objects, Word::Object, first, &objects),
+            (Pane::Counters, Word::Counter, second, &counters),
+            (Pane::Instances, Word::Instance, third, &instances),
+        ] {
+            let place = Rect { x, width: wide.saturating_sub(1), ..lists };
+            let empty = match pane {
+                Pane::Objects => words.get(Word::NothingFound),
+                Pane::Counters => "",
+                Pane::Instances if self.object().is_none() => "",
+                Pane::Instances => words.get(Word::NoInstances),
+            };
+            self.list(buffer, place, theme, pane, words.get(word), lines, empty);
+            x = x.saturating_add(wide);
+        }
+        let about =
+            Rect { y: lists.bottom(), height: inside.bottom().saturating_sub(lists.bottom()), ..inside };
+        rule(buffer, about, about.y, theme.either("─", "-"), theme.dim());
+        let about = Rect {
+            x: about.x + 1,
+            y: about.y + 1,
+            width: about.width.saturating_sub(2),
+            height: about.height.saturating_sub(1),
+        };
+        self.about(buffer, about, words, theme);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is a different part of one list")]
+    fn list(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        theme: Theme,
+        pane: Pane,
+        title: &str,
+        lines: &[String],
+        empty: &str,
+    ) {
+        let active = self.pane == pane;
+        let title_style = if active { theme.bold() } else { theme.dim() };
+        let count = format!("{title} ({})", lines.len());
+        put(buffer, area.x, area.y, area.width, &format!(" {count}"), title_style);
+        let rows = usize::from(area.height.saturating_sub(1));
+        let at = self.at.get(pane as usize).copied().unwrap_or(0);
+        // The chosen line stays away from the edge, so that one sees what comes.
+        let top = at.saturating_sub(rows / 2).min(lines.len().saturating_sub(rows));
+        if lines.is_empty() {
+            put(buffer, area.x.saturating_add(1), area.y.saturating_add(1), area.width, empty, theme.dim());
+        }
+        let ys = area.y.saturating_add(1)..area.bottom();
+        for (y, (number, line)) in ys.zip(lines.iter().enumerate().skip(top)) {
+            let style = match (number == at, active) {
+                (true, true) => theme.selected(),
+                (true, false) => theme.bold(),
+                (false, _) => theme.plain(),
+            };
+            let row = Rect { x: area.x, y, width: area.width, height: 1 };
+            buffer.set_style(row, style);
+            let mark = if number == at { theme.either("▸", ">") } else { " " };
+            put(buffer, area.x, y, 1, mark, style);
+            let left = area.width.saturating_sub(1);
+            put(buffer, area.x.saturating_add(1), y, left, &cut(line, left), style);
+        }
+    }
+
+    /// Path, value, meaning, type and formula of the chosen counter.
+    fn about(&self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
+        if let Some(trouble) = &self.trouble {
+            put(buffer, area.x, area.y, area.width, &cut(trouble, area.width), theme.bad());
+            return;
+        }
+        let Some(path) = self.path() else { return };
+        let Some(object) = self.object().and_then(|object| self.query.catalog().object(object)) else {
+            return;
+        };
+        let Some(counter) = self.counter().and_then(|counter| object.counter(counter)) else { return };
+        let value = format!(" {}: {}", words.get(Word::Now), self.value(theme));
+        let wide = width(&value);
+        let left = area.width.saturating_sub(wide);
+        let x = put(buffer, area.x, area.y, left, &cut(&path, left), theme.bold());
+        if self.added.contains(&path) {
+            let text = format!("  {} {}", theme.either("✓", "+"), words.get(Word::Added));
+            put(buffer, x, area.y, left.saturating_sub(x.saturating_sub(area.x)), &text, theme.good());
+        }
+        put_right(buffer, area.x.saturating_add(left), area.y, wide, &value, theme.good());
+        let info = counter.counter_type.info();
+        let meaning = info.map_or("", |info| info.summary);
+        let formula = info.map_or("", |info| info.formula);
+        let costly = if object.costly { words.get(Word::Costly) } else { "" };
+        let help = self.query.names().help(counter.help).unwrap_or_default();
+        let last = area.bottom().saturating_sub(1);
+        let kind = format!("{}: {}: {meaning}", words.get(Word::Type), counter.counter_type);
+        let how = format!("{}: {formula}   {costly}", words.get(Word::Formula));
+        let help_rows = usize::from(area.height.saturating_sub(3)).max(1);
+        let lines = wrap(help, area.width);
+        for (y, (number, line)) in
+            (area.y.saturating_add(1)..last).zip(lines.iter().enumerate().take(help_rows))
+        {
+            // The help may be longer than its place.
+            let more = number.saturating_add(1) == help_rows && lines.len() > help_rows;
+            let line = if more { format!("{line} …") } else { line.clone() };
+            put(buffer, area.x, y, area.width, &cut(&line, area.width), theme.plain());
+        }
+        if area.height >= 4 {
+            put(buffer, area.x, last.saturating_sub(1), area.width, &cut(&kind, area.width), theme.dim());
+        }
+        put(buffer, area.x, last, area.width, &cut(how.trim_end(), area.width), theme.dim());
+    }
+
+    /// The value of the preview: of the one instance, or of the first and how many there are.
+    fn value(&self, theme: Theme) -> String {
+        let dots = theme.either("…", "...").to_string();
+        let Some((_, handle)) = &self.preview else { return dots };
+        let readings = self.query.readings();
+        let mut own = readings.iter().filter(|reading| reading.handle == *handle);
+        let Some(first) = own.next() else { return "0".to_string() };
+        let count = own.count();
+        let unit = first.definition.counter_type.suffix().as_str();
+        let text = match &first.cell.value {
+            Ok(value) => format!("{} {unit}", format::value(value, first.definition.counter_type)),
+            Err(NoValue::FirstSample) => dots,
+            Err(why) => why.to_string(),
+        };
+        if count == 0 { text } else { format!("{text} (+{count})") }
+    }
+}
+
+impl Pane {
+    const fn next(self) -> Pane {
+        match self {
+            Pane::Objects => Pane::Counters,
+            Pane::Counters => Pane::Instances,
+            Pane::Instances => Pane::Objects,
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! What each key does. [`super::overlay`] lists them for the user.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use tallymon::core::time::{FileTime, SystemTime};
+use tallymon::explain;
+
+use super::add::{AddDialog, Asked};
+use super::app::{App, Overlay, Prompt, View};
+use super::table::Table;
+use crate::model::Scale;
+use crate::save;
+use crate::words::Word;
+
+/// Intervals that `<` and `>` choose from, in milliseconds.
+const INTERVALS: [u64; 10] = [100, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000];
+
+pub(super) fn key(app: &mut App, key: KeyEvent) {
+    app.message = None;
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match std::mem::take(&mut app.overlay) {
+        Overlay::None => {}
+        Overlay::Add(dialog) => return in_dialog(app, dialog, key),
+        Overlay::Prompt(prompt, text) => return in_prompt(app, prompt, text, key),
+        // Any key closes them, and Ctrl-C ends the program as always.
+        Overlay::Help | Overlay::Explain(_) if control && key.code == KeyCode::Char('c') => {}
+        Overlay::Help | Overlay::Explain(_) => return,
+    }
+    app.hint = false;
+    if app.view == View::Table && in_table(app, key) {
+        return;
+    }
+    match key.code {
+        KeyCode::Char('c') if control => app.quit = true,
+        // Performance Monitor's own keys, where a terminal can tell them.
+        KeyCode::Char('e') if control => app.remove_all(),
+        KeyCode::Char('d') if control => app.monitor.clear(),
+        KeyCode::Char('f') if control => freeze(app),
+        KeyCode::Char('u') if control => update(app),
+        KeyCode::Char('g') if control => app.view = View::Graph,
+        KeyCode::Char('b') if control => app.view = View::Bars,
+        KeyCode::Char('r') if control => app.view = View::Report,
+        KeyCode::Char(_) if control => {}
+        KeyCode::Char('q' | 'Q') => app.quit = true,
+        KeyCode::Char('a') | KeyCode::Insert => add(app),
+        KeyCode::Delete => app.remove_chosen(),
+        KeyCode::Char(' ') => {
+            if let Some(series) = app.monitor.chosen_mut() {
+                series.hidden = !series.hidden;
+            }
+        }
+        KeyCode::Char('e') => app.remove_all(),
+        KeyCode::Char('j') | KeyCode::Down => app.move_selection(1),
+        KeyCode::Char('k') | KeyCode::Up => app.move_selection(-1),
+        KeyCode::Char('h') | KeyCode::Left => move_cursor(app, -1),
+        KeyCode::Char('l') | KeyCode::Right => move_cursor(app, 1),
+        KeyCode::Backspace => app.monitor.highlight = !app.monitor.highlight,
+        KeyCode::Char('c') => {
+            if let Some(series) = app.monitor.chosen_mut() {
+                series.colour = series.colour.wrapping_add(1);
+            }
+        }
+        KeyCode::Char('g') => app.view = View::Graph,
+        KeyCode::Char('b') => app.view = View::Bars,
+        KeyCode::Char('r') => app.view = View::Report,
+        KeyCode::Char('v') => app.view = View::Split,
+        KeyCode::Char('T') => table(app),
+        KeyCode::Char('+') => app.monitor.step_scale(true),
+        KeyCode::Char('-') => app.monitor.step_scale(false),
+        KeyCode::Char('S') => scale(app, Scale::Fit),
+        KeyCode::Char('=') => scale(app, Scale::Auto),
+        KeyCode::Char('f') => freeze(app),
+        KeyCode::Char('u') => update(app),
+        KeyCode::Char('d') => app.monitor.clear(),
+        KeyCode::Char('t') => app.monitor.window.live(),
+        KeyCode::PageUp => scroll(app, -1),
+        KeyCode::PageDown => scroll(app, 1),
+        KeyCode::Home => {
+            let rows = app.monitor.rows();
+            app.monitor.window.scroll(&rows, i64::MIN);
+        }
+        KeyCode::End => app.monitor.window.live(),
+        KeyCode::Char('[') => app.monitor.window.zoom(true),
+        KeyCode::Char(']') => app.monitor.window.zoom(false),
+        KeyCode::Char('m') => app.monitor.window.sweep = !app.monitor.window.sweep,
+        KeyCode::Char('<') => interval(app, false),
+        KeyCode::Char('>') => interval(app, true),
+        KeyCode::Char('x') => explain_chosen(app),
+        KeyCode::Char('/') => app.overlay = Overlay::Prompt(Prompt::Filter, app.filter.clone()),
+        KeyCode::Char(':') => app.overlay = Overlay::Prompt(Prompt::GoTo, String::new()),
+        KeyCode::Char('p') => app.overlay = Overlay::Prompt(Prompt::Paste, String::new()),
+        KeyCode::Char('w' | 's') => app.overlay = Overlay::Prompt(Prompt::Save, save::file_name(app)),
+        KeyCode::Char('y') => {
+            let path = app.monitor.chosen().map(|series| series.path.clone());
+            copy(app, path);
+        }
+        KeyCode::Char('Y') => {
+            let settings = settings(app);
+            copy(app, Some(settings));
+        }
+        KeyCode::Char('?') | KeyCode::F(1) => app.overlay = Overlay::Help,
+        KeyCode::Esc => {
+            app.monitor.window.cursor = None;
+            app.filter.clear();
+        }
+        _ => {}
+    }
+}
+
+/// Lines that were pasted: counter paths, one a line, and comments.
+pub(super) fn paste(app: &mut App, text: &str) {
+    match &mut app.overlay {
+        Overlay::Add(dialog) => dialog.paste(text),
+        Overlay::Prompt(_, typed) => typed.push_str(text.lines().next().unwrap_or_default()),
+        _ => add_lines(app, text),
+    }
+}
+
+fn add_lines(app: &mut App, text: &str) {
+    app.hint = false;
+    for line in text.lines() {
+        // A line of the settings that `Y` copies is a path in quotes and a comma.
+        let line = line.trim().trim_end_matches(',').trim_matches(['"', '\'']);
+        let is_path = line.starts_with(['\\', '/']);
+        if is_path {
+            app.choose = Some(line.to_string());
+            app.add(line);
+        }
+    }
+}
+
+fn add(app: &mut App) {
+    let chosen = app.monitor.chosen().map(|series| (series.object, series.counter));
+    match AddDialog::open(&mut app.options.open, chosen) {
+        Ok(dialog) => app.overlay = Overlay::Add(Box::new(dialog)),
+        Err(error) => app.message = Some(error.to_string()),
+    }
+}
+
+fn in_dialog(app: &mut App, mut dialog: Box<AddDialog>, key: KeyEvent) {
+    match dialog.key(key) {
+        Asked::Close => {
+            app.hint = false;
+            return;
+        }
+        Asked::Add(path) => {
+            app.choose = Some(path.clone());
+            app.add(&path);
+        }
+        Asked::Nothing => {}
+    }
+    app.overlay = Overlay::Add(dialog);
+}
+
+fn in_prompt(app: &mut App, prompt: Prompt, mut text: String, key: KeyEvent) {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Esc => {
+            if prompt == Prompt::Filter {
+                set_filter(app, String::new());
+            }
+            return;
+        }
+        KeyCode::Char('c') if control => return,
+        KeyCode::Char('u') if control => text.clear(),
+        KeyCode::Enter => return answer(app, prompt, &text),
+        KeyCode::Backspace => {
+            text.pop();
+        }
+        KeyCode::Char(letter) if !control => text.push(letter),
+        _ => {}
+    }
+    if prompt == Prompt::Filter {
+        set_filter(app, text.clone());
+    }
+    app.overlay = Overlay::Prompt(prompt, text);
+}
+
+fn answer(app: &mut App, prompt: Prompt, text: &str) {
+    match prompt {
+        Prompt::Filter => set_filter(app, text.to_string()),
+        Prompt::Paste => add_lines(app, text),
+        Prompt::Save => {
+            let saved = save::save(app, text);
+            app.message = Some(match saved {
+                Ok(files) => format!("{}: {}", app.words.get(Word::Saved), files.join(", ")),
+                Err(error) => error.to_string(),
+            });
+        }
+        Prompt::GoTo => match time_of_day(app, text) {
+            Some(time) => {
+                let rows = app.monitor.rows();
+                if let Some(row) = app.monitor.row_at(time) {
+                    app.monitor.window.go_to(&rows, row);
+                }
+            }
+            None => app.message = Some(format!("{text}: {}", app.words.get(Word::NoSuchTime))),
+        },
+    }
+}
+
+fn set_filter(app: &mut App, text: String) {
+    let text = text.to_lowercase();
+    if app.view == View::Table {
+        if let Some(table) = &mut app.table {
+            table.filter = text;
+        }
+        return;
+    }
+    app.filter = text;
+    if !app.passes(app.monitor.selected())
+        && let Some(first) = app.lines().first()
+    {
+        app.monitor.select(*first);
+    }
+}
+
+/// The last time before now that the clock showed this.
+fn time_of_day(app: &App, text: &str) -> Option<FileTime> {
+    let mut parts = text.trim().split(':').map(|part| part.parse::<u16>().ok());
+    let (hour, minute) = (parts.next()??, parts.next()??);
+    let second = match parts.next() {
+        Some(part) => part?,
+        None => 0,
+    };
+    if parts.next().is_some() {
+        return None;
+    }
+    let newest = app.monitor.time(app.monitor.next().checked_sub(1)?)?;
+    let local = app.local_time(newest);
+    let wanted = SystemTime { hour, minute, second, milliseconds: 0, ..local.time }.file_time()?;
+    let now = SystemTime { milliseconds: 0, ..local.time }.file_time()?;
+    let day = super::app::units(86_400);
+    let back =
+        now.0.checked_sub(wanted.0).unwrap_or_else(|| now.0.saturating_add(day).saturating_sub(wanted.0));
+    Some(FileTime(newest.0.saturating_sub(back)))
+}
+
+/// Keys that mean something else in a table; `true` when it was one.
+fn in_table(app: &mut App, key: KeyEvent) -> bool {
+    if key.modifiers.contains(KeyModifiers::CONTROL) {
+        return false;
+    }
+    let Some(table) = &mut app.table else { return false };
+    match key.code {
+        KeyCode::Down | KeyCode::Char('j') => table.move_row(1),
+        KeyCode::Up | KeyCode::Char('k') => table.move_row(-1),
+        KeyCode::PageDown => table.move_row(20),
+        KeyCode::PageUp => table.move_row(-20),
+        KeyCode::Home => table.move_row(isize::MIN),
+        KeyCode::End => table.move_row(isize::MAX),
+        KeyCode::Left | KeyCode::Char('h') => table.move_column(-1),
+        KeyCode::Right | KeyCode::Char('l') => table.move_column(1),
+        KeyCode::Char('i') => table.reverse(),
+        KeyCode::Char('n' | 'N') => {
+            if let Some(object) = table.other_object(key.code == KeyCode::Char('n')) {
+                open_table(app, object, None);
+            }
+        }
+        KeyCode::Char('/') => app.overlay = Overlay::Prompt(Prompt::Filter, table.filter.clone()),
+        KeyCode::Enter => {
+            if let Some(path) = table.chosen_path() {
+                app.choose = Some(path.clone());
+                app.add(&path);
+                app.message = Some(format!("{} {path}", app.words.get(Word::Added)));
+            }
+        }
+        KeyCode::Char('g' | 'b' | 'r' | 'v') | KeyCode::Esc => {
+            // Nobody looks at its values any more, so they are no longer collected.
+            app.table = None;
+            app.view = View::Graph;
+            return key.code == KeyCode::Esc;
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// The table of the chosen counter's object, else of the processes.
+fn table(app: &mut App) {
+    const PROCESS: tallymon::core::title::TitleIndex = tallymon::core::title::TitleIndex(230);
+    let chosen = app.monitor.chosen().filter(|series| series.instance.is_some());
+    match chosen.map(|series| (series.object, series.counter)) {
+        Some((object, counter)) => open_table(app, object, Some(counter)),
+        None => {
+            let objects = app.query.catalog().objects();
+            let any = objects.iter().find(|object| object.has_instances).map(|object| object.name);
+            if let Some(object) = app.query.catalog().object(PROCESS).map(|known| known.name).or(any) {
+                open_table(app, object, None);
+            }
+        }
+    }
+}
+
+fn open_table(
+    app: &mut App,
+    object: tallymon::core::title::TitleIndex,
+    counter: Option<tallymon::core::title::TitleIndex>,
+) {
+    match Table::open(&mut app.options.open, object, counter) {
+        Ok(Some(table)) => {
+            app.table = Some(table);
+            app.view = View::Table;
+        }
+        Ok(None) => {}
+        Err(error) => app.message = Some(error.to_string()),
+    }
+}
+
+fn freeze(app: &mut App) {
+    let rows = app.monitor.rows();
+    if app.monitor.window.is_live() {
+        app.monitor.window.freeze(&rows);
+    } else {
+        app.monitor.window.live();
+    }
+}
+
+fn update(app: &mut App) {
+    let rows = app.monitor.rows();
+    app.monitor.window.update(&rows);
+}
+
+/// Half a window back or forward.
+fn scroll(app: &mut App, direction: i64) {
+    let rows = app.monitor.rows();
+    let half = i64::try_from(app.monitor.window.points() / 2).unwrap_or(i64::MAX);
+    app.monitor.window.scroll(&rows, half.saturating_mul(direction));
+}
+
+fn move_cursor(app: &mut App, by: i64) {
+    let rows = app.monitor.rows();
+    app.monitor.window.move_cursor(&rows, by);
+}
+
+fn scale(app: &mut App, scale: Scale) {
+    if let Some(series) = app.monitor.chosen_mut() {
+        series.scale = scale;
+    }
+}
+
+fn interval(app: &mut App, longer: bool) {
+    let now = u64::try_from(app.options.interval.as_millis()).unwrap_or(u64::MAX);
+    let next = if longer {
+        INTERVALS.into_iter().find(|interval| *interval > now)
+    } else {
+        INTERVALS.into_iter().rev().find(|interval| *interval < now)
+    };
+    if let Some(next) = next {
+        app.options.interval = Duration::from_millis(next);
+    }
+}
+
+fn explain_chosen(app: &mut App) {
+    let Some(series) = app.monitor.chosen() else { return };
+    let Some(reading) = app.readings.iter().find(|reading| reading.path == series.path) else { return };
+    let object = app.query.catalog().object(reading.object);
+    let object_help = object.and_then(|object| app.query.names().help(object.help));
+    let explanation = explain(reading, app.query.names(), object_help);
+    let value = match &explanation.value {
+        Ok(value) => {
+            let text = crate::model::format::value(value, series.counter_type);
+            format!("{text} {}", explanation.unit)
+        }
+        Err(why) => format!("{} ({})", why, why.pdh_status().name),
+    };
+    let words = app.words;
+    let kind = format!("{}: {}", explanation.counter_type, explanation.meaning);
+    app.overlay = Overlay::Explain(vec![
+        (String::new(), explanation.path),
+        (String::new(), explanation.index_path),
+        (words.get(Word::Object).to_string(), explanation.object_help.unwrap_or_default()),
+        (words.get(Word::Counter).to_string(), explanation.help.unwrap_or_default()),
+        (words.get(Word::Type).to_string(), kind),
+        (words.get(Word::Formula).to_string(), explanation.formula.to_string()),
+        (String::new(), explanation.numbers.unwrap_or_default()),
+        (words.get(Word::Now).to_string(), value),
+    ]);
+}
+
+fn copy(app: &mut App, text: Option<String>) {
+    if text.is_some() {
+        app.message = Some(app.words.get(Word::Copied).to_string());
+        app.clipboard = text;
+    }
+}
+
+/// The counters and how they are shown, as TOML.
+fn settings(app: &App) -> String {
+    let quoted = |path: &String| format!("    '{path}',\n");
+    let paths: String = app.paths.iter().map(quoted).collect();
+    let milliseconds = app.options.interval.as_millis();
+    format!("interval_ms = {milliseconds}\ncounters = [\n{paths}]\n")
+}
