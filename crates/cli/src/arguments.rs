@@ -19,7 +19,7 @@ Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 no value, 5 access denied, 6 
 
 /// Windows performance counters, everywhere.
 ///
-/// Without a command: a live table of the default counters on a terminal, one report of them elsewhere.
+/// Without a command: the monitor on a terminal, one report of the default counters elsewhere.
 #[derive(Debug, Parser)]
 #[command(name = "tally", version, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
@@ -42,6 +42,8 @@ pub(crate) struct Common {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Watch counters as charts, reports and tables on the terminal; '?' shows the keys.
+    Mon(Mon),
     /// Print the values of some counters once.
     Get(Get),
     /// Print the values of some counters again and again, until stopped.
@@ -66,6 +68,16 @@ pub(crate) enum Command {
     Lodctr(WindowsWords),
     /// Remove names with the options of Windows' unlodctr: SERVICE, /M:, /G:, /P:.
     Unlodctr(WindowsWords),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mon {
+    /// Counter paths to start with; more can be added while it runs.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05.
+    #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Duration,
 }
 
 #[derive(Debug, Args)]

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), Failure> {
     let common = &arguments.common;
     match &arguments.command {
+        Some(Command::Mon(mon)) => command::mon::run(common, &mon.paths, mon.interval),
         Some(Command::Get(get)) => command::get::run(common, get),
         Some(Command::Watch(watch)) => command::watch::run(common, watch),
         Some(Command::List(list)) => command::list::run(common, list),
@@ -50,8 +51,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Unlodctr(words)) => command::lodctr::unlodctr(&words.words),
         // A saved data block has nothing to watch.
         None if common.file.is_none() && io::stdout().is_terminal() && io::stdin().is_terminal() => {
-            command::live::run(common)
+            command::mon::run(common, &[], command::mon::INTERVAL)
         }
-        None => command::live::report(common),
+        None => command::report::run(common),
     }
 }

@@ -7,10 +7,11 @@ pub(crate) mod find;
 pub(crate) mod get;
 pub(crate) mod info;
 pub(crate) mod list;
-pub(crate) mod live;
 pub(crate) mod lodctr;
+pub(crate) mod mon;
 pub(crate) mod provider;
 pub(crate) mod relog;
+pub(crate) mod report;
 pub(crate) mod watch;
 
 use std::thread;

@@ -42,7 +42,7 @@ pub struct Options {
     pub glyphs: Glyphs,
     /// Colours of the terminal.
     pub colours: Colours,
-    /// Somebody sets it to end the monitor, at the next sample at the latest.
+    /// Somebody sets it to end the monitor.
     pub stop: Arc<AtomicBool>,
 }
 

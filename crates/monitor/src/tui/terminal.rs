@@ -20,6 +20,9 @@ use tallymon::Query;
 use super::app::App;
 use super::options::Options;
 
+/// How long a request to end may wait, since it does not wake whoever waits for a key.
+const ATTENTION: Duration = Duration::from_millis(200);
+
 /// Runs the monitor until the user quits, over a query without paths yet.
 ///
 /// Samples are taken at multiples of the interval, also while the picture is frozen. The screen is drawn only after a
@@ -46,8 +49,19 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
         }
         screen.draw(&mut app)?;
         // Everything that was typed in the meantime is one change of the screen.
-        let mut left = next.saturating_duration_since(Instant::now());
-        while poll(left)? {
+        let mut typed = false;
+        loop {
+            let left = if typed { Duration::ZERO } else { next.saturating_duration_since(Instant::now()) };
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if !poll(left.min(ATTENTION))? {
+                if left <= ATTENTION {
+                    break;
+                }
+                continue;
+            }
+            typed = true;
             let event = read()?;
             if matches!(event, Event::Resize(..)) {
                 screen.terminal.autoresize()?;
@@ -60,10 +74,6 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             if app.pause() < pause {
                 next = next.min(Instant::now() + app.pause());
             }
-            left = Duration::ZERO;
-        }
-        if stop.load(Ordering::Relaxed) {
-            return Ok(());
         }
     }
 }

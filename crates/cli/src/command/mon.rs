@@ -1,0 +1,87 @@
+//! `tally mon`, and `tally` alone on a terminal: the monitor.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tallymon::Query;
+use tallymon::core::time::{FileTime, SystemTime};
+use tallymon_monitor::{LocalTime, Options};
+
+use crate::arguments::Common;
+use crate::exit::{Failure, Kind};
+use crate::paths;
+use crate::words::say;
+
+/// Time between samples when nobody says otherwise.
+pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
+
+/// What the first chart shows: one line each for processor, memory, disk and network.
+const DEFAULT_COUNTERS: &[&str] = &[
+    r"\Processor(_Total)\% Processor Time",
+    r"\Memory\Available MBytes",
+    r"\PhysicalDisk(_Total)\Disk Bytes/sec",
+    r"\Network Interface(*)\Bytes Total/sec",
+];
+
+/// The monitor, until the user quits.
+pub(crate) fn run(common: &Common, wanted: &[String], interval: Duration) -> Result<(), Failure> {
+    let mut query = paths::query(common)?;
+    let language = paths::language(common)?;
+    let location = paths::location(common);
+    let stop = Arc::new(AtomicBool::new(false));
+    let handler_stop = Arc::clone(&stop);
+    ctrlc::set_handler(move || handler_stop.store(true, Ordering::Relaxed))
+        .map_err(|error| Failure::new(Kind::Other, format_args!("catching signals: {error}")))?;
+    let mut options = Options::new(move || Query::new(tallymon::open(&location)?, language));
+    options.paths = if wanted.is_empty() { defaults(&mut query) } else { repaired(wanted) };
+    options.interval = interval;
+    options.stop = stop;
+    let zone = TimeZone::system();
+    options.local = Box::new(move |time| local(time, &zone));
+    Ok(tallymon_monitor::run(query, options)?)
+}
+
+/// The default counters of objects that this source has.
+fn defaults(query: &mut Query) -> Vec<String> {
+    let mut object = |path: &str| {
+        let parsed = tallymon::core::path::CounterPath::parse(path).ok()?;
+        query.object(path, &parsed.path.object).ok()
+    };
+    DEFAULT_COUNTERS.iter().copied().filter(|path| object(path).is_some()).map(str::to_string).collect()
+}
+
+/// Paths as they were meant, when a shell took a backslash away.
+fn repaired(paths: &[String]) -> Vec<String> {
+    for path in paths {
+        if let Ok(parsed) = tallymon::core::path::CounterPath::parse(path)
+            && let Some(repair) = parsed.repaired
+        {
+            say(format_args!("{path}: {repair}"));
+        }
+    }
+    paths.to_vec()
+}
+
+fn local(time: FileTime, zone: &TimeZone) -> LocalTime {
+    let instant = Timestamp::from_nanosecond(time.unix_nanoseconds()).unwrap_or_default();
+    let zoned = instant.to_zoned(zone.clone());
+    let part = |number: i8| u16::try_from(number).unwrap_or(0);
+    LocalTime {
+        time: SystemTime {
+            year: u16::try_from(zoned.year()).unwrap_or(0),
+            month: part(zoned.month()),
+            day_of_week: part(zoned.weekday().to_sunday_zero_offset()),
+            day: part(zoned.day()),
+            hour: part(zoned.hour()),
+            minute: part(zoned.minute()),
+            second: part(zoned.second()),
+            milliseconds: u16::try_from(zoned.millisecond()).unwrap_or(0),
+        },
+        zone: zoned.strftime("%Z").to_string(),
+        // UTC = local time + bias, in minutes.
+        bias: -(zoned.offset().seconds() / 60),
+    }
+}
