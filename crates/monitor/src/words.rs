@@ -62,7 +62,7 @@ words! {
     Empty: "No counters: press a to add some", "카운터 없음: a를 눌러 추가하세요", "カウンターがありません: a で追加", "Нет счётчиков: нажмите a, чтобы добавить";
     TwoSamples: "a rate needs two samples", "속도에는 샘플이 두 개 필요합니다", "率には二つのサンプルが必要です", "для скорости нужны два замера";
     OldValue: "old value: the source does not answer", "오래된 값: 원본이 응답하지 않음", "古い値: ソースが応答しません", "старое значение: источник не отвечает";
-    Rights: "more rights are needed: run as root, or see 'tally doctor'", "권한이 더 필요합니다: root로 실행하거나 'tally doctor' 참조", "権限が必要です: root で実行するか 'tally doctor' を参照", "нужны права: запустите от root или см. 'tally doctor'";
+    Rights: "run as root, or see 'tally doctor'", "root로 실행하거나 'tally doctor' 참조", "root で実行するか 'tally doctor' を参照", "запустите от root или см. 'tally doctor'";
     Retry: "retry in", "재시도까지", "再試行まで", "повтор через";
     DidYouMean: "did you mean", "혹시", "もしかして", "возможно,";
     Unknown: "not found", "찾을 수 없음", "見つかりません", "не найдено";

@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use super::app::{App, Overlay, View};
 use super::text::{cut, put, put_right, rule, width};
 use super::{bars, graph, overlay, report, split};
+use crate::chart::Glyphs;
 use crate::words::Word;
 
 /// A terminal with fewer columns or rows than these has place for a report only.
@@ -41,15 +42,33 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
         }
     }
     footer(app, buffer, area);
-    if matches!(app.overlay, Overlay::None | Overlay::Prompt(..)) {
-        return;
-    }
     let (words, theme) = (app.words, app.theme);
     match &mut app.overlay {
         Overlay::Add(dialog) => dialog.draw(buffer, area, words, theme),
         Overlay::Help => overlay::help(buffer, area, words, theme),
         Overlay::Explain(lines) => overlay::explain(buffer, area, words, theme, lines),
         Overlay::None | Overlay::Prompt(..) => {}
+    }
+    if theme.glyphs == Glyphs::Ascii {
+        to_ascii(buffer);
+    }
+}
+
+/// Signs of our own words in letters that every terminal has. Names stay as they are.
+fn to_ascii(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        let plain = match cell.symbol() {
+            "…" => "~",
+            "·" | "•" => ".",
+            "—" | "–" => "-",
+            "⌫" => "<",
+            "←" => "<",
+            "→" => ">",
+            "↑" => "^",
+            "↓" => "v",
+            _ => continue,
+        };
+        cell.set_symbol(plain);
     }
 }
 
@@ -147,13 +166,14 @@ fn footer(app: &App, buffer: &mut Buffer, area: Rect) {
             put(buffer, x, y, 1, " ", theme.selected());
         }
         _ => {
+            let footer_words = app.words.get(Word::Footer).replace('⌫', theme.either("⌫", "BkSp"));
             let (text, style) = match &app.message {
                 Some(message) => (message.as_str(), theme.warning()),
                 None if app.hint && app.monitor.window.is_live() && app.view == View::Graph => {
                     (app.words.get(Word::Hint), theme.bold())
                 }
                 None if app.view == View::Table => (app.words.get(Word::TableKeys), theme.dim()),
-                None => (app.words.get(Word::Footer), theme.dim()),
+                None => (footer_words.as_str(), theme.dim()),
             };
             put(
                 buffer,

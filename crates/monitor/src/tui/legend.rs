@@ -252,6 +252,13 @@ pub(super) fn value_bar(app: &App, buffer: &mut Buffer, area: Rect) {
         Ok(value) if app.monitor.window.is_live() => format::value(value, series.counter_type),
         _ => number(statistics.last),
     };
+    let (words, style) = match reason(app, series) {
+        Some(reason) => (format!(" {reason} "), theme.warning()),
+        None => (format!(" {} ", series.path), theme.plain()),
+    };
+    // A reason is read to its end; statistics that have no place beside it wait.
+    let reserved = if series.last.is_ok() && !series.stale { 0 } else { width(&words) };
+    let end = area.right().saturating_sub(reserved).saturating_sub(1);
     for (word, text) in [
         (Word::Last, last),
         (Word::Average, number(statistics.average)),
@@ -259,18 +266,16 @@ pub(super) fn value_bar(app: &App, buffer: &mut Buffer, area: Rect) {
         (Word::Maximum, number(statistics.maximum)),
         (Word::Duration, duration.unwrap_or_default()),
     ] {
-        let space = area.right().saturating_sub(x);
-        x = put(buffer, x, area.y, space, &format!(" {} ", app.words.get(word)), theme.dim());
+        let name = format!(" {} ", app.words.get(word));
         // Values keep their place while they grow and shrink.
         let wide = width(&text).max(8);
-        let space = area.right().saturating_sub(x).min(wide);
-        put(buffer, x, area.y, space, &format!("{text:<8}"), theme.bold());
-        x = x.saturating_add(space);
+        if x.saturating_add(width(&name)).saturating_add(wide) > end {
+            break;
+        }
+        x = put(buffer, x, area.y, area.width, &name, theme.dim());
+        put(buffer, x, area.y, wide, &format!("{text:<8}"), theme.bold());
+        x = x.saturating_add(wide);
     }
-    let (words, style) = match reason(app, series) {
-        Some(reason) => (format!(" {reason} "), theme.warning()),
-        None => (format!(" {} ", series.path), theme.plain()),
-    };
     let space = area.right().saturating_sub(x).saturating_sub(1);
     if space > 8 {
         put_right(buffer, x, area.y, space, &cut(&words, space), style);

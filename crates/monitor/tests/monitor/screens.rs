@@ -1,0 +1,266 @@
+//! Every view and every state, as text in `tests/screens`. `TALLYMON_BLESS=1` writes them anew: look at the difference.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crossterm::event::KeyCode;
+use tallymon::core::flow::{SourceError, SourceErrorKind, ValueState};
+use tallymon::core::title::Language;
+use tallymon_monitor::Colours;
+use tallymon_monitor::chart::Glyphs;
+
+use crate::fake::{Bench, DEFAULTS, DENIED};
+
+/// Compares a screen with the one that is kept.
+#[track_caller]
+fn check(name: &str, bench: &mut Bench) -> String {
+    let screen = bench.screen();
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/screens");
+    let file = folder.join(format!("{name}.txt"));
+    if std::env::var_os("TALLYMON_BLESS").is_some_and(|value| value == "1") {
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(&file, &screen).unwrap();
+    }
+    let kept = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    assert!(kept == screen, "{name} is now\n{screen}\nand was\n{kept}");
+    screen
+}
+
+#[track_caller]
+fn has(screen: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(screen.contains(part), "{part:?} is not on\n{screen}");
+    }
+}
+
+#[test]
+fn first_start_and_waiting_for_the_second_sample() {
+    let mut bench = Bench::new(DEFAULTS);
+    let screen = check("first-start", bench.run(1));
+    has(&screen, &["…", "a add · w save · ? help"]);
+    bench.key(KeyCode::Down).key(KeyCode::Down);
+    has(&bench.screen(), &["a rate needs two samples"]);
+}
+
+#[test]
+fn graph_sweeps_over_the_oldest() {
+    let mut bench = Bench::new(DEFAULTS);
+    check("graph", bench.run(60));
+    let screen = check("graph-second-sweep", bench.run(80));
+    has(&screen, &["│", "live ▶"]);
+}
+
+#[test]
+fn graph_scrolls_when_asked() {
+    let mut bench = Bench::new(DEFAULTS);
+    check("graph-scroll", bench.run(140).types("m"));
+}
+
+#[test]
+fn bars() {
+    check("bars", Bench::new(DEFAULTS).run(60).types("b"));
+}
+
+#[test]
+fn report() {
+    let paths = [DEFAULTS, &[r"\System\Kernel", r"\Process(*)\Working Set"]].concat();
+    let screen = check("report", Bench::new(&paths).run(60).types("r"));
+    has(&screen, &["6.1.0-generic"]);
+}
+
+#[test]
+fn split() {
+    check("split", Bench::new(DEFAULTS).run(60).types("v"));
+}
+
+#[test]
+fn table_of_processes() {
+    let mut bench = Bench::new(&[r"\Process(myapp)\% Processor Time"]);
+    check("table", bench.run(60).types("T"));
+    // Sorted by another column, the other way around.
+    bench.key(KeyCode::Right).types("i");
+    check("table-sorted", &mut bench);
+}
+
+#[test]
+fn highlight_and_cursor() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(60).key(KeyCode::Backspace);
+    for _ in 0..20 {
+        bench.key(KeyCode::Left);
+    }
+    let screen = check("cursor", &mut bench);
+    has(&screen, &["At", "09:40:40"]);
+}
+
+#[test]
+fn add_dialog_and_its_search() {
+    let mut bench = Bench::new(DEFAULTS);
+    check("add", bench.run(5).types("a"));
+    bench.types("work set").run(1);
+    let screen = check("add-search", &mut bench);
+    has(&screen, &[r"\Process(_Total)\Working Set", "Working Set as the script"]);
+}
+
+#[test]
+fn help_and_explanation() {
+    let mut bench = Bench::new(DEFAULTS);
+    check("help", bench.run(5).types("?"));
+    bench.key(KeyCode::Esc).types("x");
+    check("explain", &mut bench);
+}
+
+#[test]
+fn no_such_object_counter_or_instance() {
+    let mut bench = Bench::new(&[
+        r"\Procesor(_Total)\% Processor Time",
+        r"\Memory\Availabel MBytes",
+        r"\Process(nobody)\Working Set",
+        r"\Memory\Available MBytes",
+    ]);
+    let screen = check("not-found", bench.run(3));
+    has(&screen, &["did you mean Processor", "did you mean Available MBytes", "nobody"]);
+    let style = bench.style_of("Procesor(");
+    assert!(style.add_modifier.contains(ratatui::style::Modifier::UNDERLINED), "{style:?}");
+    // The instance may come yet.
+    bench.script.processes.borrow_mut().push("nobody");
+    bench.run(1);
+    has(&bench.screen(), &["61,7"]);
+}
+
+#[test]
+fn an_instance_ends_and_returns() {
+    let mut bench = Bench::new(&[r"\Process(*)\% Processor Time"]);
+    bench.run(40);
+    *bench.script.processes.borrow_mut() = vec!["myapp", "_Total"];
+    let screen = check("ended", bench.run(10));
+    has(&screen, &["ended 09:40:40"]);
+    *bench.script.processes.borrow_mut() = vec!["myapp", "shell", "_Total"];
+    let screen = check("returned", bench.run(10));
+    assert_eq!(screen.matches("ended").count(), 1, "{screen}");
+}
+
+#[test]
+fn a_counter_that_goes_backwards_has_a_gap_and_a_reason() {
+    let mut bench = Bench::new(&[r"\PhysicalDisk(_Total)\Disk Bytes/sec"]);
+    bench.run(40);
+    bench.script.backwards.set(true);
+    let screen = check("backwards", bench.run(5));
+    has(&screen, &["PDH_CALC_NEGATIVE_VALUE", "! "]);
+}
+
+#[test]
+fn a_value_above_the_scale_is_marked() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(60).types("++");
+    has(&check("above", &mut bench), &["▲", "100.0"]);
+}
+
+#[test]
+fn a_provider_that_is_late_is_marked() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(10).key(KeyCode::Down);
+    bench.script.memory.set(Some(ValueState::Stale));
+    has(&check("stale", bench.run(3)), &["⚠", "old value"]);
+}
+
+#[test]
+fn access_denied_says_what_to_do() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(10).key(KeyCode::Down);
+    bench.script.memory.set(Some(DENIED));
+    let screen = check("denied", bench.run(3).resize(140, 30));
+    has(&screen, &["more rights are needed", "tally doctor"]);
+}
+
+#[test]
+fn a_host_that_can_not_be_reached_is_tried_again() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(20);
+    let error = SourceError::new(SourceErrorKind::Unreachable, "web01 does not answer: connection refused");
+    *bench.script.failure.borrow_mut() = Some(error);
+    let screen = check("unreachable", bench.run(3));
+    has(&screen, &["connection refused", "retry in 8 s"]);
+    *bench.script.failure.borrow_mut() = None;
+    has(&check("reachable", bench.run(3)), &["live"]);
+    assert_eq!(bench.app.pause(), std::time::Duration::from_secs(1));
+}
+
+#[test]
+fn damaged_data_is_said_with_its_place() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(20);
+    let error = SourceError::new(SourceErrorKind::BadData, "not a valid data block: 12 bytes needed at 4096");
+    *bench.script.failure.borrow_mut() = Some(error);
+    has(&check("damaged", bench.run(1)), &["at 4096"]);
+}
+
+#[test]
+fn frozen_and_past() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(60).types("f");
+    let before = bench.screen();
+    let frozen = check("frozen", bench.run(20));
+    has(&frozen, &["FROZEN", "09:41:19"]);
+    // The chart stays as it was.
+    let chart = |screen: &str| screen.lines().skip(1).take(18).map(str::to_string).collect::<Vec<_>>();
+    assert_eq!(chart(&frozen), chart(&before));
+    bench.types("t").run(200).key(KeyCode::PageUp).key(KeyCode::PageUp);
+    has(&check("past", &mut bench), &["PAST"]);
+}
+
+#[test]
+fn tiny_terminals_have_the_report() {
+    let mut bench = Bench::new(DEFAULTS);
+    check("tiny", bench.run(10).resize(59, 20));
+    check("tiny-low", bench.resize(100, 14));
+    for (columns, rows) in [(1, 1), (3, 2), (10, 3), (20, 40), (200, 3), (300, 100)] {
+        for view in "gbrvT?xa".chars() {
+            bench.types(&view.to_string()).resize(columns, rows).screen();
+            bench.key(KeyCode::Esc).key(KeyCode::Esc);
+        }
+    }
+}
+
+#[test]
+fn korean_is_aligned() {
+    let mut bench = Bench::with(DEFAULTS, Language::KOREAN, |_| ());
+    let screen = check("korean", bench.run(60));
+    has(&screen, &["프로세서", "최대"]);
+    // The last values end in the same column.
+    let ends: Vec<usize> = screen
+        .lines()
+        .filter(|line| line.contains("web01") && !line.contains("Tallymon"))
+        .map(unicode_width::UnicodeWidthStr::width)
+        .collect();
+    assert!(ends.len() >= 4 && ends.windows(2).all(|pair| pair[0] == pair[1]), "{ends:?}\n{screen}");
+    check("korean-add", bench.types("a").types("집합"));
+}
+
+#[test]
+fn japanese_and_russian_words() {
+    check("japanese", Bench::with(DEFAULTS, Language::JAPANESE, |_| ()).run(5).types("?"));
+    check("russian", Bench::with(DEFAULTS, Language::RUSSIAN, |_| ()).run(5).types("?"));
+}
+
+#[test]
+fn ascii_without_colour() {
+    let mut bench = Bench::with(DEFAULTS, Language::ENGLISH, |options| {
+        options.glyphs = Glyphs::Ascii;
+        options.colours = Colours::None;
+    });
+    let screen = check("ascii", bench.run(60));
+    assert!(screen.is_ascii(), "{screen}");
+    assert_eq!(bench.style_of("Tallymon").fg, Some(ratatui::style::Color::Reset));
+    for keys in ["b", "v", "r", "?"] {
+        let screen = bench.types(keys).screen();
+        assert!(screen.is_ascii(), "{keys}:\n{screen}");
+        bench.key(KeyCode::Esc);
+    }
+}
+
+#[test]
+fn nothing_chosen() {
+    let mut bench = Bench::new(&[]);
+    has(&check("empty", bench.run(3)), &["No counters"]);
+}
