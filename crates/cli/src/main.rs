@@ -45,6 +45,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Dump(dump)) => command::dump::run(common, dump),
         Some(Command::Relog(relog)) => command::relog::run(common, relog),
         Some(Command::Info(info)) => command::info::run(common, info),
+        Some(Command::Prof(prof)) => command::prof::run(prof),
         Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),
         Some(Command::Provider(provider)) => command::provider::run(provider),
         Some(Command::Lodctr(words)) => command::lodctr::lodctr(&words.words),

@@ -28,11 +28,6 @@ impl Stop {
         let left = time.saturating_duration_since(Instant::now());
         matches!(self.signals.recv_timeout(left), Err(RecvTimeoutError::Timeout))
     }
-
-    /// Whether the user asked to stop.
-    pub(crate) fn stopped(&self) -> bool {
-        !self.wait_until(Instant::now())
-    }
 }
 
 /// The times of samples: at fixed multiples of an interval, so that a slow sample does not shift those behind it.

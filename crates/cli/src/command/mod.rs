@@ -9,6 +9,7 @@ pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod lodctr;
 pub(crate) mod mon;
+pub(crate) mod prof;
 pub(crate) mod provider;
 pub(crate) mod relog;
 pub(crate) mod report;
