@@ -1,6 +1,6 @@
 //! Numbers and times as the monitor shows them: short, in columns that do not jump.
 
-use tallymon::core::counter::{self, CounterType, Subtype};
+use tallymon::core::counter::{self, CounterType, Subtype, Suffix};
 use tallymon::core::flow::Value;
 use tallymon::core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
 
@@ -17,7 +17,7 @@ pub fn number(number: f64) -> String {
         return format!("{number:.1e}");
     }
     let decimals = match size {
-        size if size >= 9_999.5 => 0,
+        size if size >= 999.95 => 0,
         size if size >= 99.95 => 1,
         size if size >= 9.995 => 2,
         _ => 3,
@@ -34,6 +34,16 @@ pub fn value(value: &Value, counter_type: CounterType) -> String {
         }
         Value::Integer(integer) => group(&integer.to_string()),
         other => other.as_f64().map(number).unwrap_or_default(),
+    }
+}
+
+/// A number that was computed from values of a type: whole where its values are counts.
+pub fn number_of(number: f64, counter_type: CounterType) -> String {
+    let counts = !counter_type.needs_two_samples() && counter_type.suffix() == Suffix::None;
+    if counts && number.fract() == 0.0 && number.abs() < 1e15 {
+        group(&format!("{number:.0}"))
+    } else {
+        self::number(number)
     }
 }
 
@@ -93,7 +103,7 @@ mod tests {
             (37.123, "37.12"),
             (100.0, "100.0"),
             (9.999, "10.00"),
-            (1234.5, "1,234.5"),
+            (1234.4, "1,234"),
             (9_999.7, "10,000"),
             (123_456_789.4, "123,456,789"),
             (-1_234_567.0, "-1,234,567"),

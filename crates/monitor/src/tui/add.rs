@@ -303,7 +303,8 @@ impl AddDialog {
     }
 
     pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
-        let size = (area.width.saturating_sub(4).min(130), area.height.saturating_sub(2).min(36));
+        let wide = if area.width <= 140 { area.width } else { 140 };
+        let size = (wide, area.height.saturating_sub(2).min(40));
         let inside =
             overlay::frame(buffer, area, size, words.get(Word::AddTitle), words.get(Word::AddKeys), theme);
         let search = format!(" {}: ", words.get(Word::Search));

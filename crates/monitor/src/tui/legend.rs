@@ -58,7 +58,7 @@ pub(super) fn now(app: &App, series: &Series) -> (String, Style) {
     let with_unit = |text: String| if unit == "%" { format!("{text} %") } else { text };
     if let Some(cursor) = app.monitor.window.cursor {
         return match series.at(app.monitor.next(), cursor) {
-            Some(Ok(number)) => (with_unit(format::number(number)), theme.plain()),
+            Some(Ok(number)) => (with_unit(format::number_of(number, series.counter_type)), theme.plain()),
             Some(Err(_)) => (theme.either("–", "-").to_string(), theme.dim()),
             None => (String::new(), theme.plain()),
         };
@@ -246,7 +246,10 @@ pub(super) fn value_bar(app: &App, buffer: &mut Buffer, area: Rect) {
     let Some(series) = app.monitor.chosen() else { return };
     let statistics = app.monitor.statistics(series);
     let mut x = area.left().saturating_add(1);
-    let number = |number: Option<f64>| number.map_or_else(|| theme.either("–", "-").into(), format::number);
+    let number = |number: Option<f64>| {
+        let dash = || theme.either("–", "-").into();
+        number.map_or_else(dash, |number| format::number_of(number, series.counter_type))
+    };
     let duration = app.monitor.view_times().map(|(from, to)| format::duration(from, to));
     let last = match &series.last {
         Ok(value) if app.monitor.window.is_live() => format::value(value, series.counter_type),

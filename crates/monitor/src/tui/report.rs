@@ -42,8 +42,8 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         |line| matches!(line, Line::Series(at) | Line::Failed(at) if *at == app.monitor.selected()),
     );
     let top = at.unwrap_or(0).saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));
-    // Values stand near their names, not at the far side of a wide terminal.
-    let columns = area.width.min(100);
+    // Values stand near their names, not at the far side of a wide terminal; reasons have the rest.
+    let columns = area.width.min(76);
     let mut places = Vec::new();
     for (y, line) in (area.top()..area.bottom()).zip(lines.iter().skip(top)) {
         match line {

@@ -46,6 +46,10 @@ fn small(app: &App, buffer: &mut Buffer, area: Rect, position: usize) {
     let Some(series) = app.monitor.series().get(position) else { return };
     let theme = app.theme;
     let (text, style) = legend::now(app, series);
+    let maximum = app.monitor.statistics(series).maximum.unwrap_or(0.0);
+    let top = round_up(if series.counter_type.caps_at_100() { 100.0 } else { maximum });
+    // The range stands beside the value, where no line runs over it.
+    let text = format!("{text}  {}{}", theme.either("↥", "/"), format::number(top));
     let left = area.width.saturating_sub(width(&text)).saturating_sub(2);
     let name = match &series.instance {
         Some(instance) => format!("{} {instance}", series.counter_name),
@@ -54,17 +58,15 @@ fn small(app: &App, buffer: &mut Buffer, area: Rect, position: usize) {
     let title = if position == app.monitor.selected() { theme.selected() } else { theme.bold() };
     put(buffer, area.x, area.y, left, &cut(&name, left), title);
     put_right(buffer, area.x, area.y, area.width, &text, style);
-    let maximum = app.monitor.statistics(series).maximum.unwrap_or(0.0);
-    let top = round_up(if series.counter_type.caps_at_100() { 100.0 } else { maximum });
     let plot = Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area };
     for y in plot.top()..plot.bottom() {
         put(buffer, plot.x, y, 1, theme.either("│", "|"), theme.dim());
     }
     let inside = Rect { x: plot.x.saturating_add(1), width: plot.width.saturating_sub(1), ..plot };
-    let label = format::number(top);
     let mut chart = Chart::new(inside, theme.glyphs);
-    graph::line_of(app, &mut chart, series, 1.0 / top, theme.line(series.colour));
-    put(buffer, inside.x, inside.y, inside.width, &label, theme.dim());
+    // Alone in its chart it needs no pattern.
+    let line = crate::chart::LineStyle { pattern: 0, ..theme.line(series.colour) };
+    graph::line_of(app, &mut chart, series, 1.0 / top, line);
     chart.render(buffer);
 }
 
