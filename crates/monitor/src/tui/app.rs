@@ -201,6 +201,16 @@ impl App {
         &self.monitor
     }
 
+    /// How many rows are in view, 10 to 1,000,000; keys double and halve it.
+    pub fn set_points(&mut self, points: usize) {
+        self.monitor.window.set_points(points);
+    }
+
+    /// Whether new rows overwrite the oldest from left to right; else everything moves to the left.
+    pub const fn set_sweep(&mut self, sweep: bool) {
+        self.monitor.window.sweep = sweep;
+    }
+
     /// Name of the host that the counters are of.
     pub fn system_name(&self) -> &str {
         self.query.system_name()

@@ -49,7 +49,7 @@ fn small(app: &App, buffer: &mut Buffer, area: Rect, position: usize) {
     let maximum = app.monitor.statistics(series).maximum.unwrap_or(0.0);
     let top = round_up(if series.counter_type.caps_at_100() { 100.0 } else { maximum });
     // The range stands beside the value, where no line runs over it.
-    let text = format!("{text}  {}{}", theme.either("↥", "/"), format::number(top));
+    let text = format!("{text} / {}", format::number(top));
     let left = area.width.saturating_sub(width(&text)).saturating_sub(2);
     let name = match &series.instance {
         Some(instance) => format!("{} {instance}", series.counter_name),

@@ -1,0 +1,167 @@
+//! The monitor at 200x50: time to draw one update, and the bytes that it sends to the terminal.
+
+use std::cell::Cell;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::time::Duration;
+
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use tallymon::Query;
+use tallymon_bench::cpu_time;
+use tallymon_core::block::{
+    BlockWriter, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
+};
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::{Source, SourceError};
+use tallymon_core::request::{Request, RequestKind};
+use tallymon_core::time::{FileTime, Frequency, PerfTime};
+use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
+use tallymon_monitor::chart::Glyphs;
+use tallymon_monitor::{App, Colours, Options};
+
+const SECOND: u64 = 10_000_000;
+
+/// Shares of so many instances that go up and down, each in its own time.
+struct Waves {
+    instances: u64,
+    step: u64,
+}
+
+const COUNTERS: [CounterSpec; 2] = {
+    let counter = CounterSpec {
+        name: TitleIndex(6),
+        help: HelpIndex(7),
+        counter_type: CounterType::PERF_RAW_FRACTION,
+        scale: 0,
+        detail: DetailLevel::NOVICE,
+        size: None,
+        shares: None,
+    };
+    [counter, CounterSpec { counter_type: CounterType::PERF_RAW_BASE, ..counter }]
+};
+
+impl Source for Waves {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        let metadata = matches!(request.kind, RequestKind::Metadata { .. });
+        let now = FileTime(134_000_000_000_000_000 + self.step * SECOND);
+        let header = WriteHeader {
+            system_name: "BENCH",
+            default_object: -1,
+            perf_time: PerfTime(0),
+            perf_freq: Frequency(0),
+            perf_time_100ns: now,
+            system_time: now,
+        };
+        let layout = ObjectLayout::new(ObjectSpec {
+            name: TitleIndex(238),
+            help: HelpIndex(239),
+            detail: DetailLevel::NOVICE,
+            default_counter: 0,
+            instances: InstanceKind::Many,
+            status: false,
+            counters: &COUNTERS,
+        });
+        let mut bytes = Vec::new();
+        let mut writer = BlockWriter::growing(&mut bytes, &header);
+        {
+            let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+            if metadata {
+                object.metadata();
+            } else {
+                for number in 0..self.instances {
+                    let time = self.step as f64 / (7.0 + number as f64);
+                    // Processors of a busy machine jump, they do not glide.
+                    let noise = (self.step * 2_654_435_761 + number * 40_503) % 23;
+                    let share = 50.0 + 38.0 * time.sin() + noise as f64 - 11.0;
+                    object.instance(&number.to_string(), None, None).set_fraction(0, (share * 100.0) as u64, 10_000);
+                }
+                self.step += 1;
+            }
+        }
+        writer.finish().expect("the buffer grows");
+        Ok(Snapshot::new(bytes)?)
+    }
+
+    fn titles(&mut self, _language: Language) -> Result<Titles, SourceError> {
+        Ok(Titles::from_pairs([(6, "% Processor Time"), (238, "Processor")]))
+    }
+}
+
+/// Counts what a terminal would be sent.
+#[derive(Clone, Default)]
+struct Counted(Rc<Cell<usize>>);
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.set(self.0.get() + bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn main() {
+    if std::env::args().any(|argument| argument == "--test") {
+        return;
+    }
+    println!("\none update at 200x50, medians of 400: CPU of the sample, of drawing it, and bytes sent");
+    println!("{:>6} {:>6} {:>8} {:>10} {:>10} {:>8}", "series", "points", "", "sample", "draw", "bytes");
+    for (series, points, scroll) in [
+        (8, 100, false),
+        (8, 600, false),
+        (32, 100, false),
+        (32, 600, false),
+        (128, 100, false),
+        (8, 100, true),
+        (32, 600, true),
+    ] {
+        measure(series, points, scroll);
+    }
+}
+
+fn measure(series: u64, points: usize, scroll: bool) {
+    let source = move || Query::new(Box::new(Waves { instances: series, step: 0 }), Language::ENGLISH);
+    let mut options = Options::new(source);
+    options.paths = vec![r"\Processor(*)\% Processor Time".to_string()];
+    options.glyphs = Glyphs::Braille;
+    options.colours = Colours::True;
+    let mut app = App::new(source().expect("it opens"), options);
+    app.set_points(points);
+    app.set_sweep(!scroll);
+    let sent = Counted::default();
+    let viewport = Viewport::Fixed(Rect::new(0, 0, 200, 50));
+    let backend = CrosstermBackend::new(sent.clone());
+    let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).expect("it opens");
+    for _ in 0..points * 2 {
+        app.sample();
+    }
+    terminal.draw(|frame| app.draw(frame)).expect("it draws");
+    let mut samples = Vec::new();
+    let mut draws = Vec::new();
+    let mut bytes = Vec::new();
+    for _ in 0..400 {
+        let before = cpu_time();
+        app.sample();
+        samples.push(cpu_time() - before);
+        sent.0.set(0);
+        let before = cpu_time();
+        terminal.draw(|frame| app.draw(frame)).expect("it draws");
+        draws.push(cpu_time() - before);
+        bytes.push(sent.0.get());
+    }
+    samples.sort();
+    draws.sort();
+    bytes.sort();
+    let milliseconds = |times: &[Duration]| times.get(200).map_or(0.0, Duration::as_secs_f64) * 1e3;
+    println!(
+        "{series:>6} {points:>6} {:>8} {:>7.3} ms {:>7.3} ms {:>8}",
+        if scroll { "scroll" } else { "sweep" },
+        milliseconds(&samples),
+        milliseconds(&draws),
+        bytes.get(200).copied().unwrap_or(0)
+    );
+}
