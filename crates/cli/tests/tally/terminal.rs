@@ -1,4 +1,4 @@
-//! The live table on a real terminal: one of tmux, whose screen can be read.
+//! The monitor on a real terminal: one of tmux, whose screen can be read.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -64,16 +64,28 @@ impl Terminal {
         }
     }
 
-    /// Starts the live table and waits for its second sample, which has rates.
+    /// Starts the monitor and waits for its second sample, which has rates.
     #[track_caller]
     fn start(&self, prefix: &str, title: &str) -> String {
+        self.start_with(prefix, title, "")
+    }
+
+    /// The same with arguments.
+    #[track_caller]
+    fn start_with(&self, prefix: &str, title: &str, arguments: &str) -> String {
         // The language and style of the test are the only ones.
-        self.line("unset LANG LC_ALL LC_MESSAGES TALLY_LANG NO_COLOR; echo before");
-        self.line(&format!("{prefix} '{TALLY}'; echo \"ended with $?\""));
-        self.wait("the live table", |screen| {
+        self.line("unset LANG LC_ALL LC_MESSAGES TALLY_LANG NO_COLOR COLORTERM; echo before");
+        self.line(&format!("{prefix} '{TALLY}' {arguments}; echo \"ended with $?\""));
+        self.wait("the monitor", |screen| {
             let rate = screen.lines().find(|line| line.contains(title));
-            rate.is_some_and(|line| line.contains(|c: char| c.is_ascii_digit()))
+            let value = rate.and_then(|line| line.split_whitespace().last());
+            value.is_some_and(|value| value.contains(|c: char| c.is_ascii_digit() || c == '%'))
         })
+    }
+
+    /// Types letters as they are.
+    fn types(&self, text: &str) {
+        self.tmux(&["send-keys", "-l", text]);
     }
 
     /// Asserts that the shell has its terminal back: its screen, its cursor, echo and lines.
@@ -81,7 +93,7 @@ impl Terminal {
     fn is_restored(&self) {
         let screen = self.wait("the end", |screen| screen.contains("ended with 0"));
         has(&screen, &["before", "ready> "]);
-        assert!(!screen.contains("q quits"), "{screen}");
+        assert!(!screen.contains("Tallymon"), "{screen}");
         assert_eq!(self.tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]), "0 1\n");
         self.line(
             "stty -a | tr ' ' '\\n' | grep -x -e '-*echo;*' -e '-*icanon;*' -e '-*opost;*'; echo state",
@@ -112,53 +124,107 @@ fn row<'s>(screen: &'s str, label: &str) -> &'s str {
         .unwrap_or_else(|| panic!("no {label} in\n{screen}"))
 }
 
+/// A counter that every machine has, whose value is a rate.
+const RATE: &str = "Disk Bytes/sec";
+/// What the monitor of the other tests starts with.
+const SWITCHES: &str = r"mon '\System\Context Switches/sec' '\Processor(_Total)\% Processor Time' -i 100ms";
+
 #[test]
-fn the_live_table_shows_changing_values() {
+fn the_monitor_shows_changing_values() {
     let Some(terminal) = Terminal::open() else { return };
-    let screen = terminal.start("", "Context Switches/sec");
-    assert!(screen.starts_with("Tallymon - "), "{screen}");
-    for label in
-        ["Processor", "% Processor Time  _Total", "System", "Processes", "Memory", "Available MBytes"]
-    {
-        row(&screen, label);
+    let screen = terminal.start("", "✓ ");
+    assert!(screen.starts_with("─ Tallymon ─ "), "{screen}");
+    has(&screen, &["% Processor Time", "Available MBytes", "Last", "Avg", "? help"]);
+    if super::support::has_object("PhysicalDisk") {
+        has(&screen, &[RATE]);
     }
-    // Values and units end in their columns.
-    assert!(row(&screen, "% Processor Time").ends_with(" %"), "{screen}");
-    // Without a second sample there is no rate; from then on it changes with every one.
-    let up_time = row(&screen, "System Up Time").to_string();
-    terminal.wait("another value", |screen| row(screen, "System Up Time") != up_time);
+    // The clock and the time line go on.
+    let title = screen.lines().next().unwrap().to_string();
+    terminal.wait("another time", |screen| screen.lines().next() != Some(title.as_str()));
     terminal.key("q");
     terminal.is_restored();
 }
 
 #[test]
-fn the_live_table_follows_the_window() {
+fn a_session_from_adding_a_counter_to_saving_it() {
     let Some(terminal) = Terminal::open() else { return };
-    terminal.start("", "Context Switches/sec");
-    terminal.tmux(&["resize-window", "-x", "46", "-y", "8"]);
-    let screen = terminal.wait("the small table", |screen| {
-        screen.lines().all(|line| line.chars().count() <= 46) && screen.contains("q quits")
+    let folder = Folder::new();
+    terminal.start_with("", "Context Switches/sec", SWITCHES);
+    // A search finds it in any language.
+    terminal.types("a");
+    terminal.wait("the dialog", |screen| screen.contains("Add counters"));
+    terminal.types("사용 가능한 바이트");
+    terminal.wait("what was found", |screen| screen.contains(r"\Memory\Available Bytes"));
+    terminal.key("Enter");
+    terminal.wait("the mark", |screen| screen.contains("added"));
+    terminal.key("Escape");
+    terminal.wait("an empty search", |screen| !screen.contains("사용"));
+    terminal.key("Escape");
+    let added = terminal.wait("the new line", |screen| {
+        screen.lines().any(|line| line.starts_with('▶') && line.contains("Available Bytes"))
     });
-    // The title is still there: nothing scrolled; and the last line says that there is more.
-    assert!(screen.starts_with("Tallymon - "), "{screen}");
-    assert!(row(&screen, "% User Time").ends_with(" %"), "{screen}");
-    has(screen.lines().last().unwrap(), &["more lines"]);
+    assert!(!added.contains("Add counters"), "{added}");
+    // Highlighted: a thicker line, which one sees by its bold letters.
+    terminal.key("BSpace");
+    let bold = |screen: &str| screen.contains("\u{1b}[1m");
+    terminal.wait("a frame", |screen| screen.contains("live"));
+    assert!(bold(&terminal.tmux(&["capture-pane", "-p", "-e"])));
+    terminal.types("f");
+    terminal.wait("the badge", |screen| screen.contains("FROZEN"));
+    terminal.types("f");
+    terminal.wait("live again", |screen| screen.contains("live"));
+    // Enough rows for something to scroll back to: a window has 10 after zooming in.
+    terminal.types("[[[[");
+    thread::sleep(Duration::from_millis(1_500));
+    terminal.key("PPage");
+    terminal.wait("the past", |screen| screen.contains("PAST"));
+    terminal.key("Left");
+    terminal.wait("the cursor", |screen| screen.contains("At\n"));
+    terminal.types("t");
+    terminal.wait("live again", |screen| screen.contains("live"));
+    terminal.types("w");
+    terminal.wait("the question", |screen| screen.contains("save as"));
+    terminal.key("C-u");
+    terminal.types(&folder.file("seen.csv"));
+    terminal.key("Enter");
+    terminal.wait("the answer", |screen| screen.contains("saved: "));
+    terminal.key("q");
+    terminal.is_restored();
+    // What was saved is a log that the other commands read.
+    let info = super::support::tally(&["info", &folder.file("seen.csv")]).data();
+    has(&info, &["3"]);
+    let csv = std::fs::read_to_string(folder.file("seen.csv")).unwrap();
+    has(&csv, &["(PDH-CSV 4.0)", r"\System\Context Switches/sec", r"\Memory\Available Bytes"]);
+    assert!(csv.lines().count() > 10, "{csv}");
+}
+
+#[test]
+fn the_monitor_follows_the_window() {
+    let Some(terminal) = Terminal::open() else { return };
+    terminal.start_with("", "Context Switches/sec", SWITCHES);
+    terminal.tmux(&["resize-window", "-x", "46", "-y", "8"]);
+    // No place for a chart: the report.
+    let screen = terminal.wait("the report", |screen| {
+        screen.lines().all(|line| line.chars().count() <= 46)
+            && screen.lines().any(|line| line.trim_end() == "System")
+    });
+    assert!(screen.starts_with("─ Tallymon ─ "), "{screen}");
+    row(&screen, "Context Switches/sec");
     terminal.tmux(&["resize-window", "-x", "120", "-y", "50"]);
-    let screen = terminal.wait("the large table", |screen| screen.contains("Available MBytes"));
-    assert!(row(&screen, "% User Time").ends_with(" %"), "{screen}");
+    terminal.wait("the chart", |screen| screen.contains(" 100┤") && screen.lines().count() == 50);
     // Smaller than anything makes sense for, and back.
     terminal.tmux(&["resize-window", "-x", "3", "-y", "1"]);
-    terminal.wait("a letter", |screen| !screen.trim().is_empty());
+    thread::sleep(Duration::from_millis(300));
     terminal.tmux(&["resize-window", "-x", "80", "-y", "40"]);
-    terminal.wait("the table", |screen| screen.contains("Available MBytes"));
-    terminal.key("Escape");
+    terminal.wait("the chart", |screen| screen.contains(" 100┤") && screen.contains("Context Switches"));
+    terminal.key("q");
     terminal.is_restored();
 }
 
 #[test]
 fn ctrl_c_puts_the_terminal_back() {
     let Some(terminal) = Terminal::open() else { return };
-    terminal.start("", "Context Switches/sec");
+    terminal.start_with("", "Context Switches/sec", SWITCHES);
     terminal.key("C-c");
     terminal.is_restored();
 }
@@ -169,24 +235,37 @@ fn a_signal_puts_the_terminal_back() {
     let folder = Folder::new();
     let file = folder.file("id");
     // The shell writes its number and then becomes the command.
-    terminal.start(&format!("sh -c 'echo $$ >\"{file}\"; exec \"$0\"'"), "Context Switches/sec");
+    let prefix = format!("sh -c 'echo $$ >\"{file}\"; exec \"$0\" mon -i 30s'");
+    terminal.line("unset LANG LC_ALL LC_MESSAGES TALLY_LANG; echo before");
+    terminal.line(&format!("{prefix} '{TALLY}'; echo \"ended with $?\""));
+    terminal.wait("the monitor", |screen| screen.contains("30 s"));
     let id = std::fs::read_to_string(file).unwrap();
     assert!(Command::new("kill").args(["-TERM", id.trim()]).status().unwrap().success());
     terminal.is_restored();
 }
 
 #[test]
-fn the_live_table_speaks_korean() {
+fn a_path_that_does_not_exist_is_shown_with_what_does() {
     let Some(terminal) = Terminal::open() else { return };
-    let screen = terminal.start("TALLY_LANG=ko", "컨텍스트 전환/초");
-    has(&screen, &["프로세서", "메모리"]);
-    // Wide letters do not move the values: every line with a unit is as wide as every other.
+    let arguments = r"mon '\Memory\Availabel MBytes' '\System\Context Switches/sec' -i 100ms";
+    let screen = terminal.start_with("", "Context Switches/sec", arguments);
+    has(&screen, &["Availabel MBytes", "did you mean"]);
+    terminal.key("q");
+    terminal.is_restored();
+}
+
+#[test]
+fn the_monitor_speaks_korean() {
+    let Some(terminal) = Terminal::open() else { return };
+    let screen = terminal.start_with("TALLY_LANG=ko", "컨텍스트 전환/초", SWITCHES);
+    has(&screen, &["프로세서", "시스템", "카운터"]);
+    // Wide letters do not move the values: every line of the legend ends in the same column.
     let widths: Vec<usize> = screen
         .lines()
-        .filter(|line| line.ends_with(" %"))
+        .filter(|line| line.starts_with(['▶', '✓']))
         .map(unicode_width::UnicodeWidthStr::width)
         .collect();
-    assert!(widths.len() >= 3 && widths.windows(2).all(|pair| pair[0] == pair[1]), "{widths:?}\n{screen}");
+    assert!(widths.len() == 2 && widths.windows(2).all(|pair| pair[0] == pair[1]), "{widths:?}\n{screen}");
     terminal.key("q");
     terminal.is_restored();
 }
@@ -219,12 +298,15 @@ fn a_narrow_terminal_has_lists_and_texts_that_fit() {
 }
 
 #[test]
-fn no_color_has_no_bold() {
+fn no_color_has_no_colours() {
     let Some(terminal) = Terminal::open() else { return };
-    for (prefix, bold) in [("NO_COLOR=1", false), ("", true)] {
-        terminal.start(prefix, "Context Switches/sec");
+    for (prefix, wanted) in [("NO_COLOR=1", false), ("", true)] {
+        terminal.start_with(prefix, "Context Switches/sec", SWITCHES);
         let painted = terminal.tmux(&["capture-pane", "-p", "-e"]);
-        assert_eq!(painted.contains("\u{1b}[1m"), bold, "{painted:?}");
+        let codes = painted.split("\u{1b}[").skip(1).filter_map(|rest| rest.split_once('m'));
+        let is_colour = |code: &str| matches!(code.parse(), Ok(30..=38 | 90..=97));
+        let coloured = codes.flat_map(|(codes, _)| codes.split(';')).any(is_colour);
+        assert_eq!(coloured, wanted, "{painted:?}");
         terminal.key("q");
         terminal.is_restored();
         terminal.line("clear");
