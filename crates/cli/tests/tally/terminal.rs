@@ -164,11 +164,15 @@ fn a_session_from_adding_a_counter_to_saving_it() {
         screen.lines().any(|line| line.starts_with('▶') && line.contains("Available Bytes"))
     });
     assert!(!added.contains("Add counters"), "{added}");
-    // Highlighted: a thicker line, which one sees by its bold letters.
+    // Another line is chosen, and then it stands out: its dots are bold.
+    terminal.key("Up");
+    assert!(!has_bold_dots(&terminal.tmux(&["capture-pane", "-p", "-e"])));
     terminal.key("BSpace");
-    let bold = |screen: &str| screen.contains("\u{1b}[1m");
-    terminal.wait("a frame", |screen| screen.contains("live"));
-    assert!(bold(&terminal.tmux(&["capture-pane", "-p", "-e"])));
+    let end = Instant::now() + Duration::from_secs(30);
+    while !has_bold_dots(&terminal.tmux(&["capture-pane", "-p", "-e"])) {
+        assert!(Instant::now() < end, "nothing is highlighted");
+        thread::sleep(Duration::from_millis(50));
+    }
     terminal.types("f");
     terminal.wait("the badge", |screen| screen.contains("FROZEN"));
     terminal.types("f");
@@ -191,11 +195,22 @@ fn a_session_from_adding_a_counter_to_saving_it() {
     terminal.key("q");
     terminal.is_restored();
     // What was saved is a log that the other commands read.
-    let info = super::support::tally(&["info", &folder.file("seen.csv")]).data();
-    has(&info, &["3"]);
+    let info = super::support::tally(&["info", "--json", &folder.file("seen.csv")]).json();
+    assert_eq!(info["hosts"][0]["columns"], 3, "{info}");
     let csv = std::fs::read_to_string(folder.file("seen.csv")).unwrap();
     has(&csv, &["(PDH-CSV 4.0)", r"\System\Context Switches/sec", r"\Memory\Available Bytes"]);
     assert!(csv.lines().count() > 10, "{csv}");
+}
+
+/// Whether any braille letter of a painted screen is bold.
+fn has_bold_dots(painted: &str) -> bool {
+    let mut bold = false;
+    painted.split("\u{1b}[").skip(1).filter_map(|part| part.split_once('m')).any(|(codes, text)| {
+        for code in codes.split(';') {
+            bold = code == "1" || bold && !matches!(code, "0" | "22" | "");
+        }
+        bold && text.contains(|letter: char| ('\u{2801}'..='\u{28ff}').contains(&letter))
+    })
 }
 
 #[test]

@@ -354,8 +354,8 @@ impl AddDialog {
             Rect { y: lists.bottom(), height: inside.bottom().saturating_sub(lists.bottom()), ..inside };
         rule(buffer, about, about.y, theme.either("─", "-"), theme.dim());
         let about = Rect {
-            x: about.x + 1,
-            y: about.y + 1,
+            x: about.x.saturating_add(1),
+            y: about.y.saturating_add(1),
             width: about.width.saturating_sub(2),
             height: about.height.saturating_sub(1),
         };

@@ -3,5 +3,6 @@
 
 mod fake;
 mod history;
+mod panic;
 mod screens;
 mod use_it;
