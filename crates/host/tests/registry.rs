@@ -267,9 +267,7 @@ fn names_that_are_not_utf_16_are_refused() {
     ] {
         let error = place.install(bytes, HEADER).unwrap_err();
         assert_eq!(error.kind, RegistryErrorKind::Refused);
-        let line = text.split(from).next().unwrap_or_default().lines().count() + 1;
-        let words = words.replace("LINE", &line.to_string());
-        assert!(error.to_string().contains(&words), "{words}: {error}");
+        assert!(error.to_string().contains(words), "{words}: {error}");
     }
     assert_eq!(place.state(), state);
 }
