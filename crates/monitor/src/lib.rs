@@ -20,4 +20,4 @@ pub mod save;
 pub mod tui;
 pub mod words;
 
-pub use tui::{App, Colours, LocalTime, Options, run};
+pub use tui::{App, Colours, LocalTime, Options, put_back, run};

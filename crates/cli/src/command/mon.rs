@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -26,6 +27,9 @@ const DEFAULT_COUNTERS: &[&str] = &[
     r"\Network Interface(*)\Bytes Total/sec",
 ];
 
+/// How long the monitor may take to end by itself after a signal.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// The monitor, until the user quits.
 pub(crate) fn run(common: &Common, wanted: &[String], interval: Duration) -> Result<(), Failure> {
     let mut query = paths::query(common)?;
@@ -33,7 +37,15 @@ pub(crate) fn run(common: &Common, wanted: &[String], interval: Duration) -> Res
     let location = paths::location(common);
     let stop = Arc::new(AtomicBool::new(false));
     let handler_stop = Arc::clone(&stop);
-    ctrlc::set_handler(move || handler_stop.store(true, Ordering::Relaxed))
+    // A terminal that was closed under us answers every read with nothing, which the reader of keys takes for more to
+    // come: it never returns, and would burn a processor for ever. Neither would a source that hangs.
+    let end = move || {
+        handler_stop.store(true, Ordering::Relaxed);
+        thread::sleep(PATIENCE);
+        tallymon_monitor::put_back();
+        std::process::exit(0);
+    };
+    ctrlc::set_handler(end)
         .map_err(|error| Failure::new(Kind::Other, format_args!("catching signals: {error}")))?;
     let mut options = Options::new(move || Query::new(tallymon::open(&location)?, language));
     options.paths = if wanted.is_empty() { defaults(&mut query) } else { repaired(wanted) };

@@ -19,5 +19,5 @@ mod theme;
 
 pub use app::App;
 pub use options::{LocalTime, Open, Options};
-pub use terminal::run;
+pub use terminal::{put_back, run};
 pub use theme::Colours;

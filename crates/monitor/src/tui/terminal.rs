@@ -127,7 +127,8 @@ impl Drop for Screen {
     }
 }
 
-fn put_back() {
+/// Puts the terminal back to what it was before [`run`], if it is still ours: for a program that ends in a hurry.
+pub fn put_back() {
     if OPEN.swap(false, Ordering::SeqCst) {
         // A terminal that is gone needs no restoring.
         let _ = execute!(
