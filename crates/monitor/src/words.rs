@@ -36,7 +36,7 @@ macro_rules! words {
         /// A word or phrase of the interface.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Word {
-            $(#[doc = $english] $word,)*
+            $(#[doc = concat!("`", $english, "`")] $word,)*
         }
 
         const TABLE: &[(Word, [&str; 4])] = &[
