@@ -75,7 +75,11 @@ impl Source for Waves {
                     // Processors of a busy machine jump, they do not glide.
                     let noise = (self.step * 2_654_435_761 + number * 40_503) % 23;
                     let share = 50.0 + 38.0 * time.sin() + noise as f64 - 11.0;
-                    object.instance(&number.to_string(), None, None).set_fraction(0, (share * 100.0) as u64, 10_000);
+                    object.instance(&number.to_string(), None, None).set_fraction(
+                        0,
+                        (share * 100.0) as u64,
+                        10_000,
+                    );
                 }
                 self.step += 1;
             }

@@ -242,7 +242,11 @@ impl App {
                 self.paths.push(path.to_string());
                 self.monitor.expect(path);
             }
-            Err(error) => self.monitor.fail(error),
+            Err(error) => {
+                // Its line may be far below what fits on the screen.
+                self.message = Some(error.to_string());
+                self.monitor.fail(error);
+            }
         }
     }
 
