@@ -2,11 +2,6 @@
 //!
 //! Names and help texts of counters are not here: they come from the source.
 
-#![allow(
-    rustdoc::broken_intra_doc_links,
-    reason = "the words of the interface stand as documentation, brackets and all"
-)]
-
 use tallymon::core::title::Language;
 
 /// Looks words up in one language.

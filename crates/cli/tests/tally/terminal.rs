@@ -260,6 +260,24 @@ fn a_signal_puts_the_terminal_back() {
 }
 
 #[test]
+fn a_terminal_that_is_gone_ends_the_monitor() {
+    let Some(terminal) = Terminal::open() else { return };
+    let folder = Folder::new();
+    let file = folder.file("id");
+    let prefix = format!("sh -c 'echo $$ >\"{file}\"; exec \"$0\" mon -i 30s'");
+    terminal.line(&format!("{prefix} '{TALLY}'"));
+    terminal.wait("the monitor", |screen| screen.contains("30 s"));
+    let process = format!("/proc/{}", std::fs::read_to_string(file).unwrap().trim());
+    drop(terminal);
+    // Reading keys of such a terminal never returns: the monitor once burned a processor for ever.
+    let end = Instant::now() + Duration::from_secs(20);
+    while std::path::Path::new(&process).exists() {
+        assert!(Instant::now() < end, "the monitor is still there");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
 fn a_path_that_does_not_exist_is_shown_with_what_does() {
     let Some(terminal) = Terminal::open() else { return };
     let arguments = r"mon '\Memory\Availabel MBytes' '\System\Context Switches/sec' -i 100ms";
