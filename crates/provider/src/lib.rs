@@ -3,6 +3,8 @@
 //! A provider declares its objects once, as constant tables of [`ObjectSpec`], and writes their values when it is
 //! asked. It never makes a length, an offset or an index of a name: the writer and the registry do.
 //!
+//! A program that is no provider but has counters of its own publishes them through the module `shm` (on Linux).
+//!
 //! ```
 //! use tallymon_provider::*;
 //!
@@ -47,7 +49,11 @@
 //! gadgets.collect(&Ask::everything(&[GADGETS.name]), &mut out).unwrap();
 //! assert_eq!(out.count(), 1);
 //! ```
-#![forbid(unsafe_code)]
+// Only `shm/map.rs` allows it.
+#![deny(unsafe_code)]
+
+#[cfg(target_os = "linux")]
+pub mod shm;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,0 +1,438 @@
+//! What a published file says about its objects: written by [`encode`], read and checked by [`decode`].
+//!
+//! Once read, every place of a value is known to be inside of its slot.
+
+use tallymon_core::block::DetailLevel;
+use tallymon_core::counter::CounterType;
+use tallymon_core::title::Language;
+
+use super::bytes::{FormatError, Part};
+use super::layout::{
+    LINE, MAX_DEFINITIONS, MAX_GROUP, MAX_LANES, MAX_STRIDE, counter, group, object, slot, text, text_value,
+};
+
+/// A name and a help text in one language.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// Language.
+    pub language: Language,
+    /// Name; empty when there is none in this language.
+    pub name: String,
+    /// Help text; empty when there is none in this language.
+    pub help: String,
+}
+
+impl Text {
+    pub(crate) fn english(name: impl Into<String>) -> Text {
+        Text { language: Language::ENGLISH, name: name.into(), help: String::new() }
+    }
+}
+
+/// An object of a published file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectDefinition {
+    /// Names and help texts; English first, always with a name.
+    pub texts: Vec<Text>,
+    /// Whether it has instances.
+    pub has_instances: bool,
+    /// How much a user has to know.
+    pub detail: DetailLevel,
+    /// Position of the counter that a viewer shows first.
+    pub default_counter: u16,
+    /// The counters; a base directly behind the counter that needs it.
+    pub counters: Vec<CounterDefinition>,
+    pub(crate) groups: Vec<GroupPlace>,
+    /// Bytes of one slot of values.
+    pub(crate) stride: usize,
+}
+
+/// A counter of a published file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterDefinition {
+    /// Names and help texts; English first, always with a name.
+    pub texts: Vec<Text>,
+    /// Type.
+    pub counter_type: CounterType,
+    /// Power of ten for charts, -7 to 7.
+    pub scale: i32,
+    /// How much a user has to know.
+    pub detail: DetailLevel,
+    pub(crate) storage: Storage,
+    /// Where its value, or its first lane, stands in a slot.
+    pub(crate) offset: usize,
+    /// Position of its group.
+    pub(crate) group: Option<usize>,
+}
+
+/// How a value is kept in a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Storage {
+    /// One word.
+    Number,
+    /// The sum of one word in each lane.
+    Sum {
+        /// Number of lanes.
+        lanes: u32,
+        /// Bytes from a lane to the next.
+        lane_stride: usize,
+    },
+    /// A text between its own marks.
+    Text {
+        /// The most bytes, a multiple of 8.
+        capacity: usize,
+    },
+}
+
+/// Where the marks of a group stand in a slot: the mark that is written last in front of it, the one that is written
+/// first behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GroupPlace {
+    pub(crate) end_mark: usize,
+    pub(crate) begin_mark: usize,
+}
+
+impl GroupPlace {
+    /// Bytes with both marks.
+    pub(crate) const fn length(self) -> usize {
+        self.begin_mark.saturating_add(8).saturating_sub(self.end_mark)
+    }
+}
+
+impl ObjectDefinition {
+    /// The English name.
+    pub fn english(&self) -> &str {
+        english(&self.texts)
+    }
+
+    /// Position of the counter with an English name, without regard to case; never of a base.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.counters.iter().position(|counter| {
+            !counter.counter_type.is_base() && counter.english().to_lowercase() == name.to_lowercase()
+        })
+    }
+}
+
+impl CounterDefinition {
+    /// The English name.
+    pub fn english(&self) -> &str {
+        english(&self.texts)
+    }
+
+    /// The most bytes of a text; `None` for a number.
+    pub const fn text_capacity(&self) -> Option<usize> {
+        match self.storage {
+            Storage::Text { capacity } => Some(capacity),
+            _ => None,
+        }
+    }
+}
+
+fn english(texts: &[Text]) -> &str {
+    texts.first().map_or("", |text| &text.name)
+}
+
+/// The definitions as they stand in a file.
+pub(crate) fn encode(objects: &[ObjectDefinition]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for definition in objects {
+        let start = bytes.len();
+        let texts = all_texts(definition);
+        for field in [
+            0,
+            if definition.has_instances { object::HAS_INSTANCES } else { 0 },
+            definition.detail.0,
+            u32::from(definition.default_counter),
+            narrow(definition.counters.len()),
+            narrow(definition.groups.len()),
+            narrow(texts.len()),
+            narrow(definition.stride),
+        ] {
+            put(&mut bytes, field);
+        }
+        for one in &definition.counters {
+            let (storage, capacity, lanes, lane_stride) = match one.storage {
+                Storage::Number => (counter::NUMBER, 8, 0, 0),
+                Storage::Sum { lanes, lane_stride } => (counter::SUM, 8, lanes, narrow(lane_stride)),
+                Storage::Text { capacity } => (counter::TEXT, narrow(capacity), 0, 0),
+            };
+            for field in [
+                one.counter_type.0,
+                one.scale.cast_unsigned(),
+                one.detail.0,
+                storage,
+                narrow(one.offset),
+                capacity,
+                lanes,
+                lane_stride,
+                one.group.map_or(0, |group| narrow(group.saturating_add(1))),
+                0,
+            ] {
+                put(&mut bytes, field);
+            }
+        }
+        for group in &definition.groups {
+            put(&mut bytes, narrow(group.end_mark));
+            put(&mut bytes, narrow(group.begin_mark));
+        }
+        for (language, kind, subject, words) in texts {
+            put(&mut bytes, u32::from(language.langid()) | u32::from(kind) << 16);
+            put(&mut bytes, subject);
+            put(&mut bytes, narrow(words.len()));
+            put(&mut bytes, 0);
+            bytes.extend_from_slice(words.as_bytes());
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+        }
+        let length = narrow(bytes.len().saturating_sub(start));
+        if let Some(field) = bytes.get_mut(start..).and_then(|rest| rest.first_chunk_mut::<4>()) {
+            *field = length.to_le_bytes();
+        }
+    }
+    bytes
+}
+
+/// Every text of an object that is not empty: language, kind, subject, words.
+fn all_texts(definition: &ObjectDefinition) -> Vec<(Language, u16, u32, &str)> {
+    let of_object = definition.texts.iter().map(|one| (text::OBJECT, one));
+    let of_counters = definition
+        .counters
+        .iter()
+        .enumerate()
+        .flat_map(|(position, counter)| counter.texts.iter().map(move |one| (narrow(position), one)));
+    of_object
+        .chain(of_counters)
+        .flat_map(|(subject, one)| {
+            [(one.language, text::NAME, subject, &*one.name), (one.language, text::HELP, subject, &*one.help)]
+        })
+        .filter(|(.., words)| !words.is_empty())
+        .collect()
+}
+
+/// A number that is small because it was limited when it was made; one that is not is refused by every reader.
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn put(bytes: &mut Vec<u8>, number: u32) {
+    bytes.extend_from_slice(&number.to_le_bytes());
+}
+
+/// Reads `n` objects that fill `part` exactly.
+pub(crate) fn decode(part: Part<'_>, n: u32) -> Result<Vec<ObjectDefinition>, FormatError> {
+    let mut objects = Vec::new();
+    let mut rest = part;
+    if part.len() > MAX_DEFINITIONS {
+        return Err(part.error(0, "length of the definitions", "at most 1048576", part.len()));
+    }
+    for _ in 0..n {
+        let length = rest.length(object::LENGTH, "object length")?;
+        let one = rest.part(0, length, "object")?;
+        objects.push(decode_object(one)?);
+        rest = rest.after(length, "object")?;
+    }
+    if rest.len() != 0 {
+        return Err(rest.error(0, "definitions", "their end", rest.len()));
+    }
+    Ok(objects)
+}
+
+fn decode_object(part: Part<'_>) -> Result<ObjectDefinition, FormatError> {
+    let flags = part.u32(object::FLAGS, "object flags")?;
+    let n_counters = part.length(object::COUNTERS, "number of counters")?;
+    let n_groups = part.length(object::GROUPS, "number of groups")?;
+    let n_texts = part.length(object::TEXTS, "number of texts")?;
+    let stride = part.length(object::STRIDE, "slot length")?;
+    if !stride.is_multiple_of(8) || !(slot::OVERHEAD..=MAX_STRIDE).contains(&stride) {
+        return Err(part.error(object::STRIDE, "slot length", "a multiple of 8 from 16 to 65536", stride));
+    }
+    let default_counter = part.u32(object::DEFAULT_COUNTER, "default counter")?;
+    let mut definition = ObjectDefinition {
+        texts: Vec::new(),
+        has_instances: flags & object::HAS_INSTANCES != 0,
+        detail: DetailLevel(part.u32(object::DETAIL, "object detail level")?),
+        default_counter: u16::try_from(default_counter).unwrap_or(0),
+        counters: Vec::new(),
+        groups: Vec::new(),
+        stride,
+    };
+    let mut rest = part.after(object::SIZE, "counters")?;
+    // The groups stand behind the counters, but a counter is checked against its group.
+    let counters_length = n_counters.saturating_mul(counter::SIZE);
+    let mut groups = rest.after(counters_length, "groups")?;
+    for _ in 0..n_groups {
+        definition.groups.push(decode_group(groups, stride)?);
+        groups = groups.after(group::SIZE, "groups")?;
+    }
+    for _ in 0..n_counters {
+        definition.counters.push(decode_counter(rest, stride, &definition.groups)?);
+        rest = rest.after(counter::SIZE, "counters")?;
+    }
+    decode_texts(groups, n_texts, &mut definition)?;
+    check_bases(part, &definition)?;
+    Ok(definition)
+}
+
+fn decode_group(part: Part<'_>, stride: usize) -> Result<GroupPlace, FormatError> {
+    let end_mark = place(part, group::END_MARK, 8, stride, "end mark of a group")?;
+    let begin_mark = place(part, group::BEGIN_MARK, 8, stride, "begin mark of a group")?;
+    let place = GroupPlace { end_mark, begin_mark };
+    if begin_mark < end_mark.saturating_add(8) || place.length() > MAX_GROUP {
+        let needed = "a place behind the end mark, at most 4096 bytes with it";
+        return Err(part.error(group::BEGIN_MARK, "begin mark of a group", needed, begin_mark));
+    }
+    Ok(place)
+}
+
+/// The offset at `at`, which leaves room for `length` bytes between the use numbers of a slot.
+fn place(
+    part: Part<'_>,
+    at: usize,
+    length: usize,
+    stride: usize,
+    what: &'static str,
+) -> Result<usize, FormatError> {
+    let offset = part.length(at, what)?;
+    let end = offset.saturating_add(length);
+    if !offset.is_multiple_of(8) || offset < slot::VALUES || end > stride.saturating_sub(8) {
+        return Err(part.error(at, what, "a multiple of 8 inside of the slot", offset));
+    }
+    Ok(offset)
+}
+
+fn decode_counter(
+    part: Part<'_>,
+    stride: usize,
+    groups: &[GroupPlace],
+) -> Result<CounterDefinition, FormatError> {
+    let counter_type = CounterType(part.u32(counter::TYPE, "counter type")?);
+    let offset = |length| place(part, counter::OFFSET, length, stride, "place of a value");
+    let group = match part.length(counter::GROUP, "group of a counter")? {
+        0 => None,
+        number => Some(number.saturating_sub(1)),
+    };
+    let storage = part.u32(counter::STORAGE, "storage of a counter")?;
+    let (storage, offset) = match storage {
+        counter::NUMBER => (Storage::Number, offset(8)?),
+        counter::SUM => {
+            let lanes = part.u32(counter::LANES, "number of lanes")?;
+            let lane_stride = part.length(counter::LANE_STRIDE, "distance of lanes")?;
+            if !(1..=MAX_LANES).contains(&lanes) {
+                return Err(part.error(counter::LANES, "number of lanes", "1 to 64", wide(lanes)));
+            }
+            if !lane_stride.is_multiple_of(LINE) || !(LINE..=MAX_STRIDE).contains(&lane_stride) {
+                let needed = "a multiple of 64 up to 65536";
+                return Err(part.error(counter::LANE_STRIDE, "distance of lanes", needed, lane_stride));
+            }
+            let others = wide(lanes.saturating_sub(1)).saturating_mul(lane_stride);
+            (Storage::Sum { lanes, lane_stride }, offset(others.saturating_add(8))?)
+        }
+        counter::TEXT => {
+            let capacity = part.length(counter::CAPACITY, "capacity of a text")?;
+            if !capacity.is_multiple_of(8) || !(8..=MAX_GROUP).contains(&capacity) {
+                let needed = "a multiple of 8 from 8 to 4096";
+                return Err(part.error(counter::CAPACITY, "capacity of a text", needed, capacity));
+            }
+            (Storage::Text { capacity }, offset(capacity.saturating_add(text_value::OVERHEAD))?)
+        }
+        _ => return Err(part.error(counter::STORAGE, "storage of a counter", "0, 1 or 2", wide(storage))),
+    };
+    if matches!(storage, Storage::Text { .. }) != counter_type.is_text() {
+        let needed = "a text for a counter type of text, a number for any other";
+        return Err(part.error(counter::STORAGE, "storage of a counter", needed, wide(counter_type.0)));
+    }
+    if let Some(number) = group {
+        let inside = groups.get(number).is_some_and(|group| {
+            storage == Storage::Number
+                && offset >= group.end_mark.saturating_add(8)
+                && offset.saturating_add(8) <= group.begin_mark
+        });
+        if !inside {
+            let needed = "a group that the number stands in";
+            return Err(part.error(counter::GROUP, "group of a counter", needed, number.saturating_add(1)));
+        }
+    }
+    Ok(CounterDefinition {
+        texts: Vec::new(),
+        counter_type,
+        scale: part.u32(counter::SCALE, "scale of a counter")?.cast_signed().clamp(-7, 7),
+        detail: DetailLevel(part.u32(counter::DETAIL, "detail level of a counter")?),
+        storage,
+        offset,
+        group,
+    })
+}
+
+fn wide(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn decode_texts(
+    mut rest: Part<'_>,
+    n_texts: usize,
+    definition: &mut ObjectDefinition,
+) -> Result<(), FormatError> {
+    for _ in 0..n_texts {
+        let language = rest.u16(text::LANGUAGE, "language of a text")?;
+        let kind = rest.u16(text::KIND, "kind of a text")?;
+        let subject = rest.u32(text::SUBJECT, "subject of a text")?;
+        let length = rest.length(text::LENGTH, "length of a text")?;
+        let words = rest.part(text::SIZE, length, "text")?.text("text")?;
+        let texts = if subject == text::OBJECT {
+            &mut definition.texts
+        } else {
+            match definition.counters.get_mut(wide(subject)) {
+                Some(counter) => &mut counter.texts,
+                None => {
+                    let needed = "the position of a counter";
+                    return Err(rest.error(text::SUBJECT, "subject of a text", needed, wide(subject)));
+                }
+            }
+        };
+        let language = Language::new(language);
+        if texts.iter().all(|known| known.language != language) {
+            if texts.len() >= 64 {
+                return Err(rest.error(text::LANGUAGE, "languages of a text", "at most 64", texts.len()));
+            }
+            texts.push(Text { language, name: String::new(), help: String::new() });
+        }
+        if let Some(known) = texts.iter_mut().find(|known| known.language == language) {
+            let place = if kind == text::NAME { &mut known.name } else { &mut known.help };
+            if kind > text::HELP || !place.is_empty() || words.is_empty() {
+                let needed = "one name and one help text in a language, neither empty";
+                return Err(rest.error(text::KIND, "kind of a text", needed, usize::from(kind)));
+            }
+            words.clone_into(place);
+        }
+        rest = rest.after(text::SIZE.saturating_add(length.next_multiple_of(8)), "texts")?;
+    }
+    if rest.len() != 0 {
+        return Err(rest.error(0, "object", "its end", rest.len()));
+    }
+    let counters = definition.counters.iter().map(|counter| &counter.texts);
+    for texts in std::iter::once(&definition.texts).chain(counters) {
+        let english = texts.first().filter(|text| text.language == Language::ENGLISH);
+        if english.is_none_or(|text| text.name.trim().is_empty() || text.name.contains(char::is_control)) {
+            return Err(rest.error(0, "English name", "one, before all other languages", 0));
+        }
+    }
+    Ok(())
+}
+
+/// A base behind every counter that needs one, and nowhere else.
+fn check_bases(part: Part<'_>, definition: &ObjectDefinition) -> Result<(), FormatError> {
+    let counters = &definition.counters;
+    if counters.is_empty() {
+        return Err(part.error(object::COUNTERS, "number of counters", "one at least", 0));
+    }
+    let mut needed = false;
+    for counter in counters {
+        if counter.counter_type.is_base() != needed {
+            let what = "base directly behind each counter that needs one, and only there";
+            return Err(part.error(object::SIZE, "counters", what, wide(counter.counter_type.0)));
+        }
+        needed = counter.counter_type.needs_base();
+    }
+    if needed {
+        return Err(part.error(object::SIZE, "counters", "base behind the last counter", counters.len()));
+    }
+    Ok(())
+}

@@ -1,0 +1,418 @@
+//! Handles of counters: what a program holds and writes through.
+//!
+//! None of them can fail or wait. A handle of which there is one writer only is not shared between threads; it adds with
+//! a load and a store, which the processor does in one unlocked instruction.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::time::Duration;
+
+use super::definition::Storage;
+use super::layout::text_value;
+use super::map::Word;
+use super::process::perf_time;
+use super::publisher::{Inner, Instance, PublishError, put_bytes};
+
+/// Makes a handle one that moves between threads but is never used by two at a time.
+type OneThread = PhantomData<Cell<()>>;
+
+/// The only writer of some counters of an instance; they can be claimed again when it is dropped.
+#[derive(Debug)]
+struct Claim {
+    inner: Arc<Inner>,
+    counters: Vec<usize>,
+}
+
+impl Claim {
+    fn new(inner: &Arc<Inner>, counters: Vec<usize>) -> Result<Claim, PublishError> {
+        let mut claim = Claim { inner: Arc::clone(inner), counters: Vec::new() };
+        for counter in counters {
+            if !inner.claim(counter) {
+                let name = inner.definition.counters.get(counter).map_or("", |counter| counter.english());
+                return Err(PublishError::Taken { name: name.to_string() });
+            }
+            claim.counters.push(counter);
+        }
+        Ok(claim)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        for counter in &self.counters {
+            self.inner.release(*counter);
+        }
+    }
+}
+
+impl Instance {
+    fn position(&self, name: &str) -> Result<usize, PublishError> {
+        let position = self.inner.definition.position(name);
+        position.ok_or_else(|| PublishError::NoSuch { name: name.to_string() })
+    }
+
+    fn word(&self, offset: usize, name: &str) -> Result<Word, PublishError> {
+        self.inner.word(offset).ok_or_else(|| PublishError::NoSuch { name: name.to_string() })
+    }
+
+    fn wrong(name: &str, needed: &'static str) -> PublishError {
+        PublishError::WrongKind { counter: name.to_string(), needed }
+    }
+
+    /// The one word of a number that is neither shared nor in a group.
+    fn number(&self, name: &str) -> Result<(Claim, Word), PublishError> {
+        let position = self.position(name)?;
+        let counter = self.inner.definition.counters.get(position);
+        let (storage, group) = counter.map_or((Storage::Number, None), |c| (c.storage, c.group));
+        match (storage, group) {
+            (Storage::Number, None) => {}
+            (Storage::Number, Some(_)) => return Err(Instance::wrong(name, "part of a group or average")),
+            (Storage::Sum { .. }, _) => return Err(Instance::wrong(name, "shared by many threads")),
+            (Storage::Text { .. }, _) => return Err(Instance::wrong(name, "a text")),
+        }
+        let offset = counter.map_or(0, |counter| counter.offset);
+        let word = self.word(offset, name)?;
+        Ok((Claim::new(&self.inner, vec![position])?, word))
+    }
+
+    /// The writer of a number that counts up.
+    ///
+    /// # Errors
+    ///
+    /// There is no such counter, it is of another kind, or it has a writer.
+    pub fn counter(&self, name: &str) -> Result<Counter, PublishError> {
+        let (claim, word) = self.number(name)?;
+        Ok(Counter { word, _claim: claim, _one: PhantomData })
+    }
+
+    /// The writer of a number that goes up and down.
+    ///
+    /// # Errors
+    ///
+    /// As [`Instance::counter`].
+    pub fn gauge(&self, name: &str) -> Result<Gauge, PublishError> {
+        let (claim, word) = self.number(name)?;
+        Ok(Gauge { word, _claim: claim, _one: PhantomData })
+    }
+
+    /// The writer of the time since something started.
+    ///
+    /// # Errors
+    ///
+    /// As [`Instance::counter`].
+    pub fn elapsed(&self, name: &str) -> Result<Elapsed, PublishError> {
+        let (claim, word) = self.number(name)?;
+        Ok(Elapsed { word, _claim: claim, _one: PhantomData })
+    }
+
+    /// A writer, one of any number, of a number that was declared as shared.
+    ///
+    /// # Errors
+    ///
+    /// There is no such counter, or it is not shared.
+    pub fn shared(&self, name: &str) -> Result<SharedCounter, PublishError> {
+        let position = self.position(name)?;
+        let counter = self.inner.definition.counters.get(position);
+        let Some((Storage::Sum { lanes, lane_stride }, offset)) =
+            counter.map(|counter| (counter.storage, counter.offset))
+        else {
+            return Err(Instance::wrong(name, "not declared as shared"));
+        };
+        let mut words = Vec::new();
+        for lane in 0..lanes {
+            let lane = usize::try_from(lane).unwrap_or(usize::MAX);
+            words.push(self.word(offset.saturating_add(lane.saturating_mul(lane_stride)), name)?);
+        }
+        Ok(SharedCounter { lanes: words.into(), _inner: Arc::clone(&self.inner) })
+    }
+
+    /// The writer of a text.
+    ///
+    /// # Errors
+    ///
+    /// There is no such counter, it is no text, or it has a writer.
+    pub fn text(&self, name: &str) -> Result<Text, PublishError> {
+        let position = self.position(name)?;
+        let counter = self.inner.definition.counters.get(position);
+        let Some((Storage::Text { capacity }, offset)) =
+            counter.map(|counter| (counter.storage, counter.offset))
+        else {
+            return Err(Instance::wrong(name, "a number"));
+        };
+        let claim = Claim::new(&self.inner, vec![position])?;
+        let begin = offset.saturating_add(text_value::BYTES).saturating_add(capacity);
+        Ok(Text {
+            end_mark: self.word(offset, name)?,
+            length: self.word(offset.saturating_add(text_value::LENGTH), name)?,
+            begin_mark: self.word(begin, name)?,
+            bytes: self.inner.at(offset.saturating_add(text_value::BYTES)),
+            capacity,
+            claim,
+            _one: PhantomData,
+        })
+    }
+
+    /// The writer of an average, value and base at once.
+    ///
+    /// # Errors
+    ///
+    /// There is no such counter, it has no base, it is part of a larger group, or it has a writer.
+    pub fn average(&self, name: &str) -> Result<Average, PublishError> {
+        let group = self.group(name)?;
+        if group.words.len() != 2 {
+            return Err(Instance::wrong(name, "not a single average"));
+        }
+        Ok(Average { group })
+    }
+
+    /// The writer of the whole group that a counter is in. Its numbers stand in the order of their declaration, bases
+    /// included.
+    ///
+    /// # Errors
+    ///
+    /// There is no such counter, it is in no group, or one of the group has a writer.
+    pub fn group(&self, name: &str) -> Result<Group, PublishError> {
+        let position = self.position(name)?;
+        let definition = &self.inner.definition;
+        let group = definition.counters.get(position).and_then(|counter| counter.group);
+        let Some((number, place)) = group.and_then(|n| Some((n, *definition.groups.get(n)?))) else {
+            return Err(Instance::wrong(name, "in no group"));
+        };
+        let (mut positions, mut words) = (Vec::new(), Vec::new());
+        for (position, counter) in definition.counters.iter().enumerate() {
+            if counter.group == Some(number) {
+                positions.push(position);
+                words.push(self.word(counter.offset, name)?);
+            }
+        }
+        let claim = Claim::new(&self.inner, positions)?;
+        let end_mark = self.word(place.end_mark, name)?;
+        let begin_mark = self.word(place.begin_mark, name)?;
+        Ok(Group { end_mark, begin_mark, words: words.into(), _claim: claim, _one: PhantomData })
+    }
+}
+
+/// Adds in one word as its only writer.
+#[inline(always)]
+fn add(word: &Word, n: u64) {
+    // The sum wraps, as counters do; readers take differences.
+    word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+}
+
+/// The only writer of a number that counts up. Adding costs one unlocked instruction.
+#[derive(Debug)]
+pub struct Counter {
+    word: Word,
+    _claim: Claim,
+    _one: OneThread,
+}
+
+impl Counter {
+    /// Adds a number.
+    #[inline(always)]
+    pub fn add(&self, n: u64) {
+        add(&self.word, n);
+    }
+
+    /// Adds one.
+    #[inline(always)]
+    pub fn increment(&self) {
+        self.add(1);
+    }
+
+    /// The number now.
+    pub fn value(&self) -> u64 {
+        self.word.load(Ordering::Relaxed)
+    }
+}
+
+/// The only writer of a number that goes up and down.
+#[derive(Debug)]
+pub struct Gauge {
+    word: Word,
+    _claim: Claim,
+    _one: OneThread,
+}
+
+impl Gauge {
+    /// Sets the number.
+    #[inline(always)]
+    pub fn set(&self, value: u64) {
+        self.word.store(value, Ordering::Relaxed);
+    }
+
+    /// Adds a number, which may be negative. The sum wraps below 0.
+    #[inline(always)]
+    pub fn add(&self, n: i64) {
+        add(&self.word, n.cast_unsigned());
+    }
+
+    /// The number now.
+    pub fn value(&self) -> u64 {
+        self.word.load(Ordering::Relaxed)
+    }
+}
+
+/// The writer of the time since something started. Until [`Elapsed::start`] there is no value.
+#[derive(Debug)]
+pub struct Elapsed {
+    word: Word,
+    _claim: Claim,
+    _one: OneThread,
+}
+
+impl Elapsed {
+    /// It starts now.
+    pub fn start(&self) {
+        self.word.store(perf_time(), Ordering::Relaxed);
+    }
+
+    /// It is not running: there is no value from now on.
+    pub fn stop(&self) {
+        self.word.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A writer of a number that many threads add to. No addition is lost.
+#[derive(Debug, Clone)]
+pub struct SharedCounter {
+    lanes: Arc<[Word]>,
+    _inner: Arc<Inner>,
+}
+
+impl SharedCounter {
+    /// Adds a number.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        let lane = LANE.with(|lane| *lane);
+        let lane = lane.checked_rem(self.lanes.len()).unwrap_or(0);
+        if let Some(word) = self.lanes.get(lane) {
+            word.fetch_add(n, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds one.
+    #[inline]
+    pub fn increment(&self) {
+        self.add(1);
+    }
+
+    /// The sum now. Threads that add meanwhile may or may not be in it.
+    pub fn value(&self) -> u64 {
+        self.lanes.iter().map(|word| word.load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
+    }
+}
+
+static NEXT_LANE: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Threads take the lanes in turn.
+    static LANE: usize = NEXT_LANE.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The only writer of a text.
+#[derive(Debug)]
+pub struct Text {
+    end_mark: Word,
+    length: Word,
+    begin_mark: Word,
+    /// Where the bytes stand in the file.
+    bytes: usize,
+    capacity: usize,
+    claim: Claim,
+    _one: OneThread,
+}
+
+impl Text {
+    /// Sets the text; what is longer than declared is cut between two characters.
+    pub fn set(&self, text: &str) {
+        let most = text.len().min(self.capacity);
+        let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        let bytes = text.as_bytes().get(..end).unwrap_or_default();
+        write_between(&self.end_mark, &self.begin_mark, || {
+            self.length.store(u64::try_from(bytes.len()).unwrap_or(0), Ordering::Relaxed);
+            put_bytes(self.claim.inner.mapping(), self.bytes, bytes, self.capacity);
+        });
+    }
+}
+
+/// The only writer of numbers that must agree.
+#[derive(Debug)]
+pub struct Group {
+    end_mark: Word,
+    begin_mark: Word,
+    words: Box<[Word]>,
+    _claim: Claim,
+    _one: OneThread,
+}
+
+impl Group {
+    /// Changes numbers of the group; readers see all changes or none. It should not take long: they try only for about
+    /// a millisecond.
+    #[inline(always)]
+    pub fn update(&mut self, change: impl FnOnce(Numbers<'_>)) {
+        write_between(&self.end_mark, &self.begin_mark, || change(Numbers { words: &self.words }));
+    }
+}
+
+/// The numbers of a [`Group`] while they are changed, in the order of their declaration. A position that does not exist
+/// has no effect.
+#[derive(Debug, Clone, Copy)]
+pub struct Numbers<'g> {
+    words: &'g [Word],
+}
+
+impl Numbers<'_> {
+    /// Adds to a number.
+    #[inline(always)]
+    pub fn add(self, position: usize, n: u64) {
+        if let Some(word) = self.words.get(position) {
+            add(word, n);
+        }
+    }
+
+    /// Sets a number.
+    #[inline(always)]
+    pub fn set(self, position: usize, value: u64) {
+        if let Some(word) = self.words.get(position) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The only writer of an average.
+#[derive(Debug)]
+pub struct Average {
+    group: Group,
+}
+
+impl Average {
+    /// One more value.
+    #[inline(always)]
+    pub fn record(&mut self, value: u64) {
+        self.group.update(|numbers| {
+            numbers.add(0, value);
+            numbers.add(1, 1);
+        });
+    }
+
+    /// One more time, for a `PERF_AVERAGE_TIMER`: in units of 100 ns, as the performance clock.
+    #[inline(always)]
+    pub fn record_time(&mut self, time: Duration) {
+        self.record(u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX));
+    }
+}
+
+/// Runs `write` between the marks: first the begin mark, which stands behind the data, is counted up, at the end the end
+/// mark, which stands in front of it. A reader who reads forwards and finds both equal has data between that belong
+/// together.
+#[inline(always)]
+fn write_between(end_mark: &Word, begin_mark: &Word, write: impl FnOnce()) {
+    let number = end_mark.load(Ordering::Relaxed).wrapping_add(1);
+    begin_mark.store(number, Ordering::Relaxed);
+    fence(Ordering::Release);
+    write();
+    end_mark.store(number, Ordering::Release);
+}

@@ -1,0 +1,150 @@
+//! Where everything stands in a published file, version 1: the numbers of `docs/formats/shm.md`.
+
+/// The first bytes of every published file.
+pub(crate) const MAGIC: &[u8; 8] = b"TALLYPUB";
+
+/// The version that is written and read.
+pub(crate) const VERSION: u32 = 1;
+
+/// The largest file that is written or read, in bytes.
+pub(crate) const MAX_FILE: usize = 64 << 20;
+
+/// The longest definitions that are read, in bytes.
+pub(crate) const MAX_DEFINITIONS: usize = 1 << 20;
+
+/// The most bytes of one slot of values.
+pub(crate) const MAX_STRIDE: usize = 1 << 16;
+
+/// The most bytes of one group, so that reading one again is cheap.
+pub(crate) const MAX_GROUP: usize = 4096;
+
+/// The most lanes of a shared counter.
+pub(crate) const MAX_LANES: u32 = 64;
+
+/// The distance of two lanes is a multiple of this: threads that add in different lanes never share a cache line.
+pub(crate) const LINE: usize = 64;
+
+/// The header of the file.
+pub(crate) mod header {
+    pub(crate) const MAGIC: usize = 0;
+    pub(crate) const VERSION: usize = 8;
+    pub(crate) const HEADER_LENGTH: usize = 12;
+    pub(crate) const USED: usize = 16;
+    pub(crate) const PID: usize = 24;
+    pub(crate) const FLAGS: usize = 28;
+    pub(crate) const START_TIME: usize = 32;
+    pub(crate) const DEFINITIONS_LENGTH: usize = 40;
+    pub(crate) const OBJECTS: usize = 44;
+    pub(crate) const CREATED: usize = 48;
+    pub(crate) const GENERATION: usize = 56;
+    pub(crate) const NAME: usize = 64;
+    pub(crate) const NAME_LENGTH: usize = 64;
+    pub(crate) const SIZE: usize = 128;
+}
+
+/// An object in the definitions.
+pub(crate) mod object {
+    pub(crate) const LENGTH: usize = 0;
+    pub(crate) const FLAGS: usize = 4;
+    pub(crate) const DETAIL: usize = 8;
+    pub(crate) const DEFAULT_COUNTER: usize = 12;
+    pub(crate) const COUNTERS: usize = 16;
+    pub(crate) const GROUPS: usize = 20;
+    pub(crate) const TEXTS: usize = 24;
+    pub(crate) const STRIDE: usize = 28;
+    pub(crate) const SIZE: usize = 32;
+
+    /// Flag: the object has instances.
+    pub(crate) const HAS_INSTANCES: u32 = 1;
+}
+
+/// A counter in the definitions.
+pub(crate) mod counter {
+    pub(crate) const TYPE: usize = 0;
+    pub(crate) const SCALE: usize = 4;
+    pub(crate) const DETAIL: usize = 8;
+    pub(crate) const STORAGE: usize = 12;
+    pub(crate) const OFFSET: usize = 16;
+    pub(crate) const CAPACITY: usize = 20;
+    pub(crate) const LANES: usize = 24;
+    pub(crate) const LANE_STRIDE: usize = 28;
+    pub(crate) const GROUP: usize = 32;
+    pub(crate) const SIZE: usize = 40;
+
+    /// Storage: one number.
+    pub(crate) const NUMBER: u32 = 0;
+    /// Storage: a number that is the sum of lanes.
+    pub(crate) const SUM: u32 = 1;
+    /// Storage: a text.
+    pub(crate) const TEXT: u32 = 2;
+}
+
+/// A group in the definitions.
+pub(crate) mod group {
+    pub(crate) const END_MARK: usize = 0;
+    pub(crate) const BEGIN_MARK: usize = 4;
+    pub(crate) const SIZE: usize = 8;
+}
+
+/// A text in the definitions; its bytes follow, filled up to a multiple of 8.
+pub(crate) mod text {
+    pub(crate) const LANGUAGE: usize = 0;
+    pub(crate) const KIND: usize = 2;
+    pub(crate) const SUBJECT: usize = 4;
+    pub(crate) const LENGTH: usize = 8;
+    pub(crate) const SIZE: usize = 16;
+
+    /// Kind: a name.
+    pub(crate) const NAME: u16 = 0;
+    /// Kind: a help text.
+    pub(crate) const HELP: u16 = 1;
+    /// Subject: the object itself; any other number is the position of a counter.
+    pub(crate) const OBJECT: u32 = u32::MAX;
+}
+
+/// An extent: slots of values and of names for a number of instances of one object.
+pub(crate) mod extent {
+    pub(crate) const MAGIC: usize = 0;
+    pub(crate) const OBJECT: usize = 4;
+    pub(crate) const SLOTS: usize = 8;
+    pub(crate) const STRIDE: usize = 12;
+    pub(crate) const LENGTH: usize = 16;
+    /// The values start here, whatever the object.
+    pub(crate) const VALUES: usize = 64;
+
+    /// `EXT1`, little-endian.
+    pub(crate) const MAGIC_NUMBER: u32 = 0x3154_5845;
+}
+
+/// A slot of values: the use number, the values, and the use number once more.
+pub(crate) mod slot {
+    pub(crate) const USE: usize = 0;
+    pub(crate) const VALUES: usize = 8;
+    /// What the two use numbers take.
+    pub(crate) const OVERHEAD: usize = 16;
+}
+
+/// What a text takes beside its bytes: end mark, length, begin mark.
+pub(crate) mod text_value {
+    pub(crate) const LENGTH: usize = 8;
+    pub(crate) const BYTES: usize = 16;
+    pub(crate) const OVERHEAD: usize = 24;
+}
+
+/// A slot of the instance table.
+pub(crate) mod instance {
+    pub(crate) const USE: usize = 0;
+    pub(crate) const ID: usize = 8;
+    pub(crate) const NAME_LENGTH: usize = 12;
+    pub(crate) const PARENT_OBJECT: usize = 16;
+    pub(crate) const PARENT_SLOT: usize = 20;
+    pub(crate) const PARENT_USE: usize = 24;
+    pub(crate) const NAME: usize = 32;
+    pub(crate) const USE_AGAIN: usize = 248;
+    pub(crate) const SIZE: usize = 256;
+
+    /// The most bytes of a name.
+    pub(crate) const MAX_NAME: usize = USE_AGAIN - NAME;
+    /// No parent.
+    pub(crate) const NO_PARENT: u32 = u32::MAX;
+}

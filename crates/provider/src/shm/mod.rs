@@ -1,0 +1,51 @@
+//! Counters in shared memory: a program publishes, any other reads, and neither asks a third.
+//!
+//! ```
+//! use tallymon_provider::CounterType;
+//! use tallymon_provider::shm::{CounterSet, NewInstance, Publisher};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = std::env::temp_dir().join(format!("tallymon-doc-{}", std::process::id()));
+//! let set = CounterSet::new("Behemoth").instances().counter("Meals/sec", CounterType::PERF_COUNTER_BULK_COUNT);
+//! # let start = |name, sets: &[CounterSet]| Publisher::start_in(&directory, name, sets);
+//! # /*
+//! let publisher = Publisher::start("behemoths", &[set])?;
+//! # */
+//! # let publisher = start("behemoths", &[set])?;
+//! let meals = publisher.instance("Behemoth", &NewInstance { name: "Ada", ..Default::default() })?;
+//! # let instance = meals;
+//! let meals = instance.counter("Meals/sec")?;
+//! meals.increment();
+//! assert_eq!(meals.value(), 1);
+//! # drop(publisher);
+//! # std::fs::remove_dir_all(&directory)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! You give [`CounterSet`]s to a [`Publisher`], make [`Instance`]s, and write through handles such as [`Counter`]. A
+//! [`Reader`] finds what is published and copies it out. What stands in between is a file for each publisher in a run
+//! directory, see [`directories`]; its format is in `docs/formats/shm.md`.
+//!
+//! Nothing here registers, needs rights, or waits for anybody. Publishing needs Linux: the files name their process by
+//! its number and start time, which `/proc` tells.
+
+mod bytes;
+mod definition;
+mod directory;
+mod handle;
+mod layout;
+mod map;
+mod process;
+mod publisher;
+mod reader;
+mod set;
+
+pub use bytes::FormatError;
+pub use definition::{CounterDefinition, ObjectDefinition, Text as DefinitionText};
+pub use directory::directories;
+pub use handle::{Average, Counter, Elapsed, Gauge, Group, Numbers, SharedCounter, Text};
+pub use process::perf_time;
+pub use publisher::{Instance, NewInstance, PublishError, Publisher};
+pub use reader::{InstanceRef, ParentRef, Publication, Published, Reader, Refusal, RefusalReason};
+pub use set::{CounterSet, DeclareError};

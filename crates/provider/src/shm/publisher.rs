@@ -1,0 +1,580 @@
+//! The writing side: a file with counters, and the instances in it.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+
+use super::definition::{ObjectDefinition, encode};
+use super::directory::{MAX_FILES, SUFFIX, writable};
+use super::layout::{MAX_DEFINITIONS, MAX_FILE, VERSION, extent, header, instance, slot};
+use super::map::{Mapping, Word};
+use super::process::{perf_time, start_time};
+use super::set::{CounterSet, DeclareError};
+
+/// Publishes counter sets as long as it, or anything made from it, exists.
+///
+/// There is one file for each publisher. It is removed when the publisher goes away; readers also drop it as soon as the
+/// process has ended in any way. A process that forks must not use it in the child.
+#[derive(Debug, Clone)]
+pub struct Publisher {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    mapping: Arc<Mapping>,
+    path: PathBuf,
+    pid: u32,
+    definitions: Vec<Arc<ObjectDefinition>>,
+    capacities: Vec<u32>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Where the next extent goes.
+    used: usize,
+    /// For each object, the slots that nobody uses.
+    objects: Vec<Slots>,
+}
+
+#[derive(Debug, Default)]
+struct Slots {
+    /// Slots in all extents.
+    there: u32,
+    /// Oldest first, so that a slot rests as long as possible before it is used again.
+    free: VecDeque<Place>,
+}
+
+/// Where an instance stands.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Number of the slot among all of the object.
+    number: u32,
+    values: usize,
+    names: usize,
+}
+
+/// Why something could not be published.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PublishError {
+    /// A counter set is declared wrongly.
+    Declare(DeclareError),
+    /// The file could not be made, or not made larger.
+    File {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// There is no more room for instances: a file has at most 64 MiB.
+    Full {
+        /// Bytes that the file would need.
+        needed: usize,
+    },
+    /// There is no such set or counter.
+    NoSuch {
+        /// The name that was given.
+        name: String,
+    },
+    /// The counter is of another kind than the handle that was asked for.
+    WrongKind {
+        /// The counter.
+        counter: String,
+        /// What it is.
+        needed: &'static str,
+    },
+    /// The counter has one writer at a time, and there is one already; or the set has one set of values only, and it
+    /// was handed out.
+    Taken {
+        /// The set or counter.
+        name: String,
+    },
+    /// An instance has no name, or one of more than 216 bytes or with a control character in it.
+    BadInstance {
+        /// The name that was given.
+        name: String,
+    },
+    /// The parent is not an instance of the same publisher.
+    ForeignParent,
+    /// The published format has little-endian numbers, which this machine has not.
+    BigEndian,
+}
+
+impl fmt::Display for PublishError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PublishError::Declare(error) => error.fmt(f),
+            PublishError::File { path, error } => write!(f, "can not publish in {}: {error}", path.display()),
+            PublishError::Full { needed } => {
+                write!(f, "no room for more instances: {needed} bytes needed, a file has at most {MAX_FILE}")
+            }
+            PublishError::NoSuch { name } => write!(f, "nothing of the name {name:?} is declared"),
+            PublishError::WrongKind { counter, needed } => write!(f, "the counter {counter:?} is {needed}"),
+            PublishError::Taken { name } => write!(f, "{name:?} has a writer already, and can have only one"),
+            PublishError::BadInstance { name } => write!(
+                f,
+                "the instance name {name:?} can not be used: 1 to {} bytes without control characters needed, found {}",
+                instance::MAX_NAME,
+                name.len()
+            ),
+            PublishError::ForeignParent => f.write_str("the parent is not an instance of the same publisher"),
+            PublishError::BigEndian => f.write_str("publishing needs a little-endian machine"),
+        }
+    }
+}
+
+impl std::error::Error for PublishError {}
+
+impl From<DeclareError> for PublishError {
+    fn from(error: DeclareError) -> PublishError {
+        PublishError::Declare(error)
+    }
+}
+
+/// What a new instance is like.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NewInstance<'a> {
+    /// Name, at most 216 bytes. Two instances may have the same.
+    pub name: &'a str,
+    /// Number that tells it from others of the same name; -1 is none.
+    pub id: Option<i32>,
+    /// The instance that it belongs to, of any set of the same publisher.
+    pub parent: Option<&'a Instance>,
+}
+
+impl Publisher {
+    /// Publishes counter sets under the name of a program, in the first run directory that can be written.
+    ///
+    /// # Errors
+    ///
+    /// A set is declared wrongly, or the file can not be made.
+    pub fn start(name: &str, sets: &[CounterSet]) -> Result<Publisher, PublishError> {
+        let directory = writable().map_err(|error| {
+            let path = super::directories().into_iter().next_back().unwrap_or_default();
+            PublishError::File { path, error }
+        })?;
+        Publisher::start_in(&directory, name, sets)
+    }
+
+    /// As [`Publisher::start`], in a directory of one's own, which is made if need be.
+    ///
+    /// # Errors
+    ///
+    /// A set is declared wrongly, or the file can not be made.
+    pub fn start_in(directory: &Path, name: &str, sets: &[CounterSet]) -> Result<Publisher, PublishError> {
+        if cfg!(target_endian = "big") {
+            return Err(PublishError::BigEndian);
+        }
+        let definitions: Vec<ObjectDefinition> =
+            sets.iter().map(CounterSet::place).collect::<Result<_, _>>()?;
+        for (at, definition) in definitions.iter().enumerate() {
+            let name = definition.english();
+            if definitions.iter().take(at).any(|other| other.english().eq_ignore_ascii_case(name)) {
+                return Err(DeclareError::Repeated { name: name.to_string() }.into());
+            }
+        }
+        let encoded = encode(&definitions);
+        if encoded.len() > MAX_DEFINITIONS {
+            let (set, needed) = (name.to_string(), encoded.len());
+            return Err(DeclareError::TooLarge { set, needed, most: MAX_DEFINITIONS }.into());
+        }
+        let at_path = |path: &Path, error: io::Error| PublishError::File { path: path.to_path_buf(), error };
+        let mut make = std::fs::DirBuilder::new();
+        make.recursive(true).mode(0o755).create(directory).map_err(|error| at_path(directory, error))?;
+        remove_dead(directory);
+        let pid = std::process::id();
+        let (temporary, path, file) = create(directory, pid).map_err(|error| at_path(directory, error))?;
+        let result = Publisher::fill(file, name, pid, sets, definitions, &encoded, path);
+        let finished = result.and_then(|shared| {
+            let path = shared.path.clone();
+            std::fs::rename(&temporary, &path).map_err(|error| at_path(&path, error))?;
+            Ok(Publisher { shared: Arc::new(shared) })
+        });
+        if finished.is_err() {
+            // What is left under the temporary name nobody reads; removing it is only tidy.
+            let _ = std::fs::remove_file(&temporary);
+        }
+        finished
+    }
+
+    fn fill(
+        mut file: File,
+        name: &str,
+        pid: u32,
+        sets: &[CounterSet],
+        definitions: Vec<ObjectDefinition>,
+        encoded: &[u8],
+        path: PathBuf,
+    ) -> Result<Shared, PublishError> {
+        let failed = |error: io::Error| PublishError::File { path: path.clone(), error };
+        let start = start_time(pid)
+            .ok_or_else(|| failed(io::Error::other("/proc/PID/stat of this process is not readable")))?;
+        let mut bytes = head(name, pid, start, encoded.len(), definitions.len());
+        bytes.extend_from_slice(encoded);
+        bytes.resize(bytes.len().next_multiple_of(extent::VALUES), 0);
+        let used = bytes.len();
+        if let Some(field) = bytes.get_mut(header::USED..).and_then(|rest| rest.first_chunk_mut::<8>()) {
+            *field = wide(used).to_le_bytes();
+        }
+        file.write_all(&bytes).map_err(failed)?;
+        let mapping = Mapping::new(file, used, MAX_FILE).map_err(|errno| failed(errno.into()))?;
+        let objects = definitions.iter().map(|_| Slots::default()).collect();
+        let shared = Shared {
+            mapping: Arc::new(mapping),
+            path,
+            pid,
+            capacities: sets.iter().map(CounterSet::capacity).collect(),
+            definitions: definitions.into_iter().map(Arc::new).collect(),
+            state: Mutex::new(State { used, objects }),
+        };
+        let mut state = shared.state();
+        for object in 0..shared.definitions.len() {
+            shared.add_extent(&mut state, object)?;
+        }
+        drop(state);
+        Ok(shared)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// The values of a set without instances. They can be handed out once at a time.
+    ///
+    /// # Errors
+    ///
+    /// There is no such set, or its values were handed out.
+    pub fn single(&self, set: &str) -> Result<Instance, PublishError> {
+        let object = self.shared.object(set, false)?;
+        self.shared.create(object, &NewInstance::default())
+    }
+
+    /// A new instance of a set. It is visible until it is dropped.
+    ///
+    /// # Errors
+    ///
+    /// There is no such set with instances, its name can not be used, its parent is of another publisher, or there is no
+    /// more room.
+    pub fn instance(&self, set: &str, new: &NewInstance<'_>) -> Result<Instance, PublishError> {
+        let object = self.shared.object(set, true)?;
+        if new.name.is_empty() || new.name.len() > instance::MAX_NAME || new.name.contains(char::is_control) {
+            return Err(PublishError::BadInstance { name: new.name.to_string() });
+        }
+        self.shared.create(object, new)
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // The state is changed in steps that can not fail half way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn object(&self, set: &str, has_instances: bool) -> Result<usize, PublishError> {
+        let same = |object: &Arc<ObjectDefinition>| {
+            object.has_instances == has_instances && object.english().eq_ignore_ascii_case(set)
+        };
+        let object = self.definitions.iter().position(same);
+        object.ok_or_else(|| PublishError::NoSuch { name: set.to_string() })
+    }
+
+    /// Adds room for instances: as many as were expected at first, later as many as there are.
+    fn add_extent(&self, state: &mut State, object: usize) -> Result<(), PublishError> {
+        let Some(stride) = self.definitions.get(object).map(|definition| definition.stride) else {
+            return Ok(());
+        };
+        let capacity = self.capacities.get(object).copied().unwrap_or(1);
+        let Some(slots) = state.objects.get_mut(object) else { return Ok(()) };
+        let there = slots.there;
+        let at = state.used;
+        let lengths = |n: u32| {
+            let n = usize::try_from(n).unwrap_or(usize::MAX);
+            let values = stride.saturating_mul(n);
+            let names = extent::VALUES.saturating_add(values).next_multiple_of(extent::VALUES);
+            (names, names.saturating_add(instance::SIZE.saturating_mul(n)))
+        };
+        // When as many again do not fit, fewer may.
+        let mut n = there.max(capacity).min(1 << 16);
+        while n > 1 && at.saturating_add(lengths(n).1) > MAX_FILE {
+            n /= 2;
+        }
+        let (names, length) = lengths(n);
+        let end = at.saturating_add(length);
+        self.mapping.grow(end).map_err(|errno| match errno {
+            Errno::FBIG => PublishError::Full { needed: end },
+            errno => PublishError::File { path: self.path.clone(), error: errno.into() },
+        })?;
+        let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        self.put(at.saturating_add(extent::MAGIC), both(extent::MAGIC_NUMBER, narrow(object)));
+        self.put(at.saturating_add(extent::SLOTS), both(n, narrow(stride)));
+        self.put(at.saturating_add(extent::LENGTH), wide(length));
+        for slot in 0..n {
+            let position = usize::try_from(slot).unwrap_or(usize::MAX);
+            slots.free.push_back(Place {
+                number: there.saturating_add(slot),
+                values: at.saturating_add(extent::VALUES).saturating_add(stride.saturating_mul(position)),
+                names: at.saturating_add(names).saturating_add(instance::SIZE.saturating_mul(position)),
+            });
+        }
+        slots.there = there.saturating_add(n);
+        state.used = end;
+        if let Some(used) = self.mapping.word(header::USED) {
+            used.store(wide(end), Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Sets a word that no reader looks at yet.
+    fn put(&self, at: usize, value: u64) {
+        if let Some(word) = self.mapping.word(at) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    fn create(self: &Arc<Shared>, object: usize, new: &NewInstance<'_>) -> Result<Instance, PublishError> {
+        if new.parent.is_some_and(|parent| !Arc::ptr_eq(&parent.inner.shared, self)) {
+            return Err(PublishError::ForeignParent);
+        }
+        let Some(definition) = self.definitions.get(object).map(Arc::clone) else {
+            return Err(PublishError::NoSuch { name: new.name.to_string() });
+        };
+        let mut state = self.state();
+        let taken = || PublishError::Taken { name: definition.english().to_string() };
+        let mut place = state.objects.get_mut(object).and_then(|slots| slots.free.pop_front());
+        if place.is_none() {
+            if !definition.has_instances {
+                return Err(taken());
+            }
+            self.add_extent(&mut state, object)?;
+            place = state.objects.get_mut(object).and_then(|slots| slots.free.pop_front());
+        }
+        let Some(place) = place else { return Err(taken()) };
+        drop(state);
+        let number = self.begin_use(place, &definition, new);
+        let claims = definition.counters.iter().map(|_| false).collect();
+        let inner =
+            Inner { shared: Arc::clone(self), definition, object, place, number, claims: Mutex::new(claims) };
+        Ok(Instance { inner: Arc::new(inner) })
+    }
+
+    /// Fills a slot for a new instance. The words are written from the last to the first, and readers read from the
+    /// first to the last: who finds the same use number at both ends has what belongs to that use.
+    fn begin_use(&self, place: Place, definition: &ObjectDefinition, new: &NewInstance<'_>) -> u64 {
+        let load = |at: usize| self.mapping.word(at).map_or(0, |word| word.load(Ordering::Relaxed));
+        let number = load(place.values).wrapping_add(1) | 1;
+        let last = place.values.saturating_add(definition.stride.saturating_sub(8));
+        self.put(last, number);
+        self.put(place.names.saturating_add(instance::USE_AGAIN), number);
+        fence(Ordering::Release);
+        for offset in (slot::VALUES..definition.stride.saturating_sub(8)).step_by(8) {
+            self.put(place.values.saturating_add(offset), 0);
+        }
+        let at = |offset: usize| place.names.saturating_add(offset);
+        let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let id = new.id.unwrap_or(-1).cast_unsigned();
+        let name_length = u32::try_from(new.name.len()).unwrap_or(0);
+        self.put(at(instance::ID), both(id, name_length));
+        let (parent, parent_number) = match new.parent {
+            Some(parent) => {
+                let object = u32::try_from(parent.inner.object).unwrap_or(instance::NO_PARENT);
+                (both(object, parent.inner.place.number), parent.inner.number)
+            }
+            None => (both(instance::NO_PARENT, 0), 0),
+        };
+        self.put(at(instance::PARENT_OBJECT), parent);
+        self.put(at(instance::PARENT_USE), parent_number);
+        put_bytes(&self.mapping, at(instance::NAME), new.name.as_bytes(), instance::MAX_NAME);
+        for first in [place.names, place.values] {
+            if let Some(word) = self.mapping.word(first) {
+                word.store(number, Ordering::Release);
+            }
+        }
+        self.changed();
+        number
+    }
+
+    /// Marks a slot as unused.
+    fn end_use(&self, place: Place, stride: usize, number: u64) {
+        let ended = number.wrapping_add(1);
+        for at in [place.values.saturating_add(stride.saturating_sub(8)), place.values] {
+            if let Some(word) = self.mapping.word(at) {
+                word.store(ended, Ordering::Release);
+            }
+        }
+        self.changed();
+    }
+
+    fn changed(&self) {
+        if let Some(generation) = self.mapping.word(header::GENERATION) {
+            generation.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The child of a fork has the same publisher, but the file is not its own.
+        if std::process::id() == self.pid {
+            // Readers drop it when the process ends; there is nobody to tell that it could not be removed.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Stores bytes as whole words, filled up with zeros up to `room` bytes, a multiple of 8.
+pub(super) fn put_bytes(mapping: &Mapping, at: usize, bytes: &[u8], room: usize) {
+    let mut chunks = bytes.chunks(8);
+    for offset in (0..room).step_by(8) {
+        let mut word = [0u8; 8];
+        for (to, from) in word.iter_mut().zip(chunks.next().unwrap_or_default()) {
+            *to = *from;
+        }
+        if let Some(place) = mapping.word(at.saturating_add(offset)) {
+            place.store(u64::from_le_bytes(word), Ordering::Relaxed);
+        }
+    }
+}
+
+/// An instance of a published set, or the one set of values of a set without instances.
+///
+/// It is gone for readers as soon as it is dropped; handles of its counters may live on and count for nobody.
+#[derive(Debug)]
+pub struct Instance {
+    pub(super) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    shared: Arc<Shared>,
+    pub(super) definition: Arc<ObjectDefinition>,
+    object: usize,
+    place: Place,
+    number: u64,
+    /// Which counters have a writer.
+    claims: Mutex<Vec<bool>>,
+}
+
+impl Inner {
+    /// The word at an offset of the slot of values.
+    pub(super) fn word(&self, offset: usize) -> Option<Word> {
+        Word::new(&self.shared.mapping, self.place.values.checked_add(offset)?)
+    }
+
+    pub(super) fn mapping(&self) -> &Mapping {
+        &self.shared.mapping
+    }
+
+    /// Where an offset of the slot of values stands in the file.
+    pub(super) fn at(&self, offset: usize) -> usize {
+        self.place.values.saturating_add(offset)
+    }
+
+    /// Makes somebody the only writer of a counter; false when there is one.
+    pub(super) fn claim(&self, counter: usize) -> bool {
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        claims.get_mut(counter).is_some_and(|claim| !std::mem::replace(claim, true))
+    }
+
+    pub(super) fn release(&self, counter: usize) {
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(claim) = claims.get_mut(counter) {
+            *claim = false;
+        }
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let Inner { shared, definition, place, number, .. } = &*self.inner;
+        shared.end_use(*place, definition.stride, *number);
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Only now nobody can write into the slot any more.
+        let mut state = self.shared.state();
+        if let Some(slots) = state.objects.get_mut(self.object) {
+            slots.free.push_back(self.place);
+        }
+    }
+}
+
+fn wide(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+/// The header of a file, without its used length.
+fn head(name: &str, pid: u32, start: u64, definitions: usize, objects: usize) -> Vec<u8> {
+    let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
+    let mut bytes = vec![0; header::SIZE];
+    let mut put = |at: usize, field: &[u8]| {
+        for (to, from) in bytes.iter_mut().skip(at).zip(field) {
+            *to = *from;
+        }
+    };
+    put(header::MAGIC, super::layout::MAGIC);
+    put(header::VERSION, &VERSION.to_le_bytes());
+    put(header::HEADER_LENGTH, &narrow(header::SIZE));
+    put(header::PID, &pid.to_le_bytes());
+    put(header::FLAGS, &0u32.to_le_bytes());
+    put(header::START_TIME, &start.to_le_bytes());
+    put(header::DEFINITIONS_LENGTH, &narrow(definitions));
+    put(header::OBJECTS, &narrow(objects));
+    put(header::CREATED, &perf_time().to_le_bytes());
+    let room = header::NAME_LENGTH;
+    let end = (0..=name.len().min(room)).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    put(header::NAME, name.as_bytes().get(..end).unwrap_or_default());
+    bytes
+}
+
+/// A new file under a name that no reader looks at, and the name that it gets when it is complete.
+fn create(directory: &Path, pid: u32) -> io::Result<(PathBuf, PathBuf, File)> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{pid}-{}-{number}", perf_time());
+        let path = directory.join(format!(".{name}.new"));
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true).mode(0o644);
+        match options.open(&path) {
+            Ok(file) => {
+                // The mask of the process must not keep readers out.
+                rustix::fs::fchmod(&file, rustix::fs::Mode::from_raw_mode(0o644))?;
+                return Ok((path, directory.join(format!("{name}{SUFFIX}")), file));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Removes files of this user whose process was killed before it could do so itself.
+fn remove_dead(directory: &Path) {
+    let user = rustix::process::geteuid().as_raw();
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for entry in entries.take(MAX_FILES).flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let ours = name.ends_with(SUFFIX) || (name.starts_with('.') && name.ends_with(".new"));
+        let pid = name.trim_start_matches('.').split('-').next().and_then(|pid| pid.parse::<u32>().ok());
+        let Some(pid) = pid.filter(|_| ours) else { continue };
+        let owned = entry.metadata().is_ok_and(|about| about.is_file() && about.uid() == user);
+        // A number that another process has by now is found out by readers, which see the start time.
+        if owned && start_time(pid).is_none() {
+            // Somebody else may have removed it already.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! Declaring what a program publishes: sets of counters with names and help texts in any language.
+
+use std::fmt;
+
+use tallymon_core::block::DetailLevel;
+use tallymon_core::counter::CounterType;
+use tallymon_core::title::Language;
+
+use super::definition::{CounterDefinition, GroupPlace, ObjectDefinition, Storage, Text};
+use super::layout::{LINE, MAX_GROUP, MAX_LANES, MAX_STRIDE, slot, text_value};
+
+/// A set of counters, declared once: what readers see as an object.
+///
+/// The methods that add a text or a property mean what was named last: the set itself, or a counter.
+///
+/// ```
+/// use tallymon_core::title::Language;
+/// use tallymon_provider::CounterType;
+/// use tallymon_provider::shm::CounterSet;
+///
+/// let set = CounterSet::new("Behemoth")
+///     .help("The behemoths that are alive.")
+///     .name_in(Language::GERMAN, "Behemoth")
+///     .instances()
+///     .counter("Weight", CounterType::PERF_COUNTER_RAWCOUNT)
+///     .help("Kilograms.")
+///     .name_in(Language::GERMAN, "Gewicht")
+///     .counter("Meals/sec", CounterType::PERF_COUNTER_BULK_COUNT)
+///     .shared()
+///     .text("Mood", 40);
+/// assert!(set.check().is_ok());
+/// ```
+#[derive(Debug, Clone)]
+pub struct CounterSet {
+    object: ObjectDefinition,
+    capacity: u32,
+    /// Whether the counters that are declared now belong to a group, and to which.
+    group: Option<usize>,
+    groups: usize,
+    fault: Option<DeclareError>,
+}
+
+/// Why a [`CounterSet`] can not be published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeclareError {
+    /// A name is empty, or has a character that counter paths can not have in it.
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// Two counters of a set, or two sets of a publisher, have the same name.
+    Repeated {
+        /// The name.
+        name: String,
+    },
+    /// The set has no counters.
+    NoCounters {
+        /// The set.
+        set: String,
+    },
+    /// A counter is of a type that needs a base behind it, or is a base itself.
+    NeedsBase {
+        /// The counter.
+        counter: String,
+    },
+    /// The values of one instance, or of one group, are more than fit.
+    TooLarge {
+        /// The set.
+        set: String,
+        /// Bytes that it takes.
+        needed: usize,
+        /// Bytes that it may take.
+        most: usize,
+    },
+    /// Something was said about a counter that its kind does not allow.
+    Misplaced {
+        /// The counter.
+        counter: String,
+        /// What was wrong.
+        why: &'static str,
+    },
+}
+
+impl fmt::Display for DeclareError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeclareError::BadName { name } => {
+                write!(
+                    f,
+                    "the name {name:?} can not be used: some text without control characters and \\ needed"
+                )
+            }
+            DeclareError::Repeated { name } => write!(f, "the name {name:?} is declared twice"),
+            DeclareError::NoCounters { set } => {
+                write!(f, "the set {set:?} has no counters: one at least needed")
+            }
+            DeclareError::NeedsBase { counter } => write!(
+                f,
+                "the type of the counter {counter:?} works with a base only: declare it with `with_base` or `average`"
+            ),
+            DeclareError::TooLarge { set, needed, most } => {
+                write!(f, "the set {set:?} takes {needed} bytes where {most} are possible")
+            }
+            DeclareError::Misplaced { counter, why } => write!(f, "the counter {counter:?}: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for DeclareError {}
+
+impl CounterSet {
+    /// A set with an English name. It has exactly one set of values until [`CounterSet::instances`] says otherwise.
+    pub fn new(name: impl Into<String>) -> CounterSet {
+        CounterSet {
+            object: ObjectDefinition {
+                texts: vec![Text::english(name)],
+                has_instances: false,
+                detail: DetailLevel::NOVICE,
+                default_counter: 0,
+                counters: Vec::new(),
+                groups: Vec::new(),
+                stride: 0,
+            },
+            capacity: 1,
+            group: None,
+            groups: 0,
+            fault: None,
+        }
+    }
+
+    /// The set has instances, which come and go.
+    #[must_use]
+    pub fn instances(self) -> CounterSet {
+        self.instances_about(8)
+    }
+
+    /// The set has instances, probably as many as this at a time. There may be more; this many are read fastest.
+    #[must_use]
+    pub fn instances_about(mut self, n: u32) -> CounterSet {
+        self.object.has_instances = true;
+        self.capacity = n.clamp(1, 1 << 16);
+        self
+    }
+
+    /// Adds a counter of one number with an English name. Only one thread at a time writes it.
+    #[must_use]
+    pub fn counter(mut self, name: impl Into<String>, counter_type: CounterType) -> CounterSet {
+        let name = name.into();
+        if counter_type.needs_base() || counter_type.is_base() || counter_type.is_text() {
+            self.fail(DeclareError::NeedsBase { counter: name.clone() });
+        }
+        self.push(Text::english(name), counter_type, Storage::Number);
+        self
+    }
+
+    /// Adds a counter of a type that works with a base, and its base of type `base`; both are written together, so that a
+    /// reader never sees one without the other.
+    #[must_use]
+    pub fn with_base(
+        self,
+        name: impl Into<String>,
+        counter_type: CounterType,
+        base: CounterType,
+    ) -> CounterSet {
+        let text = Text::english(name);
+        let alone = self.group.is_none();
+        let mut set = if alone { self.begin_group() } else { self };
+        if !base.is_base() {
+            set.fail(DeclareError::Misplaced {
+                counter: text.name.clone(),
+                why: "its base is of a type that is no base",
+            });
+        }
+        set.push(text.clone(), counter_type, Storage::Number);
+        set.push(Text { help: String::new(), ..text }, base, Storage::Number);
+        if alone { set.end_group() } else { set }
+    }
+
+    /// Adds an average of counts, `PERF_AVERAGE_BULK` and its base.
+    #[must_use]
+    pub fn average(self, name: impl Into<String>) -> CounterSet {
+        self.with_base(name, CounterType::PERF_AVERAGE_BULK, CounterType::PERF_AVERAGE_BASE)
+    }
+
+    /// Adds an average of times, `PERF_AVERAGE_TIMER` and its base; shown in seconds.
+    #[must_use]
+    pub fn average_time(self, name: impl Into<String>) -> CounterSet {
+        self.with_base(name, CounterType::PERF_AVERAGE_TIMER, CounterType::PERF_AVERAGE_BASE)
+    }
+
+    /// Adds the time since something started, `PERF_ELAPSED_TIME`; shown in seconds.
+    #[must_use]
+    pub fn elapsed(self, name: impl Into<String>) -> CounterSet {
+        self.counter(name, CounterType::PERF_ELAPSED_TIME)
+    }
+
+    /// Adds a text of at most `most` bytes of UTF-8 (at most 4,000).
+    #[must_use]
+    pub fn text(mut self, name: impl Into<String>, most: u16) -> CounterSet {
+        let capacity = usize::from(most.clamp(1, 4000)).next_multiple_of(8);
+        self.push(Text::english(name), CounterType::PERF_COUNTER_TEXT, Storage::Text { capacity });
+        self
+    }
+
+    /// Counters that must agree: what `declare` adds is written in one go and read in one go.
+    #[must_use]
+    pub fn together(self, declare: impl FnOnce(CounterSet) -> CounterSet) -> CounterSet {
+        declare(self.begin_group()).end_group()
+    }
+
+    /// The counter that was named last is added to by many threads at once. Each processor's share of it has a cache
+    /// line of its own, which costs memory; see [`CounterSet::shared_lanes`].
+    #[must_use]
+    pub fn shared(self) -> CounterSet {
+        let lanes = std::thread::available_parallelism().map_or(1, |n| n.get().next_power_of_two().min(16));
+        self.shared_lanes(u32::try_from(lanes).unwrap_or(1))
+    }
+
+    /// As [`CounterSet::shared`] with a number of lanes, 1 to 64; with 1 all threads add in the same place.
+    #[must_use]
+    pub fn shared_lanes(mut self, lanes: u32) -> CounterSet {
+        let Some(counter) = self.object.counters.last_mut() else { return self };
+        if counter.storage == Storage::Number && counter.group.is_none() {
+            counter.storage = Storage::Sum { lanes: lanes.clamp(1, MAX_LANES), lane_stride: 0 };
+        } else {
+            let counter = counter.english().to_string();
+            self.fail(DeclareError::Misplaced { counter, why: "only a single number can be shared" });
+        }
+        self
+    }
+
+    /// The English help text of what was named last.
+    #[must_use]
+    pub fn help(self, help: impl Into<String>) -> CounterSet {
+        self.help_in(Language::ENGLISH, help)
+    }
+
+    /// The name, in another language, of what was named last.
+    #[must_use]
+    pub fn name_in(mut self, language: Language, name: impl Into<String>) -> CounterSet {
+        let name = name.into();
+        self.last_texts(|texts| change_in(texts, language, |text| text.name.clone_from(&name)));
+        self
+    }
+
+    /// The help text, in another language, of what was named last.
+    #[must_use]
+    pub fn help_in(mut self, language: Language, help: impl Into<String>) -> CounterSet {
+        let help = help.into();
+        self.last_texts(|texts| change_in(texts, language, |text| text.help.clone_from(&help)));
+        self
+    }
+
+    /// Power of ten for charts, -7 to 7, of the counter that was named last.
+    #[must_use]
+    pub fn scale(mut self, scale: i32) -> CounterSet {
+        if let Some(counter) = self.object.counters.last_mut() {
+            counter.scale = scale.clamp(-7, 7);
+        }
+        self
+    }
+
+    /// How much a user has to know for what was named last.
+    #[must_use]
+    pub fn detail(mut self, detail: DetailLevel) -> CounterSet {
+        match self.object.counters.last_mut() {
+            Some(counter) => counter.detail = detail,
+            None => self.object.detail = detail,
+        }
+        self
+    }
+
+    /// The counter that was named last is the one that a viewer shows first.
+    #[must_use]
+    pub fn first_shown(mut self) -> CounterSet {
+        let last = self.object.counters.iter().rposition(|counter| !counter.counter_type.is_base());
+        self.object.default_counter = u16::try_from(last.unwrap_or(0)).unwrap_or(0);
+        self
+    }
+
+    /// Whether it can be published.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that was declared wrongly.
+    pub fn check(&self) -> Result<(), DeclareError> {
+        self.place().map(drop)
+    }
+
+    /// The English name.
+    pub fn name(&self) -> &str {
+        self.object.english()
+    }
+
+    /// How many instances the first extent holds.
+    pub(crate) const fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// The definition, with a place for each value.
+    pub(crate) fn place(&self) -> Result<ObjectDefinition, DeclareError> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let mut object = self.object.clone();
+        let set = object.english().to_string();
+        if object.counters.is_empty() {
+            return Err(DeclareError::NoCounters { set });
+        }
+        for text in object.texts.iter().chain(object.counters.iter().flat_map(|counter| &counter.texts)) {
+            if text.name.is_empty() && text.language != Language::ENGLISH && !text.help.is_empty() {
+                continue;
+            }
+            if text.name.trim().is_empty() || text.name.contains(|c: char| c.is_control() || c == '\\') {
+                return Err(DeclareError::BadName { name: text.name.clone() });
+            }
+        }
+        let mut names: Vec<String> = object
+            .counters
+            .iter()
+            .filter(|counter| !counter.counter_type.is_base())
+            .map(|counter| counter.english().to_lowercase())
+            .collect();
+        names.sort();
+        if let Some([name, _]) = names.array_windows::<2>().find(|[a, b]| a == b) {
+            return Err(DeclareError::Repeated { name: name.clone() });
+        }
+        let end = place_values(&mut object, self.groups);
+        object.stride = end;
+        if end > MAX_STRIDE {
+            return Err(DeclareError::TooLarge { set, needed: end, most: MAX_STRIDE });
+        }
+        if let Some(group) = object.groups.iter().find(|group| group.length() > MAX_GROUP) {
+            return Err(DeclareError::TooLarge { set, needed: group.length(), most: MAX_GROUP });
+        }
+        Ok(object)
+    }
+
+    fn begin_group(mut self) -> CounterSet {
+        if self.group.is_some() {
+            let set = self.name().to_string();
+            self.fail(DeclareError::Misplaced { counter: set, why: "a group can not hold another group" });
+        } else {
+            self.group = Some(self.groups);
+            self.groups = self.groups.saturating_add(1);
+        }
+        self
+    }
+
+    fn end_group(mut self) -> CounterSet {
+        self.group = None;
+        self
+    }
+
+    fn push(&mut self, text: Text, counter_type: CounterType, storage: Storage) {
+        let is_text = matches!(storage, Storage::Text { .. });
+        if is_text && self.group.is_some() {
+            self.fail(DeclareError::Misplaced {
+                counter: text.name.clone(),
+                why: "a text can not be in a group of numbers",
+            });
+        }
+        self.object.counters.push(CounterDefinition {
+            texts: vec![text],
+            counter_type,
+            scale: 0,
+            detail: DetailLevel::NOVICE,
+            storage,
+            offset: 0,
+            group: self.group,
+        });
+    }
+
+    fn fail(&mut self, fault: DeclareError) {
+        self.fault.get_or_insert(fault);
+    }
+
+    /// The texts of what was named last; those of a numerator and its base are kept the same by the reader.
+    fn last_texts(&mut self, change: impl Fn(&mut Vec<Text>)) {
+        let last = self.object.counters.iter_mut().rfind(|counter| !counter.counter_type.is_base());
+        match last {
+            Some(counter) => change(&mut counter.texts),
+            None => change(&mut self.object.texts),
+        }
+    }
+}
+
+/// Changes the texts in a language, which are made if there are none.
+fn change_in(texts: &mut Vec<Text>, language: Language, change: impl FnOnce(&mut Text)) {
+    match texts.iter_mut().find(|text| text.language == language) {
+        Some(text) => change(text),
+        None => {
+            let mut text = Text { language, name: String::new(), help: String::new() };
+            change(&mut text);
+            texts.push(text);
+        }
+    }
+}
+
+/// Gives each value its place and says how long a slot is.
+///
+/// Single numbers come first, then groups, then texts, each between its marks, then the lanes of shared counters, the
+/// first lane of all of them, the second of all, and so on, each lane on cache lines of its own.
+fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
+    let mut end = slot::VALUES;
+    let mut take = |length: usize| {
+        let offset = end;
+        end = end.saturating_add(length);
+        offset
+    };
+    for counter in &mut object.counters {
+        if counter.storage == Storage::Number && counter.group.is_none() {
+            counter.offset = take(8);
+        }
+    }
+    for group in 0..groups {
+        let end_mark = take(8);
+        for counter in object.counters.iter_mut().filter(|counter| counter.group == Some(group)) {
+            counter.offset = take(8);
+        }
+        object.groups.push(GroupPlace { end_mark, begin_mark: take(8) });
+    }
+    for counter in &mut object.counters {
+        if let Storage::Text { capacity } = counter.storage {
+            counter.offset = take(capacity.saturating_add(text_value::OVERHEAD));
+        }
+    }
+    let lanes = |counter: &CounterDefinition| match counter.storage {
+        Storage::Sum { lanes, .. } => Some(usize::try_from(lanes).unwrap_or(1)),
+        _ => None,
+    };
+    let n_shared = object.counters.iter().filter(|counter| lanes(counter).is_some()).count();
+    let n_lanes = object.counters.iter().filter_map(lanes).max().unwrap_or(0);
+    if n_shared == 0 {
+        return end.saturating_add(8);
+    }
+    let first_lane = end.next_multiple_of(LINE);
+    let stride = n_shared.saturating_mul(8).next_multiple_of(LINE);
+    let mut at = first_lane;
+    for counter in &mut object.counters {
+        if let Storage::Sum { lane_stride, .. } = &mut counter.storage {
+            *lane_stride = stride;
+            counter.offset = at;
+            at = at.saturating_add(8);
+        }
+    }
+    let lanes_end = first_lane.saturating_add(stride.saturating_mul(n_lanes));
+    // Every slot begins on a line, so that the lanes of all do.
+    lanes_end.saturating_add(8).next_multiple_of(LINE)
+}
