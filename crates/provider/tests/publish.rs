@@ -308,6 +308,14 @@ fn a_million_increments_of_eight_threads_each_are_all_there() {
     }
 }
 
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Reads a group of eight and a text while another thread writes them without a pause.
 #[test]
 fn no_group_and_no_text_is_torn() {
@@ -339,6 +347,8 @@ fn no_group_and_no_text_is_torn() {
                 text.set(&letters[n % letters.len()][..1 + n % 64]);
             }
         });
+        // The writer must end also when an assertion here fails, or the scope would wait for ever.
+        let _stop = StopAtEnd(stop);
         let (mut whole, mut texts, mut last, mut moved) = (0u64, 0u64, 0u64, 0u64);
         for _ in 0..READS {
             assert!(publication.read());
@@ -358,7 +368,6 @@ fn no_group_and_no_text_is_torn() {
                 assert!(text.bytes().all(|byte| Some(&byte) == first), "{text}");
             }
         }
-        stop.store(true, Ordering::Relaxed);
         println!("{whole} groups and {texts} texts of {READS} reads, {moved} of them new");
         assert!(whole > READS * 99 / 100 && texts > READS * 99 / 100 && moved > READS / 100);
     });

@@ -8,7 +8,8 @@ use tallymon_core::title::Language;
 
 use super::bytes::{FormatError, Part};
 use super::layout::{
-    LINE, MAX_DEFINITIONS, MAX_GROUP, MAX_LANES, MAX_STRIDE, counter, group, object, slot, text, text_value,
+    LINE, MAX_DEFINITIONS, MAX_GROUP, MAX_LANES, MAX_STRIDE, MAX_TEXT, counter, group, object, slot, text,
+    text_value,
 };
 
 /// A name and a help text in one language.
@@ -76,25 +77,24 @@ pub(crate) enum Storage {
         /// Bytes from a lane to the next.
         lane_stride: usize,
     },
-    /// A text between its own marks.
+    /// A text with its own check word.
     Text {
         /// The most bytes, a multiple of 8.
         capacity: usize,
     },
 }
 
-/// Where the marks of a group stand in a slot: the mark that is written last in front of it, the one that is written
-/// first behind it.
+/// Where the numbers of a group stand in a slot, one behind the other, and behind them their check word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GroupPlace {
-    pub(crate) end_mark: usize,
-    pub(crate) begin_mark: usize,
+    pub(crate) first: usize,
+    pub(crate) check: usize,
 }
 
 impl GroupPlace {
-    /// Bytes with both marks.
+    /// Bytes with the check word.
     pub(crate) const fn length(self) -> usize {
-        self.begin_mark.saturating_add(8).saturating_sub(self.end_mark)
+        self.check.saturating_add(8).saturating_sub(self.first)
     }
 }
 
@@ -171,8 +171,8 @@ pub(crate) fn encode(objects: &[ObjectDefinition]) -> Vec<u8> {
             }
         }
         for group in &definition.groups {
-            put(&mut bytes, narrow(group.end_mark));
-            put(&mut bytes, narrow(group.begin_mark));
+            put(&mut bytes, narrow(group.first));
+            put(&mut bytes, narrow(group.check));
         }
         for (language, kind, subject, words) in texts {
             put(&mut bytes, u32::from(language.langid()) | u32::from(kind) << 16);
@@ -266,18 +266,19 @@ fn decode_object(part: Part<'_>) -> Result<ObjectDefinition, FormatError> {
         definition.counters.push(decode_counter(rest, stride, &definition.groups)?);
         rest = rest.after(counter::SIZE, "counters")?;
     }
+    check_room(part, &definition)?;
     decode_texts(groups, n_texts, &mut definition)?;
     check_bases(part, &definition)?;
     Ok(definition)
 }
 
 fn decode_group(part: Part<'_>, stride: usize) -> Result<GroupPlace, FormatError> {
-    let end_mark = place(part, group::END_MARK, 8, stride, "end mark of a group")?;
-    let begin_mark = place(part, group::BEGIN_MARK, 8, stride, "begin mark of a group")?;
-    let place = GroupPlace { end_mark, begin_mark };
-    if begin_mark < end_mark.saturating_add(8) || place.length() > MAX_GROUP {
-        let needed = "a place behind the end mark, at most 4096 bytes with it";
-        return Err(part.error(group::BEGIN_MARK, "begin mark of a group", needed, begin_mark));
+    let first = place(part, group::FIRST, 8, stride, "first number of a group")?;
+    let check = place(part, group::CHECK, 8, stride, "check word of a group")?;
+    let place = GroupPlace { first, check };
+    if check <= first || place.length() > MAX_GROUP {
+        let needed = "a place behind the first number, at most 4096 bytes with it";
+        return Err(part.error(group::CHECK, "check word of a group", needed, check));
     }
     Ok(place)
 }
@@ -327,8 +328,8 @@ fn decode_counter(
         }
         counter::TEXT => {
             let capacity = part.length(counter::CAPACITY, "capacity of a text")?;
-            if !capacity.is_multiple_of(8) || !(8..=MAX_GROUP).contains(&capacity) {
-                let needed = "a multiple of 8 from 8 to 4096";
+            if !capacity.is_multiple_of(8) || !(8..=MAX_TEXT).contains(&capacity) {
+                let needed = "a multiple of 8 from 8 to 4000";
                 return Err(part.error(counter::CAPACITY, "capacity of a text", needed, capacity));
             }
             (Storage::Text { capacity }, offset(capacity.saturating_add(text_value::OVERHEAD))?)
@@ -340,11 +341,9 @@ fn decode_counter(
         return Err(part.error(counter::STORAGE, "storage of a counter", needed, wide(counter_type.0)));
     }
     if let Some(number) = group {
-        let inside = groups.get(number).is_some_and(|group| {
-            storage == Storage::Number
-                && offset >= group.end_mark.saturating_add(8)
-                && offset.saturating_add(8) <= group.begin_mark
-        });
+        let inside = groups
+            .get(number)
+            .is_some_and(|group| storage == Storage::Number && offset >= group.first && offset < group.check);
         if !inside {
             let needed = "a group that the number stands in";
             return Err(part.error(counter::GROUP, "group of a counter", needed, number.saturating_add(1)));
@@ -413,6 +412,22 @@ fn decode_texts(
         if english.is_none_or(|text| text.name.trim().is_empty() || text.name.contains(char::is_control)) {
             return Err(rest.error(0, "English name", "one, before all other languages", 0));
         }
+    }
+    Ok(())
+}
+
+/// Places that overlap could make few bytes into very much work; so all together must not be more than the slot.
+fn check_room(part: Part<'_>, definition: &ObjectDefinition) -> Result<(), FormatError> {
+    let values = definition.counters.iter().map(|counter| match counter.storage {
+        Storage::Number => 8,
+        Storage::Sum { lanes, .. } => wide(lanes).saturating_mul(8),
+        Storage::Text { capacity } => capacity.saturating_add(text_value::OVERHEAD),
+    });
+    let values = values.fold(0, usize::saturating_add);
+    let groups = definition.groups.iter().map(|group| group.length()).fold(0, usize::saturating_add);
+    if values.max(groups) > definition.stride.saturating_sub(slot::OVERHEAD) {
+        let needed = "room for all values, and for all groups";
+        return Err(part.error(object::STRIDE, "slot length", needed, definition.stride));
     }
     Ok(())
 }

@@ -6,14 +6,15 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::check::{check as check_of, factor};
 use super::definition::Storage;
 use super::layout::text_value;
 use super::map::Word;
 use super::process::perf_time;
-use super::publisher::{Inner, Instance, PublishError, put_bytes};
+use super::publisher::{Inner, Instance, PublishError, words_of};
 
 /// Makes a handle one that moves between threads but is never used by two at a time.
 type OneThread = PhantomData<Cell<()>>;
@@ -142,16 +143,12 @@ impl Instance {
             return Err(Instance::wrong(name, "a number"));
         };
         let claim = Claim::new(&self.inner, vec![position])?;
-        let begin = offset.saturating_add(text_value::BYTES).saturating_add(capacity);
-        Ok(Text {
-            end_mark: self.word(offset, name)?,
-            length: self.word(offset.saturating_add(text_value::LENGTH), name)?,
-            begin_mark: self.word(begin, name)?,
-            bytes: self.inner.at(offset.saturating_add(text_value::BYTES)),
-            capacity,
-            claim,
-            _one: PhantomData,
-        })
+        let words = capacity.saturating_add(text_value::BYTES) / 8;
+        let words: Vec<Word> = (0..words)
+            .map(|n| self.word(offset.saturating_add(n.saturating_mul(8)), name))
+            .collect::<Result<_, _>>()?;
+        let check = self.word(offset.saturating_add(text_value::BYTES).saturating_add(capacity), name)?;
+        Ok(Text { words: words.into(), check, capacity, _claim: claim, _one: PhantomData })
     }
 
     /// The writer of an average, value and base at once.
@@ -161,7 +158,7 @@ impl Instance {
     /// There is no such counter, it has no base, it is part of a larger group, or it has a writer.
     pub fn average(&self, name: &str) -> Result<Average, PublishError> {
         let group = self.group(name)?;
-        if group.words.len() != 2 {
+        if group.members.len() != 2 {
             return Err(Instance::wrong(name, "not a single average"));
         }
         Ok(Average { group })
@@ -180,17 +177,19 @@ impl Instance {
         let Some((number, place)) = group.and_then(|n| Some((n, *definition.groups.get(n)?))) else {
             return Err(Instance::wrong(name, "in no group"));
         };
-        let (mut positions, mut words) = (Vec::new(), Vec::new());
+        let (mut positions, mut members) = (Vec::new(), Vec::new());
         for (position, counter) in definition.counters.iter().enumerate() {
             if counter.group == Some(number) {
                 positions.push(position);
-                words.push(self.word(counter.offset, name)?);
+                let factor = factor(counter.offset.saturating_sub(place.first) / 8);
+                members.push(Member { word: self.word(counter.offset, name)?, factor });
             }
         }
         let claim = Claim::new(&self.inner, positions)?;
-        let end_mark = self.word(place.end_mark, name)?;
-        let begin_mark = self.word(place.begin_mark, name)?;
-        Ok(Group { end_mark, begin_mark, words: words.into(), _claim: claim, _one: PhantomData })
+        let check = self.word(place.check, name)?;
+        let sum = check_of(members.iter().map(|member| member.word.load(Ordering::Relaxed)));
+        let sum = Cell::new(sum);
+        Ok(Group { members: members.into(), sum, check, _claim: claim })
     }
 }
 
@@ -315,13 +314,11 @@ thread_local! {
 /// The only writer of a text.
 #[derive(Debug)]
 pub struct Text {
-    end_mark: Word,
-    length: Word,
-    begin_mark: Word,
-    /// Where the bytes stand in the file.
-    bytes: usize,
+    /// Its length and its bytes.
+    words: Box<[Word]>,
+    check: Word,
     capacity: usize,
-    claim: Claim,
+    _claim: Claim,
     _one: OneThread,
 }
 
@@ -331,21 +328,30 @@ impl Text {
         let most = text.len().min(self.capacity);
         let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         let bytes = text.as_bytes().get(..end).unwrap_or_default();
-        write_between(&self.end_mark, &self.begin_mark, || {
-            self.length.store(u64::try_from(bytes.len()).unwrap_or(0), Ordering::Relaxed);
-            put_bytes(self.claim.inner.mapping(), self.bytes, bytes, self.capacity);
-        });
+        let length = u64::try_from(bytes.len()).unwrap_or(0);
+        let numbers = || std::iter::once(length).chain(words_of(bytes)).chain(std::iter::repeat(0));
+        for (word, number) in self.words.iter().zip(numbers()) {
+            word.store(number, Ordering::Relaxed);
+        }
+        self.check.store(check_of(numbers().take(self.words.len())), Ordering::Relaxed);
     }
 }
 
 /// The only writer of numbers that must agree.
 #[derive(Debug)]
 pub struct Group {
-    end_mark: Word,
-    begin_mark: Word,
-    words: Box<[Word]>,
+    members: Box<[Member]>,
+    /// The check word of the numbers as they are now.
+    sum: Cell<u64>,
+    check: Word,
     _claim: Claim,
-    _one: OneThread,
+}
+
+/// A number of a group, and its factor in the check word.
+#[derive(Debug)]
+struct Member {
+    word: Word,
+    factor: u64,
 }
 
 impl Group {
@@ -353,7 +359,8 @@ impl Group {
     /// a millisecond.
     #[inline(always)]
     pub fn update(&mut self, change: impl FnOnce(Numbers<'_>)) {
-        write_between(&self.end_mark, &self.begin_mark, || change(Numbers { words: &self.words }));
+        change(Numbers { members: &self.members, sum: &self.sum });
+        self.check.store(self.sum.get(), Ordering::Relaxed);
     }
 }
 
@@ -361,23 +368,26 @@ impl Group {
 /// has no effect.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbers<'g> {
-    words: &'g [Word],
+    members: &'g [Member],
+    sum: &'g Cell<u64>,
 }
 
 impl Numbers<'_> {
     /// Adds to a number.
     #[inline(always)]
     pub fn add(self, position: usize, n: u64) {
-        if let Some(word) = self.words.get(position) {
-            add(word, n);
+        if let Some(member) = self.members.get(position) {
+            add(&member.word, n);
+            self.sum.set(self.sum.get().wrapping_add(n.wrapping_mul(member.factor)));
         }
     }
 
     /// Sets a number.
     #[inline(always)]
     pub fn set(self, position: usize, value: u64) {
-        if let Some(word) = self.words.get(position) {
-            word.store(value, Ordering::Relaxed);
+        if let Some(member) = self.members.get(position) {
+            let old = member.word.load(Ordering::Relaxed);
+            self.add(position, value.wrapping_sub(old));
         }
     }
 }
@@ -403,16 +413,4 @@ impl Average {
     pub fn record_time(&mut self, time: Duration) {
         self.record(u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX));
     }
-}
-
-/// Runs `write` between the marks: first the begin mark, which stands behind the data, is counted up, at the end the end
-/// mark, which stands in front of it. A reader who reads forwards and finds both equal has data between that belong
-/// together.
-#[inline(always)]
-fn write_between(end_mark: &Word, begin_mark: &Word, write: impl FnOnce()) {
-    let number = end_mark.load(Ordering::Relaxed).wrapping_add(1);
-    begin_mark.store(number, Ordering::Relaxed);
-    fence(Ordering::Release);
-    write();
-    end_mark.store(number, Ordering::Release);
 }

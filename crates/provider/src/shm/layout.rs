@@ -18,6 +18,9 @@ pub(crate) const MAX_STRIDE: usize = 1 << 16;
 /// The most bytes of one group, so that reading one again is cheap.
 pub(crate) const MAX_GROUP: usize = 4096;
 
+/// The most bytes of a text.
+pub(crate) const MAX_TEXT: usize = 4000;
+
 /// The most lanes of a shared counter.
 pub(crate) const MAX_LANES: u32 = 64;
 
@@ -81,8 +84,8 @@ pub(crate) mod counter {
 
 /// A group in the definitions.
 pub(crate) mod group {
-    pub(crate) const END_MARK: usize = 0;
-    pub(crate) const BEGIN_MARK: usize = 4;
+    pub(crate) const FIRST: usize = 0;
+    pub(crate) const CHECK: usize = 4;
     pub(crate) const SIZE: usize = 8;
 }
 
@@ -124,11 +127,12 @@ pub(crate) mod slot {
     pub(crate) const OVERHEAD: usize = 16;
 }
 
-/// What a text takes beside its bytes: end mark, length, begin mark.
+/// A text: its length, its bytes, and the check word of both.
 pub(crate) mod text_value {
-    pub(crate) const LENGTH: usize = 8;
-    pub(crate) const BYTES: usize = 16;
-    pub(crate) const OVERHEAD: usize = 24;
+    pub(crate) const LENGTH: usize = 0;
+    pub(crate) const BYTES: usize = 8;
+    /// What it takes beside its bytes.
+    pub(crate) const OVERHEAD: usize = 16;
 }
 
 /// A slot of the instance table.

@@ -31,6 +31,7 @@
 //! its number and start time, which `/proc` tells.
 
 mod bytes;
+mod check;
 mod definition;
 mod directory;
 mod handle;

@@ -8,6 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::io::Errno;
 
@@ -17,6 +18,10 @@ use super::layout::{MAX_DEFINITIONS, MAX_FILE, VERSION, extent, header, instance
 use super::map::{Mapping, Word};
 use super::process::{perf_time, start_time};
 use super::set::{CounterSet, DeclareError};
+
+/// How long a slot rests before it is used again, in units of 100 ns: 1 ms. A reader copies in no reliable order over
+/// short distances; within this time it has passed the slot, or sees at one end of it that its use has changed.
+const REST: u64 = 10_000;
 
 /// Publishes counter sets as long as it, or anything made from it, exists.
 ///
@@ -45,12 +50,37 @@ struct State {
     objects: Vec<Slots>,
 }
 
+/// When a slot can be used.
+enum Ready {
+    Now(Place),
+    Later(Duration),
+    Never,
+}
+
+impl State {
+    /// Takes a slot of an object that has rested long enough.
+    fn ready(&mut self, object: usize) -> Ready {
+        let Some(free) = self.objects.get_mut(object).map(|slots| &mut slots.free) else {
+            return Ready::Never;
+        };
+        let Some((ended, place)) = free.front().copied() else { return Ready::Never };
+        let rested = perf_time().saturating_sub(ended);
+        match REST.checked_sub(rested) {
+            None | Some(0) => {
+                free.pop_front();
+                Ready::Now(place)
+            }
+            Some(left) => Ready::Later(Duration::from_nanos(left.saturating_mul(100))),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Slots {
     /// Slots in all extents.
     there: u32,
-    /// Oldest first, so that a slot rests as long as possible before it is used again.
-    free: VecDeque<Place>,
+    /// Slots and when their last use ended, oldest first.
+    free: VecDeque<(u64, Place)>,
 }
 
 /// Where an instance stands.
@@ -319,13 +349,15 @@ impl Shared {
         self.put(at.saturating_add(extent::MAGIC), both(extent::MAGIC_NUMBER, narrow(object)));
         self.put(at.saturating_add(extent::SLOTS), both(n, narrow(stride)));
         self.put(at.saturating_add(extent::LENGTH), wide(length));
-        for slot in 0..n {
+        for slot in (0..n).rev() {
             let position = usize::try_from(slot).unwrap_or(usize::MAX);
-            slots.free.push_back(Place {
+            let place = Place {
                 number: there.saturating_add(slot),
                 values: at.saturating_add(extent::VALUES).saturating_add(stride.saturating_mul(position)),
                 names: at.saturating_add(names).saturating_add(instance::SIZE.saturating_mul(position)),
-            });
+            };
+            // Slots that were never used are ready, before those that rest.
+            slots.free.push_front((0, place));
         }
         slots.there = there.saturating_add(n);
         state.used = end;
@@ -351,15 +383,18 @@ impl Shared {
         };
         let mut state = self.state();
         let taken = || PublishError::Taken { name: definition.english().to_string() };
-        let mut place = state.objects.get_mut(object).and_then(|slots| slots.free.pop_front());
-        if place.is_none() {
-            if !definition.has_instances {
-                return Err(taken());
+        let place = loop {
+            match state.ready(object) {
+                Ready::Now(place) => break place,
+                Ready::Later(wait) if !definition.has_instances => std::thread::sleep(wait),
+                Ready::Never if !definition.has_instances => return Err(taken()),
+                Ready::Never => self.add_extent(&mut state, object)?,
+                Ready::Later(wait) => match self.add_extent(&mut state, object) {
+                    Err(PublishError::Full { .. }) => std::thread::sleep(wait),
+                    added => added?,
+                },
             }
-            self.add_extent(&mut state, object)?;
-            place = state.objects.get_mut(object).and_then(|slots| slots.free.pop_front());
-        }
-        let Some(place) = place else { return Err(taken()) };
+        };
         drop(state);
         let number = self.begin_use(place, &definition, new);
         let claims = definition.counters.iter().map(|_| false).collect();
@@ -432,16 +467,23 @@ impl Drop for Shared {
     }
 }
 
-/// Stores bytes as whole words, filled up with zeros up to `room` bytes, a multiple of 8.
-pub(super) fn put_bytes(mapping: &Mapping, at: usize, bytes: &[u8], room: usize) {
-    let mut chunks = bytes.chunks(8);
-    for offset in (0..room).step_by(8) {
+/// Bytes as whole words, the last one filled up with zeros.
+pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks(8).map(|chunk| {
         let mut word = [0u8; 8];
-        for (to, from) in word.iter_mut().zip(chunks.next().unwrap_or_default()) {
+        for (to, from) in word.iter_mut().zip(chunk) {
             *to = *from;
         }
+        u64::from_le_bytes(word)
+    })
+}
+
+/// Stores bytes as whole words, filled up with zeros up to `room` bytes, a multiple of 8.
+fn put_bytes(mapping: &Mapping, at: usize, bytes: &[u8], room: usize) {
+    let words = words_of(bytes).chain(std::iter::repeat(0));
+    for (offset, word) in (0..room).step_by(8).zip(words) {
         if let Some(place) = mapping.word(at.saturating_add(offset)) {
-            place.store(u64::from_le_bytes(word), Ordering::Relaxed);
+            place.store(word, Ordering::Relaxed);
         }
     }
 }
@@ -471,15 +513,6 @@ impl Inner {
         Word::new(&self.shared.mapping, self.place.values.checked_add(offset)?)
     }
 
-    pub(super) fn mapping(&self) -> &Mapping {
-        &self.shared.mapping
-    }
-
-    /// Where an offset of the slot of values stands in the file.
-    pub(super) fn at(&self, offset: usize) -> usize {
-        self.place.values.saturating_add(offset)
-    }
-
     /// Makes somebody the only writer of a counter; false when there is one.
     pub(super) fn claim(&self, counter: usize) -> bool {
         let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
@@ -506,7 +539,7 @@ impl Drop for Inner {
         // Only now nobody can write into the slot any more.
         let mut state = self.shared.state();
         if let Some(slots) = state.objects.get_mut(self.object) {
-            slots.free.push_back(self.place);
+            slots.free.push_back((perf_time(), self.place));
         }
     }
 }

@@ -4,9 +4,9 @@
 //! is copied by `pread`, which is told when a file has become shorter, and looked at in the copy only. What is asked for
 //! again and again are the values; the names of instances are copied when a use number says that they are new.
 //!
-//! Whether numbers belong together is seen from the marks around them, which the writer sets from the back to the front
-//! while the copy is made from the front to the back. On processors that may load in another order than the program
-//! says, the marks are therefore copied once more before and after the numbers.
+//! Whether numbers belong together is seen from their check word, since the kernel copies in no order that one could
+//! rely on, see [`super::check`]. Whether a slot was used for one instance all the time is seen from its use number, which
+//! stands at both ends of it; slots rest between two uses.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,7 +20,8 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::bytes::{FormatError, Part};
-use super::definition::{CounterDefinition, ObjectDefinition, Storage, decode};
+use super::check::check;
+use super::definition::{CounterDefinition, GroupPlace, ObjectDefinition, Storage, decode};
 use super::directory::{MAX_FILES, SUFFIX, directories, is_safe};
 use super::layout::{MAGIC, MAX_DEFINITIONS, MAX_FILE, VERSION, extent, header, instance, slot, text_value};
 use super::process::{belongs_to, perf_time, start_time, watch};
@@ -515,27 +516,22 @@ impl Publication {
             let Some(extent) = self.extents.get(extent).copied() else { continue };
             let Some(definition) = self.objects.get(extent.object) else { continue };
             let Some(slots) = self.slots.get_mut(extent.object) else { continue };
-            let has_marks = !definition.groups.is_empty()
+            let has_checks = !definition.groups.is_empty()
                 || definition.counters.iter().any(|counter| matches!(counter.storage, Storage::Text { .. }));
             let known = slots.known.get_mut(extent.first..).unwrap_or_default().iter_mut();
+            let cost = u32::try_from(extent.stride / 512).unwrap_or(u32::MAX);
             // Names that are new are copied some at a time: up to this slot they are.
             let mut copied_up_to = 0usize;
             for (position, known) in known.enumerate().take(extent.slots) {
-                let settled = |image: &[u8], weak: bool| {
-                    !weak
-                        && settled_use(image, known.values, extent.stride).is_some_and(|number| {
-                            number % 2 == 0 || !has_marks || marks_agree(image, known.values, definition)
-                        })
+                let settled = |image: &[u8]| {
+                    settled_use(image, known.values, extent.stride).is_some_and(|number| {
+                        number % 2 == 0 || !has_checks || all_agree(image, known.values, definition)
+                    })
                 };
-                if !settled(&self.image, has_marks && WEAK_ORDER) {
-                    while again > 0 {
-                        again = again.saturating_sub(1);
-                        copy_slot(&self.file, &mut self.image, known.values, definition, has_marks)?;
-                        if settled(&self.image, false) {
-                            break;
-                        }
-                        std::hint::spin_loop();
-                    }
+                while !settled(&self.image) && again > 0 {
+                    // Long slots use up the attempts faster.
+                    again = again.saturating_sub(cost.saturating_add(1));
+                    copy(&self.file, &mut self.image, known.values, extent.stride)?;
                 }
                 let Some(number) = settled_use(&self.image, known.values, extent.stride) else { continue };
                 if number % 2 == 0 {
@@ -562,44 +558,6 @@ impl Publication {
     }
 }
 
-/// Whether loads may be made in another order than the program says, so that one copy alone proves nothing.
-const WEAK_ORDER: bool = !cfg!(any(target_arch = "x86_64", target_arch = "x86"));
-
-/// Copies one slot again; with weak order its marks before and after it too, so that they are surely older and newer.
-fn copy_slot(
-    file: &OwnedFd,
-    image: &mut [u8],
-    at: usize,
-    definition: &ObjectDefinition,
-    has_marks: bool,
-) -> Result<(), RefusalReason> {
-    let stride = definition.stride;
-    let weak = WEAK_ORDER && has_marks;
-    let mut before = Vec::new();
-    if weak {
-        before.resize(stride, 0);
-        read_exact(file, &mut before, at)?;
-    }
-    copy(file, image, at, stride)?;
-    if weak {
-        let mut after = vec![0; stride];
-        read_exact(file, &mut after, at)?;
-        let slot = image.get_mut(at..at.saturating_add(stride)).unwrap_or_default();
-        for (end_mark, begin_mark) in marks(definition) {
-            let begin = word(&before, end_mark);
-            // Where a write began before the copy had ended, the marks are made to differ.
-            if begin.is_none() || begin != word(&after, begin_mark) {
-                let differs = word(slot, begin_mark).unwrap_or(0).wrapping_add(1).to_le_bytes();
-                let place = slot.get_mut(end_mark..).and_then(|rest| rest.first_chunk_mut::<8>());
-                if let Some(place) = place {
-                    *place = differs;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
 fn copy(file: &OwnedFd, image: &mut [u8], at: usize, length: usize) -> Result<(), RefusalReason> {
     let part = image.get_mut(at..at.saturating_add(length)).unwrap_or_default();
     read_exact(file, part, at)
@@ -616,26 +574,27 @@ fn settled_use(image: &[u8], at: usize, stride: usize) -> Option<u64> {
     (first == last).then_some(first)
 }
 
-/// End mark and begin mark of everything in a slot that must agree.
-fn marks(definition: &ObjectDefinition) -> impl Iterator<Item = (usize, usize)> {
-    let groups = definition.groups.iter().map(|group| (group.end_mark, group.begin_mark));
+/// Whether everything in a slot that must agree does.
+fn all_agree(image: &[u8], at: usize, definition: &ObjectDefinition) -> bool {
     let texts = definition.counters.iter().filter_map(|counter| match counter.storage {
-        Storage::Text { capacity } => Some((counter.offset, text_begin_mark(counter.offset, capacity))),
+        Storage::Text { capacity } => Some(text_place(counter.offset, capacity)),
         _ => None,
     });
-    groups.chain(texts)
+    definition.groups.iter().copied().chain(texts).all(|group| agrees(image, at, group))
 }
 
-const fn text_begin_mark(offset: usize, capacity: usize) -> usize {
-    offset.saturating_add(text_value::BYTES).saturating_add(capacity)
+/// Where the words of a text stand.
+const fn text_place(offset: usize, capacity: usize) -> GroupPlace {
+    let check = offset.saturating_add(text_value::BYTES).saturating_add(capacity);
+    GroupPlace { first: offset, check }
 }
 
-fn marks_agree(image: &[u8], at: usize, definition: &ObjectDefinition) -> bool {
-    marks(definition).all(|(end, begin)| agree(image, at, end, begin))
-}
-
-fn agree(image: &[u8], at: usize, end_mark: usize, begin_mark: usize) -> bool {
-    word(image, at.saturating_add(end_mark)) == word(image, at.saturating_add(begin_mark))
+/// Whether the words of a group agree with their check word.
+fn agrees(image: &[u8], at: usize, group: GroupPlace) -> bool {
+    let first = at.saturating_add(group.first);
+    let end = at.saturating_add(group.check);
+    let words = image.get(first..end).unwrap_or_default().as_chunks::<8>().0;
+    word(image, end) == Some(check(words.iter().map(|word| u64::from_le_bytes(*word))))
 }
 
 /// An instance of a [`Publication`], or the one set of values of an object without instances.
@@ -695,7 +654,7 @@ impl<'p> InstanceRef<'p> {
             Storage::Number => {
                 if let Some(group) = counter.group {
                     let group = definition.groups.get(group)?;
-                    if !agree(image, at, group.end_mark, group.begin_mark) {
+                    if !agrees(image, at, *group) {
                         return None;
                     }
                 }
@@ -708,7 +667,7 @@ impl<'p> InstanceRef<'p> {
                 Some(Published::Number(sum))
             }
             Storage::Text { capacity } => {
-                if !agree(image, at, counter.offset, text_begin_mark(counter.offset, capacity)) {
+                if !agrees(image, at, text_place(counter.offset, capacity)) {
                     return None;
                 }
                 let length = word(image, place.saturating_add(text_value::LENGTH))?;

@@ -328,6 +328,9 @@ impl CounterSet {
         }
         let end = place_values(&mut object, self.groups);
         object.stride = end;
+        if object.groups.iter().any(|group| group.first == group.check) {
+            return Err(DeclareError::NoCounters { set });
+        }
         if end > MAX_STRIDE {
             return Err(DeclareError::TooLarge { set, needed: end, most: MAX_STRIDE });
         }
@@ -400,7 +403,7 @@ fn change_in(texts: &mut Vec<Text>, language: Language, change: impl FnOnce(&mut
 
 /// Gives each value its place and says how long a slot is.
 ///
-/// Single numbers come first, then groups, then texts, each between its marks, then the lanes of shared counters, the
+/// Single numbers come first, then groups, then texts, each with its check word, then the lanes of shared counters, the
 /// first lane of all of them, the second of all, and so on, each lane on cache lines of its own.
 fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     let mut end = slot::VALUES;
@@ -415,11 +418,13 @@ fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
         }
     }
     for group in 0..groups {
-        let end_mark = take(8);
+        let mut first = None;
         for counter in object.counters.iter_mut().filter(|counter| counter.group == Some(group)) {
             counter.offset = take(8);
+            first.get_or_insert(counter.offset);
         }
-        object.groups.push(GroupPlace { end_mark, begin_mark: take(8) });
+        let check = take(8);
+        object.groups.push(GroupPlace { first: first.unwrap_or(check), check });
     }
     for counter in &mut object.counters {
         if let Storage::Text { capacity } = counter.storage {
