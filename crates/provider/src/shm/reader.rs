@@ -516,24 +516,13 @@ impl Publication {
             let Some(extent) = self.extents.get(extent).copied() else { continue };
             let Some(definition) = self.objects.get(extent.object) else { continue };
             let Some(slots) = self.slots.get_mut(extent.object) else { continue };
-            let has_checks = !definition.groups.is_empty()
-                || definition.counters.iter().any(|counter| matches!(counter.storage, Storage::Text { .. }));
             let known = slots.known.get_mut(extent.first..).unwrap_or_default().iter_mut();
-            let cost = u32::try_from(extent.stride / 512).unwrap_or(u32::MAX);
             // Names that are new are copied some at a time: up to this slot they are.
             let mut copied_up_to = 0usize;
             for (position, known) in known.enumerate().take(extent.slots) {
-                let settled = |image: &[u8]| {
-                    settled_use(image, known.values, extent.stride).is_some_and(|number| {
-                        number % 2 == 0 || !has_checks || all_agree(image, known.values, definition)
-                    })
-                };
-                while !settled(&self.image) && again > 0 {
-                    // Long slots use up the attempts faster.
-                    again = again.saturating_sub(cost.saturating_add(1));
-                    copy(&self.file, &mut self.image, known.values, extent.stride)?;
-                }
-                let Some(number) = settled_use(&self.image, known.values, extent.stride) else { continue };
+                let copied =
+                    Copied { file: &self.file, image: &mut self.image, at: known.values, definition };
+                let Some(number) = copied.settle(&mut again)? else { continue };
                 if number % 2 == 0 {
                     continue;
                 }
@@ -558,6 +547,66 @@ impl Publication {
     }
 }
 
+/// The copy of one slot of values.
+struct Copied<'c> {
+    file: &'c OwnedFd,
+    image: &'c mut [u8],
+    at: usize,
+    definition: &'c ObjectDefinition,
+}
+
+impl Copied<'_> {
+    /// Copies again what was just being written, as long as there are attempts left, and gives the use number. `None`
+    /// when the slot changed its use all the time.
+    ///
+    /// What still does not agree at the end has no value.
+    fn settle(self, attempts: &mut u32) -> Result<Option<u64>, RefusalReason> {
+        let Copied { file, image, at, definition } = self;
+        let stride = definition.stride;
+        let last = at.saturating_add(stride.saturating_sub(8));
+        loop {
+            let Some(number) = settled_use(image, at, stride) else {
+                if !take(attempts, stride) {
+                    return Ok(None);
+                }
+                copy(file, image, at, stride)?;
+                continue;
+            };
+            if number % 2 == 0 {
+                return Ok(Some(number));
+            }
+            let mut copied = false;
+            for group in checked(definition) {
+                while !agrees(image, at, group) && take(attempts, group.length()) {
+                    copy(file, image, at.saturating_add(group.first), group.length())?;
+                    copied = true;
+                }
+            }
+            if !copied {
+                return Ok(Some(number));
+            }
+            // What was copied later may be of another use.
+            copy(file, image, at, 8)?;
+            copy(file, image, last, 8)?;
+            if settled_use(image, at, stride) == Some(number) {
+                return Ok(Some(number));
+            }
+            if !take(attempts, stride) {
+                return Ok(None);
+            }
+            copy(file, image, at, stride)?;
+        }
+    }
+}
+
+/// Takes attempts for copying some bytes again, more for many bytes; false when there are none left.
+fn take(attempts: &mut u32, length: usize) -> bool {
+    let cost = u32::try_from(length / 512).unwrap_or(u32::MAX).saturating_add(1);
+    let left = attempts.checked_sub(cost);
+    *attempts = left.unwrap_or(0);
+    left.is_some()
+}
+
 fn copy(file: &OwnedFd, image: &mut [u8], at: usize, length: usize) -> Result<(), RefusalReason> {
     let part = image.get_mut(at..at.saturating_add(length)).unwrap_or_default();
     read_exact(file, part, at)
@@ -574,13 +623,13 @@ fn settled_use(image: &[u8], at: usize, stride: usize) -> Option<u64> {
     (first == last).then_some(first)
 }
 
-/// Whether everything in a slot that must agree does.
-fn all_agree(image: &[u8], at: usize, definition: &ObjectDefinition) -> bool {
+/// Everything in a slot that must agree.
+fn checked(definition: &ObjectDefinition) -> impl Iterator<Item = GroupPlace> {
     let texts = definition.counters.iter().filter_map(|counter| match counter.storage {
         Storage::Text { capacity } => Some(text_place(counter.offset, capacity)),
         _ => None,
     });
-    definition.groups.iter().copied().chain(texts).all(|group| agrees(image, at, group))
+    definition.groups.iter().copied().chain(texts)
 }
 
 /// Where the words of a text stand.
