@@ -115,6 +115,7 @@ impl Host {
 
 impl Source for Host {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        self.providers.iter_mut().for_each(|provider| provider.refresh());
         let objects = self.objects_of(&request.kind);
         let default_object = match &request.kind {
             RequestKind::Objects(objects) => objects.first().map_or(-1, |object| object.0.cast_signed()),
@@ -158,11 +159,22 @@ impl Source for Host {
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
-        titles::installed_titles(self.roots.as_ref(), language)
+        let mut all = titles::installed_titles(self.roots.as_ref(), language)?;
+        for provider in &mut self.providers {
+            provider.refresh();
+            all.merge(&provider.titles(language));
+        }
+        Ok(all)
     }
 
     fn languages(&self) -> Vec<Language> {
-        titles::installed_languages(self.roots.as_ref())
+        let mut all = titles::installed_languages(self.roots.as_ref());
+        for language in self.providers.iter().flat_map(|provider| provider.languages()) {
+            if !all.contains(&language) {
+                all.push(language);
+            }
+        }
+        all
     }
 }
 

@@ -66,7 +66,7 @@ pub use tallymon_core::counter::CounterType;
 pub use tallymon_core::flow::{Absence, ValueState};
 pub use tallymon_core::request::Interest;
 pub use tallymon_core::time::{FileTime, Frequency, PerfTime};
-pub use tallymon_core::title::{HelpIndex, TitleIndex};
+pub use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
 
 /// Answers for some objects.
 pub trait Provider {
@@ -94,6 +94,22 @@ pub trait Provider {
     ///
     /// Nothing could be read at all. What was written so far is not used.
     fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError>;
+
+    /// Looks again which objects there are. Called before each request and before names are asked for; a provider whose
+    /// objects never change has nothing to do.
+    fn refresh(&mut self) {}
+
+    /// The names and help texts of its own indexes in a language, in English where it has none in that; nothing for a
+    /// provider whose texts are NT's or are installed.
+    fn titles(&self, language: Language) -> Titles {
+        let _ = language;
+        Titles::new()
+    }
+
+    /// The languages that it brings texts in, beside English.
+    fn languages(&self) -> Vec<Language> {
+        Vec::new()
+    }
 
     /// What it can read on this machine and what not, for a user who wonders.
     fn findings(&mut self) -> Vec<Finding> {
