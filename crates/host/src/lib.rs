@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 mod builtin;
+#[cfg(target_os = "linux")]
+pub mod publishers;
 pub mod registry;
 pub mod titles;
 

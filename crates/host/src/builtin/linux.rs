@@ -5,13 +5,23 @@ use tallymon_linux::System;
 use tallymon_provider::Provider;
 
 use super::Clocks;
+use crate::publishers::Publishers;
+use crate::titles;
 
 pub(crate) fn providers() -> Result<Vec<Box<dyn Provider>>, SourceError> {
     let system = System::open().map_err(|error| {
         let words = format!("{error}; /proc must be mounted and readable");
         SourceError::new(SourceErrorKind::Io, words)
     })?;
-    Ok(vec![Box::new(system)])
+    // What programs publish must not take the place of what is built in, in no language.
+    let mut taken = Vec::new();
+    for language in titles::languages() {
+        let titles = titles::titles(language)?;
+        let names = system.objects().iter().filter_map(|object| titles.name(object.name));
+        taken.extend(names.map(str::to_string));
+    }
+    let publishers = Publishers::system(taken.iter().map(String::as_str));
+    Ok(vec![Box::new(system), Box::new(publishers)])
 }
 
 pub(crate) fn system_name() -> String {

@@ -1,0 +1,183 @@
+//! Programs that publish, seen through a query: names in all languages, instances, parents, texts, coming and going.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use tallymon::core::counter::CounterType;
+use tallymon::core::flow::{NoValue, Value};
+use tallymon::core::title::Language;
+use tallymon::{Host, Query};
+use tallymon_host::publishers::Publishers;
+use tallymon_provider::Provider;
+use tallymon_provider::shm::{CounterSet, NewInstance, Publisher, Reader};
+
+/// A directory of its own for each test, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("tallymon-published-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Scratch(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn behemoths(object: &str) -> CounterSet {
+    CounterSet::new(object)
+        .help("The behemoths that are alive.")
+        .name_in(Language::RUSSIAN, format!("{object} (ru)").replace(['(', ')'], ""))
+        .instances()
+        .counter("Weight", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
+        .name_in(Language::RUSSIAN, "Вес")
+        .text("Mood", 20)
+        .elapsed("Age")
+        .average("Avg. Meal")
+}
+
+fn named(name: &str) -> NewInstance<'_> {
+    NewInstance { name, ..NewInstance::default() }
+}
+
+fn query(directory: &Path, language: Language) -> Query {
+    let publishers = Publishers::of(Reader::new([directory.to_path_buf()]), ["Memory", "Память"]);
+    Query::new(Box::new(Host::of("here", vec![Box::new(publishers)])), language).unwrap()
+}
+
+/// The values of a path after one collection, by full path.
+fn values(query: &mut Query, path: &str) -> BTreeMap<String, Result<Value, NoValue>> {
+    let handle = query.add(path).unwrap_or_else(|error| panic!("{error:?}"));
+    query.collect().unwrap();
+    let readings = query.readings();
+    let of_path = readings.into_iter().filter(|reading| reading.handle == handle);
+    of_path.map(|reading| (reading.path.clone(), reading.cell.value.clone())).collect()
+}
+
+#[test]
+fn values_and_names_arrive_in_a_query() {
+    let scratch = Scratch::new("values");
+    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths("Zoo Behemoth")]).unwrap();
+    let ada = publisher.instance("Zoo Behemoth", &named("Ada")).unwrap();
+    let child = NewInstance { name: "Eva", id: Some(3), parent: Some(&ada) };
+    let eva = publisher.instance("Zoo Behemoth", &child).unwrap();
+    ada.gauge("Weight").unwrap().set(9000);
+    eva.gauge("Weight").unwrap().set(1 << 40);
+    ada.text("Mood").unwrap().set("hungry");
+    ada.elapsed("Age").unwrap().start();
+
+    let mut query = query(&scratch.0, Language::RUSSIAN);
+    let found = values(&mut query, r"\Zoo Behemoth(*)\Weight");
+    let wanted = [(r"\Zoo Behemoth(Ada)\Weight", 9000), (r"\Zoo Behemoth(Ada/Eva)\Weight", 1 << 40)];
+    let wanted = wanted.map(|(path, value)| (path.to_string(), Ok(Value::Integer(value))));
+    assert_eq!(found, BTreeMap::from(wanted.clone()));
+    assert_eq!(values(&mut query, r"\Zoo Behemoth ru(*)\Вес"), BTreeMap::from(wanted));
+    let mood = values(&mut query, r"\Zoo Behemoth(Ada)\Mood");
+    assert_eq!(mood.values().next(), Some(&Ok(Value::Text("hungry".to_string()))));
+    let age = values(&mut query, r"\Zoo Behemoth(Ada)\Age");
+    let age = age.values().next().unwrap().clone().unwrap().as_f64().unwrap();
+    assert!((0.0..60.0).contains(&age), "{age}");
+    let not_started = values(&mut query, r"\Zoo Behemoth(Ada/Eva)\Age");
+    assert_eq!(not_started.values().next(), Some(&Err(NoValue::NoStartTime)));
+    let object = query.catalog().objects().first().unwrap();
+    assert_eq!(query.names().name(object.name), "Zoo Behemoth ru");
+    assert_eq!(query.names().help(object.help), Some("The behemoths that are alive."));
+    assert!(object.name.0 > 1847 && object.name.0 % 2 == 0 && object.help.0 == object.name.0 + 1);
+}
+
+#[test]
+fn averages_follow_from_two_samples() {
+    let scratch = Scratch::new("averages");
+    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths("Meal Behemoth")]).unwrap();
+    let ada = publisher.instance("Meal Behemoth", &named("Ada")).unwrap();
+    let mut meal = ada.average("Avg. Meal").unwrap();
+    let mut query = query(&scratch.0, Language::ENGLISH);
+    let handle = query.add(r"\Meal Behemoth(Ada)\Avg. Meal").unwrap();
+    query.collect().unwrap();
+    meal.record(10);
+    meal.record(15);
+    query.collect().unwrap();
+    let readings = query.readings();
+    let reading = readings.iter().find(|reading| reading.handle == handle).unwrap();
+    assert_eq!(reading.cell.value.clone().unwrap().as_f64(), Some(12.5));
+}
+
+#[test]
+fn a_query_goes_on_when_the_program_comes_back() {
+    let scratch = Scratch::new("back");
+    let start = |weight: u64| {
+        let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths("Back Behemoth")]).unwrap();
+        let ada = publisher.instance("Back Behemoth", &named("Ada")).unwrap();
+        ada.gauge("Weight").unwrap().set(weight);
+        (publisher, ada)
+    };
+    let running = start(1);
+    let mut query = query(&scratch.0, Language::ENGLISH);
+    let path = r"\Back Behemoth(Ada)\Weight";
+    assert_eq!(values(&mut query, path).get(path), Some(&Ok(Value::Integer(1))));
+    drop(running);
+    assert!(values(&mut query, path).values().all(Result::is_err));
+    let running = start(2);
+    assert_eq!(values(&mut query, path).get(path), Some(&Ok(Value::Integer(2))));
+    drop(running);
+}
+
+#[test]
+fn the_same_set_of_two_programs_is_one_object() {
+    let scratch = Scratch::new("two");
+    let publishers: Vec<_> = ["Ada", "Bob"]
+        .map(|name| {
+            let publisher = Publisher::start_in(&scratch.0, name, &[behemoths("Two Behemoth")]).unwrap();
+            let parent = publisher.instance("Two Behemoth", &named(name)).unwrap();
+            let child = NewInstance { name: "Child", id: None, parent: Some(&parent) };
+            let child = publisher.instance("Two Behemoth", &child).unwrap();
+            (publisher, parent, child)
+        })
+        .into_iter()
+        .collect();
+    let mut query = query(&scratch.0, Language::ENGLISH);
+    let found: Vec<String> = values(&mut query, r"\Two Behemoth(*)\Weight").into_keys().collect();
+    let wanted = ["Ada", "Ada/Child", "Bob", "Bob/Child"];
+    assert_eq!(found, wanted.map(|instance| format!(r"\Two Behemoth({instance})\Weight")));
+    drop(publishers);
+}
+
+#[test]
+fn nobody_takes_the_place_of_another() {
+    let scratch = Scratch::new("place");
+    let set = |name: &str| CounterSet::new(name).counter("Free", CounterType::PERF_COUNTER_RAWCOUNT);
+    let memory = Publisher::start_in(&scratch.0, "liar", &[set("me mory"), set("Own")]).unwrap();
+    let other = Publisher::start_in(&scratch.0, "other", &[set("OWN")]).unwrap();
+    let mut publishers = Publishers::of(Reader::new([scratch.0.clone()]), ["Memory", "Память"]);
+    publishers.refresh();
+    let titles = publishers.titles(Language::ENGLISH);
+    let names: Vec<&str> =
+        publishers.objects().iter().map(|object| titles.name(object.name).unwrap()).collect();
+    let pid = std::process::id();
+    assert_eq!(names[0], format!("me mory [{pid}]"));
+    let mut rest = names[1..].to_vec();
+    rest.sort_by_key(|name| name.len());
+    assert_eq!(rest.len(), 2);
+    assert!(rest[0].eq_ignore_ascii_case("own") && rest[1].ends_with(&format!("[{pid}]")), "{rest:?}");
+    drop((memory, other));
+}
+
+#[test]
+fn parents_of_another_object_come_with_it() {
+    let scratch = Scratch::new("parents");
+    let herd = CounterSet::new("Herd").instances().counter("Size", CounterType::PERF_COUNTER_RAWCOUNT);
+    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths("Herd Behemoth"), herd]).unwrap();
+    let north = publisher.instance("Herd", &named("North")).unwrap();
+    let ada = NewInstance { name: "Ada", id: None, parent: Some(&north) };
+    let ada = publisher.instance("Herd Behemoth", &ada).unwrap();
+    let mut query = query(&scratch.0, Language::ENGLISH);
+    let found: Vec<String> = values(&mut query, r"\Herd Behemoth(*)\Weight").into_keys().collect();
+    assert_eq!(found, [r"\Herd Behemoth(North/Ada)\Weight"]);
+    drop(ada);
+}
