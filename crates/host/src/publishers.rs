@@ -21,8 +21,8 @@ use tallymon_provider::{
     ProviderError, TitleIndex, Titles, ValueState,
 };
 
-/// The first index of a published name. Those below are NT's own and those of installed services, which begin at 1848.
-const FIRST_INDEX: u32 = 0x1_0000;
+/// Indexes of installed services end below this one, so that no publisher can have the index of a service.
+const FIRST_INDEX: u32 = crate::registry::FIRST_INDEX_OUTSIDE;
 
 /// The most names that get indexes in this process, and the most bytes that are kept for them. Programs that come and go
 /// with ever new names could otherwise take all memory.

@@ -88,7 +88,7 @@ fn values_and_names_arrive_in_a_query() {
     let object = query.catalog().objects().first().unwrap();
     assert_eq!(query.names().name(object.name), "Zoo Behemoth ru");
     assert_eq!(query.names().help(object.help), Some("The behemoths that are alive."));
-    assert!(object.name.0 > 1847 && object.name.0 % 2 == 0 && object.help.0 == object.name.0 + 1);
+    assert!(object.name.0 > 1847 && object.name.0.is_multiple_of(2) && object.help.0 == object.name.0 + 1);
 }
 
 #[test]
