@@ -1,5 +1,6 @@
 //! Publishing and reading, in one process and between two.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

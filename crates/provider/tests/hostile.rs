@@ -1,0 +1,394 @@
+//! Published files that are damaged, cut, replaced or lies; and one of version 1 as it was first written.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tallymon_core::title::Language;
+use tallymon_provider::CounterType;
+use tallymon_provider::shm::{CounterSet, NewInstance, Published, Publisher, Reader, RefusalReason};
+
+/// Places of the fields that differ from process to process: its number, its start time, the time of the file.
+const PID: usize = 24;
+const START_TIME: usize = 32;
+const CREATED: usize = 48;
+
+/// A directory of its own for each test, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("tallymon-hostile-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(path.join("pub")).unwrap();
+        Scratch(path)
+    }
+
+    /// Where the tested file is.
+    fn file(&self) -> PathBuf {
+        self.0.join("pub/1-1-1.pub")
+    }
+
+    fn reader(&self) -> Reader {
+        Reader::new([self.0.join("pub")])
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A file with every structure of the format, as its publisher leaves it.
+fn sample(scratch: &Scratch) -> Vec<u8> {
+    let set = CounterSet::new("Sample")
+        .help("Help text.")
+        .name_in(Language::GERMAN, "Muster")
+        .help_in(Language::GERMAN, "Hilfetext.")
+        .instances_about(3)
+        .counter("Count", CounterType::PERF_COUNTER_BULK_COUNT)
+        .help("Counts.")
+        .scale(-3)
+        .counter("Shared", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
+        .shared_lanes(2)
+        .text("Text", 16)
+        .average("Average")
+        .first_shown();
+    let single = CounterSet::new("Single").elapsed("Elapsed");
+    let publisher = Publisher::start_in(&scratch.0.join("own"), "sample", &[set, single]).unwrap();
+    let first =
+        publisher.instance("Sample", &NewInstance { name: "first", id: Some(1), parent: None }).unwrap();
+    let second = NewInstance { name: "zweite ☃", id: None, parent: Some(&first) };
+    let second = publisher.instance("Sample", &second).unwrap();
+    let _single = publisher.single("Single").unwrap();
+    first.counter("Count").unwrap().add(0x0102_0304_0506_0708);
+    second.counter("Count").unwrap().add(1);
+    first.shared("Shared").unwrap().add(40);
+    first.text("Text").unwrap().set("snow ☃");
+    let mut average = first.average("Average").unwrap();
+    average.record(5);
+    average.record(6);
+    fs::read(publisher.path()).unwrap()
+}
+
+/// Looks at everything that a reader can see, and says how many values there were.
+fn look(reader: &mut Reader) -> usize {
+    reader.scan();
+    let mut values = 0;
+    for publication in reader.publications_mut() {
+        publication.read();
+        for (position, object) in publication.objects().iter().enumerate() {
+            let n = publication.instances(position).len();
+            for instance in publication.instances(position) {
+                assert!(
+                    instance.parent().is_none_or(|parent| {
+                        parent.position < publication.instances(parent.object).len()
+                    })
+                );
+                assert!(instance.name().len() <= 216 && n <= 100_000);
+                values += (0..object.counters.len()).filter(|at| instance.value(*at).is_some()).count();
+            }
+        }
+    }
+    values
+}
+
+/// Replaces the tested file, so that the reader sees a new one.
+fn put(scratch: &Scratch, bytes: &[u8]) {
+    let _ = fs::remove_file(scratch.file());
+    fs::write(scratch.file(), bytes).unwrap();
+    fs::set_permissions(scratch.file(), fs::Permissions::from_mode(0o644)).unwrap();
+}
+
+fn refusal(scratch: &Scratch) -> RefusalReason {
+    let mut reader = scratch.reader();
+    assert_eq!(look(&mut reader), 0);
+    assert_eq!(reader.publications().len(), 0);
+    let mut reader = scratch.reader();
+    reader.scan();
+    assert_eq!(reader.refusals().len(), 1, "{:?}", reader.refusals());
+    match &reader.refusals()[0].reason {
+        RefusalReason::NotAFile => RefusalReason::NotAFile,
+        RefusalReason::Writable => RefusalReason::Writable,
+        RefusalReason::UnsafeDirectory => RefusalReason::UnsafeDirectory,
+        RefusalReason::Truncated => RefusalReason::Truncated,
+        RefusalReason::Dead { pid } => RefusalReason::Dead { pid: *pid },
+        RefusalReason::WrongOwner { pid, owner } => RefusalReason::WrongOwner { pid: *pid, owner: *owner },
+        RefusalReason::Format(error) => RefusalReason::Format(error.clone()),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_byte_changed() {
+    let scratch = Scratch::new("bytes");
+    let good = sample(&scratch);
+    put(&scratch, &good);
+    let all = look(&mut scratch.reader());
+    assert_eq!(all, 2 * 5 + 1);
+    let (mut whole, mut refused) = (0, 0);
+    for at in 0..good.len() {
+        for change in [|byte: u8| byte ^ 1, |byte: u8| byte ^ 0x80, |_| 0, |_| 0xff] {
+            let mut bytes = good.clone();
+            bytes[at] = change(bytes[at]);
+            if bytes == good {
+                continue;
+            }
+            put(&scratch, &bytes);
+            let mut reader = scratch.reader();
+            let values = look(&mut reader);
+            assert!(values <= 200, "byte {at}");
+            whole += usize::from(values == all);
+            refused += reader.refusals().len();
+        }
+    }
+    // Some changes only make other numbers; others must be found out.
+    assert!(whole > 1000 && refused > 500, "{whole} whole, {refused} refused");
+}
+
+#[test]
+fn every_beginning() {
+    let scratch = Scratch::new("prefix");
+    let good = sample(&scratch);
+    for length in 0..good.len() {
+        put(&scratch, &good[..length]);
+        let mut reader = scratch.reader();
+        assert_eq!(look(&mut reader), 0, "{length}");
+        assert_eq!((reader.publications().len(), reader.refusals().len()), (0, 1), "{length}");
+    }
+}
+
+/// SplitMix64, so that a failure can be repeated.
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[test]
+fn random_words_in_random_places() {
+    let scratch = Scratch::new("random");
+    let good = sample(&scratch);
+    let mut state = 1;
+    for round in 0..8_000 {
+        let mut bytes = good.clone();
+        for _ in 0..=random(&mut state) % 4 {
+            let at = random(&mut state) as usize % (bytes.len() / 4) * 4;
+            let word = match random(&mut state) % 5 {
+                0 => 0,
+                1 => u32::MAX,
+                2 => random(&mut state) as u32,
+                3 => random(&mut state) as u32 % 256,
+                _ => bytes.len() as u32,
+            };
+            // What names the process stays, or nothing else would be looked at.
+            if !(PID..START_TIME + 8).contains(&at) {
+                bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            }
+        }
+        put(&scratch, &bytes);
+        assert!(look(&mut scratch.reader()) <= 1000, "round {round}");
+    }
+}
+
+#[test]
+fn a_length_that_is_a_lie_costs_nothing() {
+    let scratch = Scratch::new("huge");
+    let mut bytes = sample(&scratch);
+    // The file says that it is as long as it can be, and as a file with holes it even is.
+    bytes[16..24].copy_from_slice(&(64u64 << 20).to_le_bytes());
+    put(&scratch, &bytes);
+    let file = fs::File::options().write(true).open(scratch.file()).unwrap();
+    file.set_len(64 << 20).unwrap();
+    assert!(matches!(refusal(&scratch), RefusalReason::Format(error) if error.what == "magic of an extent"));
+    file.set_len(1 << 40).unwrap();
+    bytes[16..24].copy_from_slice(&(1u64 << 40).to_le_bytes());
+    fs::write(scratch.file(), &bytes).unwrap();
+    file.set_len(1 << 40).unwrap();
+    assert!(matches!(refusal(&scratch), RefusalReason::Format(error) if error.what == "used length"));
+}
+
+#[test]
+fn a_file_that_is_cut_while_it_is_read() {
+    let scratch = Scratch::new("cut");
+    let good = sample(&scratch);
+    let stop = AtomicBool::new(false);
+    let path = scratch.file();
+    put(&scratch, &good);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut state = 7;
+            let file = fs::File::options().write(true).open(&path).unwrap();
+            while !stop.load(Ordering::Relaxed) {
+                let length = random(&mut state) % good.len() as u64;
+                std::thread::sleep(Duration::from_micros(500));
+                file.set_len(length).unwrap();
+                fs::write(&path, &good).unwrap();
+            }
+        });
+        let mut ended = 0;
+        for _ in 0..300 {
+            let mut reader = scratch.reader();
+            look(&mut reader);
+            for publication in reader.publications_mut() {
+                for _ in 0..500 {
+                    ended += usize::from(!publication.read());
+                }
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(ended > 0);
+    });
+}
+
+#[test]
+fn a_publication_that_was_cut_is_dropped() {
+    let scratch = Scratch::new("dropped");
+    let good = sample(&scratch);
+    put(&scratch, &good);
+    let mut reader = scratch.reader();
+    assert_eq!(look(&mut reader), 11);
+    fs::File::options().write(true).open(scratch.file()).unwrap().set_len(200).unwrap();
+    assert!(!reader.publications_mut()[0].read());
+    assert_eq!(reader.publications()[0].instances(0).len(), 0);
+    assert!(reader.scan());
+    assert_eq!(reader.publications().len(), 0);
+}
+
+#[test]
+fn what_is_no_plain_file_or_not_safe_is_refused() {
+    let scratch = Scratch::new("kinds");
+    let good = sample(&scratch);
+    put(&scratch, &good);
+    fs::rename(scratch.file(), scratch.0.join("elsewhere")).unwrap();
+    symlink(scratch.0.join("elsewhere"), scratch.file()).unwrap();
+    assert!(matches!(refusal(&scratch), RefusalReason::NotAFile));
+    fs::remove_file(scratch.file()).unwrap();
+    fs::create_dir(scratch.file()).unwrap();
+    assert!(matches!(refusal(&scratch), RefusalReason::NotAFile));
+    fs::remove_dir(scratch.file()).unwrap();
+    // Opening a pipe must not wait for somebody to write.
+    rustix::fs::mkfifoat(rustix::fs::CWD, scratch.file(), rustix::fs::Mode::from_raw_mode(0o644)).unwrap();
+    assert!(matches!(refusal(&scratch), RefusalReason::NotAFile));
+    put(&scratch, &good);
+    for mode in [0o664, 0o646, 0o666, 0o622] {
+        fs::set_permissions(scratch.file(), fs::Permissions::from_mode(mode)).unwrap();
+        assert!(matches!(refusal(&scratch), RefusalReason::Writable), "{mode:o}");
+    }
+    fs::set_permissions(scratch.file(), fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(look(&mut scratch.reader()), 11);
+    fs::set_permissions(scratch.0.join("pub"), fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(matches!(refusal(&scratch), RefusalReason::UnsafeDirectory));
+    fs::set_permissions(scratch.0.join("pub"), fs::Permissions::from_mode(0o1777)).unwrap();
+    assert_eq!(look(&mut scratch.reader()), 11);
+    // A directory that is a link, and one that is not there.
+    symlink(scratch.0.join("pub"), scratch.0.join("link")).unwrap();
+    let mut reader = Reader::new([scratch.0.join("link"), scratch.0.join("missing")]);
+    assert_eq!(look(&mut reader), 0);
+    assert_eq!(reader.refusals().len(), 1);
+}
+
+#[test]
+fn the_process_must_be_there_and_own_the_file() {
+    let scratch = Scratch::new("owner");
+    let good = sample(&scratch);
+    let with = |pid: u32, start: Option<u64>| {
+        let mut bytes = good.clone();
+        bytes[PID..PID + 4].copy_from_slice(&pid.to_le_bytes());
+        if let Some(start) = start {
+            bytes[START_TIME..START_TIME + 8].copy_from_slice(&start.to_le_bytes());
+        }
+        put(&scratch, &bytes);
+    };
+    for pid in [0, u32::MAX, 0x7fff_ffff] {
+        with(pid, None);
+        assert!(matches!(refusal(&scratch), RefusalReason::Dead { .. }), "{pid}");
+    }
+    with(std::process::id(), Some(1));
+    assert!(matches!(refusal(&scratch), RefusalReason::Dead { .. }));
+    put(&scratch, &good);
+    let owner = rustix::process::getuid();
+    let nobody = rustix::fs::Uid::from_raw(65534);
+    if owner.is_root() && rustix::fs::chown(scratch.file(), Some(nobody), None).is_ok() {
+        assert!(matches!(refusal(&scratch), RefusalReason::WrongOwner { owner: 65534, .. }));
+    } else {
+        tallymon_testkit::skip("only root can give a file to another owner");
+    }
+}
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/shm-v1.bin")
+}
+
+/// The file without what differs from process to process.
+fn masked(mut bytes: Vec<u8>) -> Vec<u8> {
+    for range in [PID..PID + 4, START_TIME..START_TIME + 8, CREATED..CREATED + 8] {
+        bytes[range].fill(0);
+    }
+    bytes
+}
+
+/// `TALLYMON_BLESS=1 cargo test -p tallymon-provider` writes the fixture anew: only for a new version of the format.
+#[test]
+fn version_1_is_written_as_ever() {
+    let scratch = Scratch::new("golden");
+    let set = CounterSet::new("Golden")
+        .help("All that version 1 has.")
+        .name_in(Language::JAPANESE, "黄金")
+        .instances_about(2)
+        .counter("Number", CounterType::PERF_COUNTER_BULK_COUNT)
+        .scale(-1)
+        .counter("Sum", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
+        .shared_lanes(1)
+        .text("Text", 10)
+        .average("Average");
+    let publisher = Publisher::start_in(&scratch.0.join("own"), "golden", &[set]).unwrap();
+    let one = publisher.instance("Golden", &NewInstance { name: "one", id: Some(1), parent: None }).unwrap();
+    let two = NewInstance { name: "two", id: None, parent: Some(&one) };
+    let _two = publisher.instance("Golden", &two).unwrap();
+    one.counter("Number").unwrap().add(4711);
+    one.shared("Sum").unwrap().add(17);
+    one.text("Text").unwrap().set("gold");
+    one.average("Average").unwrap().record(12);
+    let bytes = masked(fs::read(publisher.path()).unwrap());
+    if std::env::var_os("TALLYMON_BLESS").is_some_and(|value| value == "1") {
+        fs::write(fixture(), &bytes).unwrap();
+    }
+    let kept = fs::read(fixture()).unwrap();
+    let differs = kept.iter().zip(&bytes).position(|(a, b)| a != b);
+    assert_eq!((kept.len(), None), (bytes.len(), differs));
+}
+
+#[test]
+fn version_1_is_read_as_ever() {
+    let scratch = Scratch::new("old");
+    let current = sample(&scratch);
+    let mut bytes = fs::read(fixture()).unwrap();
+    for range in [PID..PID + 4, START_TIME..START_TIME + 8] {
+        bytes[range.clone()].copy_from_slice(&current[range]);
+    }
+    put(&scratch, &bytes);
+    let mut reader = scratch.reader();
+    assert_eq!(look(&mut reader), 2 * 5);
+    let publication = &reader.publications()[0];
+    assert_eq!(publication.name(), "golden");
+    assert_eq!(publication.objects()[0].texts[1].name, "黄金");
+    let instances: Vec<_> = publication.instances(0).collect();
+    let names: Vec<_> = instances.iter().map(|one| (one.name(), one.id(), one.parent().is_some())).collect();
+    assert_eq!(names, [("one", Some(1), false), ("two", None, true)]);
+    let numbers = [0, 1, 3, 4].map(|at| instances[0].value(at));
+    assert_eq!(numbers, [4711, 17, 12, 1].map(|number| Some(Published::Number(number))));
+    assert_eq!(instances[0].value(2), Some(Published::Text("gold")));
+    // A version that is not known is refused.
+    bytes[8] = 2;
+    put(&scratch, &bytes);
+    let words = "version at byte 8: 1 needed, found 2";
+    assert!(matches!(refusal(&scratch), RefusalReason::Format(error) if error.to_string() == words));
+}
