@@ -9,6 +9,7 @@ mod files;
 mod forms;
 mod logs;
 mod paths;
+mod prof;
 mod support;
 mod terminal;
 mod watch;
