@@ -301,9 +301,9 @@ impl InstancePath {
     /// ```
     /// use tallymon_core::path::InstancePath;
     ///
-    /// let instance = InstancePath::parse("kworker/0:1/17"); let readings: Vec<_> =
-    /// instance.candidates().collect(); assert_eq!(readings, [(None, "kworker/0:1/17"), (Some("kworker"),
-    /// "0:1/17"), (Some("kworker/0:1"), "17")]);
+    /// let instance = InstancePath::parse("kworker/0:1/17");
+    /// let readings: Vec<_> = instance.candidates().collect();
+    /// assert_eq!(readings, [(None, "kworker/0:1/17"), (Some("kworker"), "0:1/17"), (Some("kworker/0:1"), "17")]);
     /// ```
     pub fn candidates(&self) -> impl Iterator<Item = (Option<&str>, &str)> + Clone {
         let splits = self.text.match_indices(PARENT_END).filter_map(|(at, _)| {
