@@ -77,7 +77,11 @@ fn write(directory: &PathBuf) {
     println!("{:42}{:>9}{:>9}{:>9}", "ns of CPU time for each operation", "1 thread", "2", "4");
     static PLAIN: AtomicU64 = AtomicU64::new(0);
     row("AtomicU64, shared, fetch_add", |_| {
-        Box::new(|n| (0..n).for_each(|_| drop(black_box(&PLAIN).fetch_add(1, Ordering::Relaxed))))
+        Box::new(|n| {
+            for _ in 0..n {
+                black_box(&PLAIN).fetch_add(1, Ordering::Relaxed);
+            }
+        })
     });
     row("AtomicU64 of each thread, load and store", |_| {
         let own = Box::new(AtomicU64::new(0));
