@@ -2,7 +2,7 @@
 //! threads; and what it costs to read 10,000 values of one publisher, and of a thousand.
 
 use std::hint::black_box;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ fn row(name: &str, job: impl Fn(usize) -> Box<dyn FnMut(u64) + Send>) {
     println!("{line}");
 }
 
-fn write(directory: &PathBuf) {
+fn write(directory: &Path) {
     let set = CounterSet::new("B")
         .instances_about(64)
         .counter("Counter", KIND)
@@ -126,7 +126,7 @@ fn write(directory: &PathBuf) {
     });
 }
 
-fn read(directory: &PathBuf) {
+fn read(directory: &Path) {
     let set = || {
         (0..10).fold(CounterSet::new("R").instances_about(1000), |set, n| set.counter(format!("n{n}"), KIND))
     };

@@ -13,6 +13,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -51,7 +52,7 @@ pub struct Reader {
 struct Directory {
     path: PathBuf,
     /// Time of the last change when it was last listed, if that was long enough ago to tell it from a later change.
-    settled: Option<(i64, u64)>,
+    settled: Option<(i64, i64)>,
 }
 
 /// A file that is not read, and why.
@@ -204,8 +205,8 @@ impl Reader {
     fn scan_directory(&mut self, at: usize) -> bool {
         let Some(directory) = self.directories.get_mut(at) else { return false };
         let path = directory.path.clone();
-        let about = rustix::fs::stat(&path).ok();
-        let time = about.map(|about| (about.st_mtime, about.st_mtime_nsec));
+        let about = std::fs::metadata(&path).ok();
+        let time = about.map(|about| (about.mtime(), about.mtime_nsec()));
         if time.is_some() && time == directory.settled {
             return false;
         }
