@@ -17,49 +17,15 @@ use tallymon_provider::{
 use super::Object;
 use super::disk_table::{Device, DiskSum};
 use super::mounts::FileSystem;
-use super::physical_disk::{TRAFFIC, write_total, write_traffic};
-use super::spec::{counters, object};
+use super::physical_disk::{TRAFFIC, disk_counters, write_total, write_traffic};
+use super::spec::object;
 use crate::sources::Sources;
 use crate::statvfs::{Answer, Space, Spaces};
 
-counters! {
-    /// Positions of the counters: three of its own, then those of the traffic.
-    At, COUNTERS {
-        PercentFreeSpace: 408, 409, PERF_RAW_FRACTION, 0, NOVICE;
-        PercentFreeSpaceBase: 408, 409, PERF_RAW_BASE, 0, NOVICE;
-        FreeMegabytes: 410, 411, PERF_COUNTER_RAWCOUNT, 0, NOVICE;
-        CurrentDiskQueueLength: 198, 199, PERF_COUNTER_RAWCOUNT, 1, NOVICE;
-        PercentDiskTime: 200, 201, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
-        PercentDiskTimeStamp: 200, 201, PERF_PRECISION_TIMESTAMP, 0, NOVICE;
-        AverageDiskQueueLength: 1400, 1401, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
-        PercentDiskReadTime: 202, 203, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
-        PercentDiskReadTimeStamp: 202, 203, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp;
-        AverageDiskReadQueueLength: 1402, 1403, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
-        PercentDiskWriteTime: 204, 205, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
-        PercentDiskWriteTimeStamp: 204, 205, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp;
-        AverageDiskWriteQueueLength: 1404, 1405, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
-        AverageDiskSecPerTransfer: 206, 207, PERF_AVERAGE_TIMER, 3, ADVANCED;
-        AverageDiskSecPerTransferBase: 206, 207, PERF_AVERAGE_BASE, 0, ADVANCED;
-        AverageDiskSecPerRead: 208, 209, PERF_AVERAGE_TIMER, 3, ADVANCED;
-        AverageDiskSecPerReadBase: 208, 209, PERF_AVERAGE_BASE, 0, ADVANCED;
-        AverageDiskSecPerWrite: 210, 211, PERF_AVERAGE_TIMER, 3, ADVANCED;
-        AverageDiskSecPerWriteBase: 210, 211, PERF_AVERAGE_BASE, 0, ADVANCED;
-        DiskTransfers: 212, 213, PERF_COUNTER_COUNTER, 0, NOVICE;
-        DiskReads: 214, 215, PERF_COUNTER_COUNTER, 0, NOVICE;
-        DiskWrites: 216, 217, PERF_COUNTER_COUNTER, 0, NOVICE;
-        DiskBytes: 218, 219, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
-        DiskReadBytes: 220, 221, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
-        DiskWriteBytes: 222, 223, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
-        AverageDiskBytesPerTransfer: 224, 225, PERF_AVERAGE_BULK, -2, EXPERT;
-        AverageDiskBytesPerTransferBase: 224, 225, PERF_AVERAGE_BASE, 0, EXPERT;
-        AverageDiskBytesPerRead: 226, 227, PERF_AVERAGE_BULK, -2, EXPERT;
-        AverageDiskBytesPerReadBase: 226, 227, PERF_AVERAGE_BASE, 0, EXPERT;
-        AverageDiskBytesPerWrite: 228, 229, PERF_AVERAGE_BULK, -2, EXPERT;
-        AverageDiskBytesPerWriteBase: 228, 229, PERF_AVERAGE_BASE, 0, EXPERT;
-        PercentIdleTime: 1482, 1483, PERF_PRECISION_100NS_TIMER, 0, ADVANCED;
-        PercentIdleTimeStamp: 1482, 1483, PERF_PRECISION_TIMESTAMP, 0, ADVANCED, sharing PercentDiskTimeStamp;
-        SplitIO: 1484, 1485, PERF_COUNTER_COUNTER, 0, ADVANCED;
-    }
+disk_counters! {
+    PercentFreeSpace: 408, 409, PERF_RAW_FRACTION, 0, NOVICE;
+    PercentFreeSpaceBase: 408, 409, PERF_RAW_BASE, 0, NOVICE;
+    FreeMegabytes: 410, 411, PERF_COUNTER_RAWCOUNT, 0, NOVICE;
 }
 
 const SPEC: ObjectSpec<'static> =
