@@ -61,6 +61,10 @@ pub(crate) enum Command {
     Relog(Relog),
     /// Say what is in a performance log.
     Info(Info),
+    /// Print the statistics of the counters of performance logs: range, mean, percentiles, slope.
+    Stats(Stats),
+    /// Say which counters of two performance logs differ most.
+    Compare(Compare),
     /// Profile the functions of .NET programs: exact calls and times, and who called whom.
     Prof(Prof),
     /// Say what works on this machine, what does not, and how to get it.
@@ -167,18 +171,11 @@ pub(crate) struct Relog {
     /// blg, csv or tsv; by default what the name of the output ends with, else csv.
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
-    /// Keep these counters only; wildcards are allowed. It can be given several times.
-    #[arg(long, short, value_name = "PATH")]
-    pub(crate) counter: Vec<String>,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
     /// Keep every N-th record.
     #[arg(long, default_value = "1", value_name = "N")]
     pub(crate) every: NonZeroU32,
-    /// Keep records from this time on, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) from: Option<String>,
-    /// Keep records up to this time.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) to: Option<String>,
     /// Write times in UTC instead of the local time of the log.
     #[arg(long)]
     pub(crate) utc: bool,
@@ -193,6 +190,66 @@ pub(crate) struct Relog {
     pub(crate) lf: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+/// Which counters and records of a log are meant.
+#[derive(Debug, Args)]
+pub(crate) struct Choice {
+    /// Keep these counters only; wildcards are allowed. It can be given several times.
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) counter: Vec<String>,
+    /// Keep records from this time on, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<String>,
+    /// Keep records up to this time.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) to: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// Logs of any format, one after another.
+    #[arg(required = true, value_name = "LOG")]
+    pub(crate) logs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The log to compare with.
+    #[arg(value_name = "A")]
+    pub(crate) first: PathBuf,
+    /// The log that may be different.
+    #[arg(value_name = "B")]
+    pub(crate) second: PathBuf,
+    /// What belongs together: the beginnings of both logs, or the same time of the clock.
+    #[arg(long, value_name = "HOW", default_value = "start")]
+    pub(crate) align: AlignBy,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    /// Show so many counters, the largest differences first.
+    #[arg(long, default_value = "40", value_name = "N")]
+    pub(crate) top: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// How the times of two logs belong together.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum AlignBy {
+    /// By their starts.
+    Start,
+    /// By the clock.
+    Clock,
 }
 
 #[derive(Debug, Args)]

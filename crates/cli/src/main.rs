@@ -45,6 +45,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Dump(dump)) => command::dump::run(common, dump),
         Some(Command::Relog(relog)) => command::relog::run(common, relog),
         Some(Command::Info(info)) => command::info::run(common, info),
+        Some(Command::Stats(stats)) => command::stats::run(common, stats),
+        Some(Command::Compare(compare)) => command::compare::run(common, compare),
         Some(Command::Prof(prof)) => command::prof::run(prof),
         Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),
         Some(Command::Provider(provider)) => command::provider::run(provider),

@@ -63,6 +63,33 @@ pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> Vec<String> {
     lines
 }
 
+/// A table with titles: every column but the last at its right edge, because these are numbers.
+pub(crate) fn table<const N: usize>(
+    out: &mut impl Write,
+    titles: [&str; N],
+    rows: &[[String; N]],
+) -> io::Result<()> {
+    let mut widths = titles.map(UnicodeWidthStr::width);
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.width());
+        }
+    }
+    let mut line = |cells: [&str; N]| {
+        let mut text = String::new();
+        for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
+            if at + 1 < N {
+                text.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width())));
+            }
+            text.push_str(cell);
+            text.push_str("  ");
+        }
+        writeln!(out, "{}", text.trim_end())
+    };
+    line(titles)?;
+    rows.iter().try_for_each(|row| line(row.each_ref().map(String::as_str)))
+}
+
 /// The parts of a text that stay on one line: words with the blanks behind them, and single wide letters. A mark that
 /// must not begin a line, such as a Japanese full stop, belongs to the letter before it, as does the word behind an
 /// opening bracket.

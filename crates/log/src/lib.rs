@@ -27,25 +27,36 @@
 //! | [`blg`] | Windows' binary logs, read and written |
 //! | [`csv`] | PDH-CSV and PDH-TSV, read and written |
 //! | [`zone`] | local times of logs and UTC |
+//! | [`select`] | which counters and records are meant |
 //! | [`relog`](mod@relog) | choosing counters and records of logs, and writing them elsewhere |
 //! | [`info`](mod@info) | hosts, counters, range, gaps, bad values of a log |
+//! | [`stats`](mod@stats) | statistics of every counter of some logs |
+//! | [`compare`](mod@compare) | what differs between two logs |
+//! | [`quantile`] | how near percentiles are |
 //! | [`error`] | errors and damage |
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 pub mod blg;
+pub mod compare;
 pub mod csv;
 pub mod error;
 pub mod format;
 pub mod info;
+pub mod quantile;
 pub mod reader;
 pub mod relog;
+pub mod select;
+pub mod stats;
 pub mod zone;
 
 mod bytes;
 
+pub use compare::{Comparison, compare};
 pub use error::{Damage, LogError, LogErrorKind, Notes};
 pub use format::{FORMATS, Format, FormatInfo, ReadOptions, open, read_bytes};
 pub use info::{Info, info};
 pub use reader::{About, Column, Cooker, LogReader, Record, Records};
 pub use relog::{Report, relog, relog_to};
+pub use select::Selection;
+pub use stats::{Stats, stats};

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use tallymon_core::flow::{NoValue, Sample, Value};
-use tallymon_core::path::{CounterPath, Part};
+use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 
 use crate::blg::{BlgWriter, Data, Entry, FileHeader, RawCounter, WriteOptions, flags};
@@ -17,6 +17,7 @@ use crate::csv::{CsvOptions, CsvWriter, LineEnd};
 use crate::error::{LogError, LogErrorKind, Notes};
 use crate::format::{Format, ReadOptions, open};
 use crate::reader::{Column, Cooker, Record, table_order};
+use crate::select::{Search, Selection, nothing_found};
 use crate::zone::{Zone, ZoneRules, add_minutes};
 
 /// What [`relog()`] is to do.
@@ -24,14 +25,10 @@ use crate::zone::{Zone, ZoneRules, add_minutes};
 pub struct Options {
     /// Format of the output.
     pub format: Format,
-    /// Paths and patterns of the counters to keep; all of them when there are none.
-    pub counters: Vec<CounterPath>,
+    /// The counters and records to keep.
+    pub select: Selection,
     /// Keep every n-th record that is in the range. Values are computed from those that are kept.
     pub every: NonZeroU32,
-    /// Keep records at or after this time, UTC.
-    pub from: Option<FileTime>,
-    /// Keep records at or before this time, UTC.
-    pub to: Option<FileTime>,
     /// Write times in UTC instead of the local time of the log.
     pub utc: bool,
     /// Names of hosts to replace, without backslashes, and what by. Case is not regarded.
@@ -49,10 +46,8 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             format: Format::Blg,
-            counters: Vec::new(),
+            select: Selection::default(),
             every: NonZeroU32::MIN,
-            from: None,
-            to: None,
             utc: false,
             rename_host: Vec::new(),
             strip_path: false,
@@ -175,7 +170,7 @@ impl Plan {
             scanned.push(scan(path, options)?);
         }
         scanned.sort_by_key(|scanned| scanned.report.first);
-        let mut found = vec![false; options.counters.len()];
+        let mut search = Search::new(&options.select);
         let mut chosen: Vec<Chosen> = Vec::new();
         let mut by_path = std::collections::HashMap::new();
         let mut left_out = 0u64;
@@ -188,7 +183,7 @@ impl Plan {
                 let count = seen.entry(column.path.as_str()).or_default();
                 let duplicate = *count;
                 *count = count.saturating_add(1);
-                if !keep(column, &options.counters, &mut found) {
+                if !search.keep(column) {
                     left_out = left_out.saturating_add(1);
                     continue;
                 }
@@ -204,16 +199,9 @@ impl Plan {
                 }
             }
         }
-        let not_found: Vec<String> = options
-            .counters
-            .iter()
-            .zip(&found)
-            .filter(|(_, found)| !**found)
-            .map(|(path, _)| path.to_string())
-            .collect();
-        if chosen.is_empty() && !options.counters.is_empty() {
-            let words = format!("no counter of the log is meant by {}", not_found.join(", "));
-            return Err(LogError::new(LogErrorKind::Request(words)));
+        let not_found = search.not_found();
+        if chosen.is_empty() && !not_found.is_empty() {
+            return Err(nothing_found(&not_found));
         }
         let first = scanned.iter().find(|scanned| scanned.kept);
         let mut report = Report {
@@ -250,7 +238,7 @@ impl Plan {
             let mut in_range = 0u32;
             sink.restart();
             while let Some(record) = log.next_record().map_err(|error| error.in_file(&input.path))? {
-                if !is_in_range(&record, options) {
+                if !options.select.has_time(record.time) {
                     continue;
                 }
                 let keep = in_range == 0;
@@ -383,7 +371,7 @@ fn scan(path: &Path, options: &Options) -> Result<Scanned, LogError> {
     while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
         first = first.or(Some(record.time));
         last = Some(record.time);
-        if is_in_range(&record, options) {
+        if options.select.has_time(record.time) {
             minutes = minutes.or(Some(record.local_minutes));
         }
     }
@@ -402,50 +390,6 @@ fn scan(path: &Path, options: &Options) -> Result<Scanned, LogError> {
             notes: about.notes.clone(),
         },
     })
-}
-
-fn is_in_range(record: &Record, options: &Options) -> bool {
-    options.from.is_none_or(|from| record.time >= from) && options.to.is_none_or(|to| record.time <= to)
-}
-
-/// Whether a column is asked for; notes which of the paths ask for it.
-fn keep(column: &Column, wanted: &[CounterPath], found: &mut [bool]) -> bool {
-    if wanted.is_empty() {
-        return true;
-    }
-    let mut any = false;
-    for (path, found) in wanted.iter().zip(found) {
-        if column.parts.as_ref().is_some_and(|parts| is_meant(path, parts)) {
-            (*found, any) = (true, true);
-        }
-    }
-    any
-}
-
-/// Whether a counter is what a path or pattern means. A path without a machine means any.
-pub fn is_meant(wanted: &CounterPath, counter: &CounterPath) -> bool {
-    let part = |wanted: &Part, found: &Part| match (wanted, found) {
-        (Part::Index(one), Part::Index(other)) => one == other,
-        (wanted, found) => tallymon_core::path::Pattern::new(&wanted.to_string()).matches(&found.to_string()),
-    };
-    let machine = match (&wanted.machine, &counter.machine) {
-        (None, _) => true,
-        (Some(wanted), Some(found)) => tallymon_core::path::Pattern::new(wanted).matches(found),
-        (Some(_), None) => false,
-    };
-    let instance = match (&wanted.instance, &counter.instance) {
-        (None, None) => true,
-        (Some(wanted), Some(found)) => {
-            let index = match found.index() {
-                tallymon_core::path::InstanceIndex::At(index) => index,
-                _ => 0,
-            };
-            let pattern = wanted.pattern();
-            pattern.matches(None, found.text()) && pattern.matches_index(index)
-        }
-        _ => false,
-    };
-    machine && instance && part(&wanted.object, &counter.object) && part(&wanted.counter, &counter.counter)
 }
 
 fn renamed(column: &Column, hosts: &[(String, String)]) -> Column {
@@ -570,25 +514,6 @@ impl<W: Write + Seek> RecordSink for BinarySink<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn patterns_mean_counters() {
-        let path = |text: &str| text.parse::<CounterPath>().unwrap();
-        let counter = path(r"\\SRV1\Process(svchost#1)\% Processor Time");
-        for (wanted, meant) in [
-            (r"\Process(svchost#1)\% Processor Time", true),
-            (r"\\srv1\process(svchost#1)\% processor time", true),
-            (r"\\srv2\process(svchost#1)\% processor time", false),
-            (r"\Process(*)\*", true),
-            (r"\Process(svc*)\% Processor Time", true),
-            (r"\Process(svchost)\% Processor Time", false),
-            (r"\Process(svchost#*)\% Processor Time", true),
-            (r"\Process\% Processor Time", false),
-            (r"\Thread(*)\*", false),
-        ] {
-            assert_eq!(is_meant(&path(wanted), &counter), meant, "{wanted}");
-        }
-    }
 
     #[test]
     fn hosts_are_renamed_in_paths() {

@@ -8,7 +8,7 @@ use std::slice::from_ref;
 use tallymon_core::time::FileTime;
 use tallymon_log::csv::LineEnd;
 use tallymon_log::relog::Options;
-use tallymon_log::{Format, ReadOptions, Records, info, open, relog, relog_to};
+use tallymon_log::{Format, ReadOptions, Records, Selection, info, open, relog, relog_to};
 use tallymon_testkit::{peer, shared};
 
 /// A folder that goes away with the test.
@@ -126,9 +126,12 @@ fn chosen_counters_and_records() {
     let nowhere = r"\Processor(7)\*".parse().unwrap();
     let start = 131246703908740000;
     let choose = Options {
-        counters: vec![wanted, nowhere],
+        select: Selection {
+            counters: vec![wanted, nowhere],
+            from: Some(FileTime(start + 30_000_000)),
+            to: None,
+        },
         every: 2.try_into().unwrap(),
-        from: Some(FileTime(start + 30_000_000)),
         rename_host: vec![("CHARLIEPARKER".into(), "host1".into())],
         utc: true,
         ..options(Format::Csv)
@@ -146,7 +149,8 @@ fn chosen_counters_and_records() {
     assert_eq!(lines.next(), Some(r#""11/26/2016 21:46:33.877"," ""#));
     assert_eq!(lines.count(), 11);
 
-    let nothing = Options { counters: vec![r"\None\Such".parse().unwrap()], ..options(Format::Csv) };
+    let select = Selection { counters: vec![r"\None\Such".parse().unwrap()], ..Selection::default() };
+    let nothing = Options { select, ..options(Format::Csv) };
     let error = relog_to(from_ref(&path), Vec::new(), &nothing).unwrap_err().to_string();
     assert!(error.contains(r"\None\Such"), "{error}");
     assert!(relog_to(&[path], Vec::new(), &options(Format::Blg)).is_err());

@@ -1,5 +1,6 @@
 //! One module a command.
 
+pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod dump;
 pub(crate) mod explain;
@@ -13,6 +14,7 @@ pub(crate) mod prof;
 pub(crate) mod provider;
 pub(crate) mod relog;
 pub(crate) mod report;
+pub(crate) mod stats;
 pub(crate) mod watch;
 
 use std::thread;

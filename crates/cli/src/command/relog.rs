@@ -11,17 +11,13 @@ use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::log::csv::LineEnd;
 use tallymon::log::relog::{InputReport, Options, Report, relog, relog_to};
-use tallymon::log::{FORMATS, Format, ReadOptions};
+use tallymon::log::{FORMATS, Format, Notes, ReadOptions, Selection};
 
-use crate::arguments::{Common, Reading, Relog};
+use crate::arguments::{Choice, Common, Reading, Relog};
 use crate::exit::{Failure, Kind};
 use crate::output::rfc3339;
 
 pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
-    let mut counters = Vec::new();
-    for path in &arguments.counter {
-        counters.push(CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?.path);
-    }
     let mut rename_host = Vec::new();
     for pair in &arguments.rename_host {
         let (old, new) = pair.split_once('=').ok_or_else(|| {
@@ -32,10 +28,8 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
     }
     let options = Options {
         format: format(arguments)?,
-        counters,
+        select: selection(&arguments.choice)?,
         every: arguments.every,
-        from: arguments.from.as_deref().map(time).transpose()?,
-        to: arguments.to.as_deref().map(time).transpose()?,
         utc: arguments.utc,
         rename_host,
         strip_path: arguments.strip_path,
@@ -49,6 +43,17 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
     say(&report, arguments.output.as_deref())?;
     let damaged = report.inputs.iter().any(|input| input.notes.damage_count > 0);
     if damaged { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
+}
+
+/// The counters and records that are asked for.
+pub(super) fn selection(choice: &Choice) -> Result<Selection, Failure> {
+    let mut counters = Vec::new();
+    for path in &choice.counter {
+        counters.push(CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?.path);
+    }
+    let from = choice.from.as_deref().map(time).transpose()?;
+    let to = choice.to.as_deref().map(time).transpose()?;
+    Ok(Selection { counters, from, to })
 }
 
 /// How to read logs by the options.
@@ -86,16 +91,7 @@ fn say(report: &Report, output: Option<&Path>) -> io::Result<()> {
     for InputReport { path, format, records, first, last, notes } in &report.inputs {
         let range = range(*first, *last);
         writeln!(words, "in   {}: {}, {records} records{range}", path.display(), format.info().name)?;
-        for damage in &notes.damage {
-            writeln!(words, "     damaged: {damage}")?;
-        }
-        let untold = notes.damage_count.saturating_sub(notes.damage.len() as u64);
-        if untold > 0 {
-            writeln!(words, "     damaged: {untold} more faults")?;
-        }
-        for remark in &notes.remarks {
-            writeln!(words, "     {remark}")?;
-        }
+        say_notes(&mut words, notes)?;
     }
     let name = output.map_or_else(|| "standard output".to_string(), |path| path.display().to_string());
     let range = range(report.first, report.last);
@@ -107,6 +103,30 @@ fn say(report: &Report, output: Option<&Path>) -> io::Result<()> {
         writeln!(words, "     {remark}")?;
     }
     Ok(())
+}
+
+/// The faults and remarks of one log.
+fn say_notes(words: &mut impl Write, notes: &Notes) -> io::Result<()> {
+    for damage in &notes.damage {
+        writeln!(words, "     damaged: {damage}")?;
+    }
+    let untold = notes.damage_count.saturating_sub(notes.damage.len() as u64);
+    if untold > 0 {
+        writeln!(words, "     damaged: {untold} more faults")?;
+    }
+    for remark in &notes.remarks {
+        writeln!(words, "     {remark}")?;
+    }
+    Ok(())
+}
+
+/// The faults and remarks of a log that was read, on standard error, if there are any.
+pub(super) fn say_damage(path: &Path, notes: &Notes) -> io::Result<()> {
+    let mut words = io::stderr().lock();
+    if notes.damage_count > 0 || !notes.remarks.is_empty() {
+        writeln!(words, "in   {}", path.display())?;
+    }
+    say_notes(&mut words, notes)
 }
 
 fn range(first: Option<FileTime>, last: Option<FileTime>) -> String {

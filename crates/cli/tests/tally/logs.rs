@@ -102,6 +102,73 @@ fn damage_is_named_and_what_is_whole_is_kept() {
     assert!(fs::read_to_string(&out).unwrap().lines().count() > 200, "half of 601 records");
 }
 
+/// Reads a PDH-CSV and prints the statistics of every column, with nothing but Python's own library.
+const STATISTICS: &str = r#"
+import csv, json, statistics, sys
+rows = list(csv.reader(open(sys.argv[1], encoding="utf-8-sig")))
+found = {}
+for at, path in enumerate(rows[0][1:], 1):
+    values = [float(row[at]) for row in rows[1:] if row[at].strip()]
+    cuts = statistics.quantiles(values, n=100, method="inclusive")
+    found[path.lower()] = [len(values), values[-1], min(values), max(values), statistics.fmean(values),
+                           statistics.pstdev(values), cuts[49], cuts[94], cuts[98]]
+print(json.dumps(found))
+"#;
+
+#[test]
+fn statistics_are_those_of_python() {
+    let Some(csv) = sample("PowerShell_CounterSamples.csv") else { return };
+    let Some(python) = tallymon_testkit::peer("python3") else { return };
+    let out = std::process::Command::new(python).args(["-c", STATISTICS, &csv]).output().unwrap();
+    let theirs: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    // Of the text, and of the raw values that Windows made it from.
+    for log in [&csv, &sample("PowerShell_CounterSamples.blg").unwrap()] {
+        let ours = tally(&["stats", log, "--json"]).json();
+        let counters = ours["counters"].as_array().unwrap();
+        assert_eq!(counters.len(), 10);
+        for counter in counters {
+            let path = counter["path"].as_str().unwrap();
+            let expected = theirs[path.to_lowercase()].as_array().unwrap();
+            let percentiles = &counter["percentiles"];
+            let found = [
+                &counter["count"],
+                &counter["last"],
+                &counter["minimum"],
+                &counter["maximum"],
+                &counter["mean"],
+                &counter["deviation"],
+                &percentiles["p50"],
+                &percentiles["p95"],
+                &percentiles["p99"],
+            ];
+            for (found, expected) in found.iter().zip(expected) {
+                let (found, expected) = (found.as_f64().unwrap(), expected.as_f64().unwrap());
+                assert!(
+                    (found - expected).abs() <= expected.abs() * 1e-9,
+                    "{path}: {found} is not {expected}"
+                );
+            }
+        }
+    }
+    has(&tally(&["stats", &csv, "--counter", r"\None\Here"]).words(3), &[r"\None\Here"]);
+    let some = tally(&["stats", &csv, "--counter", r"\Memory\*", "--counter", r"\None\Here"]);
+    assert_eq!((some.code, some.out.lines().count()), (Some(0), 4), "{}", some.out);
+    has(&some.err, &["not in the logs", r"\None\Here"]);
+}
+
+#[test]
+fn two_logs_are_compared() {
+    let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
+    let Some(other) = sample("Tx_BasicPerfCounters.blg") else { return };
+    let same = tally(&["compare", &log, &log, "--json"]).json();
+    let differences = same["differences"].as_array().unwrap();
+    assert_eq!(differences.len(), 10);
+    assert!(differences.iter().all(|difference| difference["absolute"].as_f64() == Some(0.0)));
+    let found = tally(&["compare", &log, &other]).data();
+    has(&found, &["A  ", "B  ", "mean A", r"\processor(_total)\% processor time", "only in A", "only in B"]);
+    has(&tally(&["compare", &log, &other, "--align", "clock"]).words(3), &["no time in common", "starts"]);
+}
+
 #[test]
 fn what_is_no_log_is_refused() {
     let folder = Folder::new();

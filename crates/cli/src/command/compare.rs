@@ -1,0 +1,133 @@
+//! `tally compare`: which counters of two performance logs differ most.
+
+use std::io::{self, Write};
+
+use serde_json::json;
+use tallymon::log::compare::{Align, Comparison, Difference, compare};
+
+use super::relog::{reading, say_damage, selection};
+use super::stats::{number_of, summary_json};
+use crate::arguments::{self, AlignBy, Common};
+use crate::exit::{Failure, Kind};
+use crate::output::rfc3339;
+use crate::words::{say, table, visible};
+
+pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<(), Failure> {
+    let align = match arguments.align {
+        AlignBy::Start => Align::Start,
+        AlignBy::Clock => Align::Clock,
+    };
+    let paths = [arguments.first.as_path(), arguments.second.as_path()];
+    let found = compare(paths, align, &selection(&arguments.choice)?, &reading(&arguments.reading))?;
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{}", as_json(&found, arguments.top))?;
+    } else {
+        print(&mut out, &found, arguments.top)?;
+    }
+    for path in &found.not_found {
+        say(format_args!("not in the logs: {path}"));
+    }
+    let mut damaged = false;
+    for side in &found.sides {
+        say_damage(&side.path, &side.notes)?;
+        damaged |= side.notes.damage_count > 0;
+    }
+    if damaged { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
+}
+
+const TITLES: [&str; 7] = ["mean A", "mean B", "B - A", "change", "95 % A", "95 % B", "counter"];
+
+fn print(out: &mut impl Write, found: &Comparison, top: usize) -> io::Result<()> {
+    for (letter, side) in ["A", "B"].iter().zip(&found.sides) {
+        let range = side
+            .first
+            .zip(side.last)
+            .map_or(String::new(), |(first, last)| format!(", {} to {}", rfc3339(first), rfc3339(last)));
+        writeln!(out, "{letter}  {}: {} records{range}", side.path.display(), side.records)?;
+    }
+    let rows: Vec<_> = found.differences.iter().take(top).map(row).collect();
+    table(out, TITLES, &rows)?;
+    let more = found.differences.len().saturating_sub(rows.len());
+    if more > 0 {
+        writeln!(out, "{more} more counters differ less or not at all; --top shows more")?;
+    }
+    for (letter, paths) in [("A", &found.only_first), ("B", &found.only_second)] {
+        for path in paths.iter().take(top) {
+            writeln!(out, "only in {letter}: {}", visible(path))?;
+        }
+        if paths.len() > top {
+            writeln!(out, "only in {letter}: {} more", paths.len() - top)?;
+        }
+    }
+    Ok(())
+}
+
+fn row(difference: &Difference) -> [String; TITLES.len()] {
+    let shown = |number: f64| number_of(number, difference.counter_type);
+    let high = |hundredths: Option<f64>| hundredths.map_or_else(|| "-".to_owned(), shown);
+    [
+        shown(difference.first.mean),
+        shown(difference.second.mean),
+        shown(difference.absolute()),
+        change(difference.first.mean, difference.second.mean),
+        high(difference.first.percentile(95)),
+        high(difference.second.percentile(95)),
+        visible(&difference.path).into_owned(),
+    ]
+}
+
+/// How one number became another, as people say it: a percentage, or how many times as much.
+fn change(from: f64, to: f64) -> String {
+    if from == to {
+        return "0 %".to_owned();
+    }
+    let quotient = to / from;
+    if !quotient.is_finite() || quotient < 0.0 {
+        return "-".to_owned();
+    }
+    if quotient >= 10.0 { format!("x {quotient:.0}") } else { format!("{:+.1} %", (quotient - 1.0) * 100.0) }
+}
+
+fn as_json(found: &Comparison, top: usize) -> serde_json::Value {
+    json!({
+        "logs": found.sides.iter().map(|side| json!({
+            "path": side.path.display().to_string(),
+            "records": side.records,
+            "first": side.first.map(rfc3339),
+            "last": side.last.map(rfc3339),
+        })).collect::<Vec<_>>(),
+        "differences": found.differences.iter().take(top).map(|difference| json!({
+            "path": difference.path,
+            "type": difference.counter_type.to_string(),
+            "unit": difference.counter_type.suffix().as_str(),
+            "absolute": difference.absolute(),
+            "relative": difference.relative(),
+            "deviations": difference.deviations(),
+            "first": summary_json(&difference.first),
+            "second": summary_json(&difference.second),
+        })).collect::<Vec<_>>(),
+        "only_first": found.only_first,
+        "only_second": found.only_second,
+        "not_found": found.not_found,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_in_words() {
+        for (from, to, words) in [
+            (1.0, 1.5, "+50.0 %"),
+            (2.0, 1.0, "-50.0 %"),
+            (1.0, 25.0, "x 25"),
+            (0.0, 3.0, "-"),
+            (0.0, 0.0, "0 %"),
+            (-1.0, 1.0, "-"),
+        ] {
+            assert_eq!(change(from, to), words, "{from} to {to}");
+        }
+    }
+}

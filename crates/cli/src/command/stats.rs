@@ -1,0 +1,141 @@
+//! `tally stats`: statistics of the counters of performance logs.
+
+use std::io::{self, Write};
+
+use serde_json::json;
+use tallymon::core::counter::{self, CounterType};
+use tallymon::core::flow::Value;
+use tallymon::log::stats::{ColumnStats, PERCENTILES, Stats, Summary, stats};
+
+use super::relog::{reading, say_damage, selection};
+use crate::arguments::{self, Common};
+use crate::exit::{Failure, Kind};
+use crate::output::rfc3339;
+use crate::words::{say, table, visible};
+
+pub(crate) fn run(_common: &Common, arguments: &arguments::Stats) -> Result<(), Failure> {
+    let stats = stats(&arguments.logs, &selection(&arguments.choice)?, &reading(&arguments.reading))?;
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{}", as_json(&stats))?;
+    } else {
+        print(&mut out, &stats)?;
+    }
+    for path in &stats.not_found {
+        say(format_args!("not in the logs: {path}"));
+    }
+    let mut damaged = false;
+    for (path, notes) in &stats.notes {
+        say_damage(path, notes)?;
+        damaged |= notes.damage_count > 0;
+    }
+    if damaged { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
+}
+
+const TITLES: [&str; 10] =
+    ["last", "minimum", "median", "mean", "average", "95 %", "99 %", "maximum", "slope/h", "counter"];
+
+fn print(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
+    if let Some((first, last)) = stats.first.zip(stats.last) {
+        writeln!(out, "{} records, {} to {}", stats.records, rfc3339(first), rfc3339(last))?;
+    }
+    let mut rows = Vec::new();
+    let mut approximate = false;
+    for column in &stats.columns {
+        let path = visible(&column.path).into_owned();
+        let row = match &column.summary {
+            Ok(summary) => {
+                approximate |= summary.approximate;
+                let shown = |number: f64| number_of(number, column.counter_type);
+                let percentile = |hundredths| summary.percentile(hundredths).map_or_else(dash, shown);
+                [
+                    shown(summary.last),
+                    shown(summary.minimum),
+                    percentile(50),
+                    shown(summary.mean),
+                    summary.average.map_or_else(dash, shown),
+                    percentile(95),
+                    percentile(99),
+                    shown(summary.maximum),
+                    summary.slope.map_or_else(dash, shown),
+                    path + &missing(column),
+                ]
+            }
+            Err(reason) => {
+                let mut row = [(); TITLES.len()].map(|()| dash());
+                row[TITLES.len() - 1] = format!("{path}  ({reason})");
+                row
+            }
+        };
+        rows.push(row);
+    }
+    table(out, TITLES, &rows)?;
+    if approximate {
+        writeln!(out, "Percentiles are within half a percent: there are many values.")?;
+    }
+    Ok(())
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+fn missing(column: &ColumnStats) -> String {
+    match column.missing {
+        0 => String::new(),
+        missing => format!("  ({missing} values are missing)"),
+    }
+}
+
+/// A number for people, without its unit.
+pub(super) fn number_of(number: f64, counter_type: CounterType) -> String {
+    counter::human(&Value::Number(number), counter_type).to_string()
+}
+
+fn as_json(stats: &Stats) -> serde_json::Value {
+    let columns: Vec<_> = stats
+        .columns
+        .iter()
+        .map(|column| {
+            let mut value = match &column.summary {
+                Ok(summary) => summary_json(summary),
+                Err(reason) => json!({ "reason": reason.to_string(), "status": reason.pdh_status().name }),
+            };
+            if let Some(object) = value.as_object_mut() {
+                object.insert("path".into(), json!(column.path));
+                object.insert("type".into(), json!(column.counter_type.to_string()));
+                object.insert("unit".into(), json!(column.counter_type.suffix().as_str()));
+                object.insert("missing".into(), json!(column.missing));
+            }
+            value
+        })
+        .collect();
+    json!({
+        "records": stats.records,
+        "first": stats.first.map(rfc3339),
+        "last": stats.last.map(rfc3339),
+        "counters": columns,
+        "not_found": stats.not_found,
+    })
+}
+
+/// The numbers of one counter as JSON.
+pub(super) fn summary_json(summary: &Summary) -> serde_json::Value {
+    let percentiles: serde_json::Map<String, serde_json::Value> = PERCENTILES
+        .iter()
+        .zip(summary.percentiles)
+        .map(|(hundredths, value)| (format!("p{hundredths}"), json!(value)))
+        .collect();
+    json!({
+        "count": summary.count,
+        "last": summary.last,
+        "minimum": summary.minimum,
+        "maximum": summary.maximum,
+        "mean": summary.mean,
+        "average": summary.average,
+        "deviation": summary.deviation,
+        "percentiles": percentiles,
+        "approximate": summary.approximate,
+        "slope_per_hour": summary.slope,
+    })
+}

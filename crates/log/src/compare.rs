@@ -1,0 +1,277 @@
+//! Two logs beside each other: which counters differ most.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use tallymon_core::counter::CounterType;
+use tallymon_core::path::CounterPath;
+use tallymon_core::time::FileTime;
+
+use crate::error::{LogError, LogErrorKind, Notes};
+use crate::format::{ReadOptions, open};
+use crate::select::{Selection, nothing_found};
+use crate::stats::{ColumnStats, Stats, Summary, gather};
+
+/// How the times of two logs belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Align {
+    /// By their starts: as much of each as the shorter one is long. For two runs of the same work.
+    #[default]
+    Start,
+    /// By the clock: the time that both have. For two hosts at the same time.
+    Clock,
+}
+
+/// Two logs beside each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What was taken of each log.
+    pub sides: [Side; 2],
+    /// The counters that have numbers in both, the largest relative difference first.
+    pub differences: Vec<Difference>,
+    /// Paths of counters that have numbers in the first log only, without the host when each log has one host.
+    pub only_first: Vec<String>,
+    /// Paths of counters that have numbers in the second log only.
+    pub only_second: Vec<String>,
+    /// Paths that were asked for and are in neither log.
+    pub not_found: Vec<String>,
+}
+
+/// What was taken of one log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Side {
+    /// The file.
+    pub path: PathBuf,
+    /// Records in the range.
+    pub records: u64,
+    /// Time of the first of them, UTC.
+    pub first: Option<FileTime>,
+    /// Time of the last of them, UTC.
+    pub last: Option<FileTime>,
+    /// Faults and remarks of the log.
+    pub notes: Notes,
+}
+
+/// One counter in both logs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// Its path, without the host when each log has one host.
+    pub path: String,
+    /// Its type, which says the unit.
+    pub counter_type: CounterType,
+    /// Its numbers in the first log.
+    pub first: Summary,
+    /// Its numbers in the second log.
+    pub second: Summary,
+}
+
+impl Difference {
+    /// How much larger the mean of the second log is, in the unit of the counter.
+    pub fn absolute(&self) -> f64 {
+        self.second.mean - self.first.mean
+    }
+
+    /// The same as a share of the larger of both means, from -1 to 1: 0.5 is twice as much, 1 is something after
+    /// nothing. Unlike a quotient it has a value when one of the means is 0. Means of different signs give the end.
+    pub fn relative(&self) -> f64 {
+        let largest = self.first.mean.abs().max(self.second.mean.abs());
+        if largest == 0.0 { 0.0 } else { (self.absolute() / largest).clamp(-1.0, 1.0) }
+    }
+
+    /// The difference measured in standard deviations of the values of both logs; `None` when neither log has any
+    /// spread. Less than 1 is often noise.
+    pub fn deviations(&self) -> Option<f64> {
+        let spread = ((self.first.deviation.powi(2) + self.second.deviation.powi(2)) / 2.0).sqrt();
+        (spread > 0.0).then(|| self.absolute() / spread)
+    }
+}
+
+/// Compares what two logs say about the counters that they share.
+///
+/// Counters belong together by their paths. When all counters of a log are of one host, and those of the other log of
+/// one host too, the name of the host does not matter.
+///
+/// # Errors
+///
+/// A log can not be read, nothing of what was asked for is in one of them, or they have no time in common.
+pub fn compare(
+    paths: [&Path; 2],
+    align: Align,
+    selection: &Selection,
+    options: &ReadOptions,
+) -> Result<Comparison, LogError> {
+    let [one, other] = paths;
+    let ranges = [range(one, selection, options)?, range(other, selection, options)?];
+    let [select_one, select_other] = aligned(paths, ranges, align, selection)?;
+    let first = gather(&[one.to_path_buf()], &select_one, options)?;
+    let second = gather(&[other.to_path_buf()], &select_other, options)?;
+    let not_found: Vec<String> =
+        first.not_found.iter().filter(|path| second.not_found.contains(path)).cloned().collect();
+    if !not_found.is_empty() && not_found.len() == selection.counters.len() {
+        return Err(nothing_found(&not_found));
+    }
+    let sides = [side(one, &first), side(other, &second)];
+    let hosts_matter = !(has_one_host(&first.columns) && has_one_host(&second.columns));
+    let mut in_second = by_key(second.columns, hosts_matter);
+    let mut differences = Vec::new();
+    let mut only_first = Vec::new();
+    for (key, (path, counter_type, first)) in by_key(first.columns, hosts_matter) {
+        match in_second.remove(&key) {
+            Some((_, _, second)) => differences.push(Difference { path, counter_type, first, second }),
+            None => only_first.push(path),
+        }
+    }
+    let only_second = in_second.into_values().map(|(path, _, _)| path).collect();
+    differences.sort_by(|one, other| {
+        let relative = other.relative().abs().total_cmp(&one.relative().abs());
+        relative.then(other.absolute().abs().total_cmp(&one.absolute().abs()))
+    });
+    Ok(Comparison { sides, differences, only_first, only_second, not_found })
+}
+
+/// The first and the last time of a log, of what is chosen.
+fn range(
+    path: &Path,
+    selection: &Selection,
+    options: &ReadOptions,
+) -> Result<(FileTime, FileTime), LogError> {
+    let mut log = open(path, options)?;
+    let mut range: Option<(FileTime, FileTime)> = None;
+    while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
+        if selection.has_time(record.time) {
+            let (first, last) = range.unwrap_or((record.time, record.time));
+            range = Some((first.min(record.time), last.max(record.time)));
+        }
+    }
+    range.ok_or_else(|| {
+        let words = "it has no records in the time that was asked for".to_owned();
+        LogError::new(LogErrorKind::Request(words)).in_file(path)
+    })
+}
+
+/// What to take of each log, so that the times belong together.
+fn aligned(
+    paths: [&Path; 2],
+    [one, other]: [(FileTime, FileTime); 2],
+    align: Align,
+    selection: &Selection,
+) -> Result<[Selection; 2], LogError> {
+    let select =
+        |from: FileTime, to: FileTime| Selection { from: Some(from), to: Some(to), ..selection.clone() };
+    match align {
+        Align::Start => {
+            let length = |(first, last): (FileTime, FileTime)| last.0.saturating_sub(first.0);
+            let shorter = length(one).min(length(other));
+            let until = |first: FileTime| FileTime(first.0.saturating_add(shorter));
+            Ok([select(one.0, until(one.0)), select(other.0, until(other.0))])
+        }
+        Align::Clock => {
+            let (from, to) = (one.0.max(other.0), one.1.min(other.1));
+            if from > to {
+                let [path, other_path] = paths.map(Path::display);
+                let words = format!(
+                    "{path} and {other_path} have no time in common; compare them by their starts instead"
+                );
+                return Err(LogError::new(LogErrorKind::Request(words)));
+            }
+            Ok([select(from, to), select(from, to)])
+        }
+    }
+}
+
+fn side(path: &Path, stats: &Stats) -> Side {
+    Side {
+        path: path.to_path_buf(),
+        records: stats.records,
+        first: stats.first,
+        last: stats.last,
+        notes: stats.notes.first().map(|(_, notes)| notes.clone()).unwrap_or_default(),
+    }
+}
+
+fn has_one_host(columns: &[ColumnStats]) -> bool {
+    let host = |column: &ColumnStats| {
+        column.parts.as_ref().and_then(|parts| parts.machine.as_ref()).map(|host| host.to_lowercase())
+    };
+    let mut hosts = columns.iter().map(host);
+    let first = hosts.next();
+    hosts.all(|host| Some(host) == first)
+}
+
+/// The columns that have numbers, by what makes two of them the same counter: the path in small letters, and which of
+/// several equal ones it is.
+fn by_key(
+    columns: Vec<ColumnStats>,
+    hosts_matter: bool,
+) -> BTreeMap<(String, u32), (String, CounterType, Summary)> {
+    let mut seen: HashMap<String, u32> = HashMap::new();
+    let mut numbers = BTreeMap::new();
+    for column in columns {
+        let path = match column.parts {
+            Some(parts) if !hosts_matter => CounterPath { machine: None, ..parts }.to_string(),
+            _ => column.path,
+        };
+        let key = path.to_lowercase();
+        let same = seen.entry(key.clone()).or_default();
+        let nth = *same;
+        *same = same.saturating_add(1);
+        if let Ok(summary) = column.summary {
+            numbers.insert((key, nth), (path, column.counter_type, summary));
+        }
+    }
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(name: &str, host: &str, minute: u32, counters: &[(&str, &[f64])]) -> PathBuf {
+        let mut text = "\"(PDH-CSV 4.0) (UTC)(0)\"".to_owned();
+        for (counter, _) in counters {
+            text.push_str(&format!(",\"\\\\{host}\\Memory\\{counter}\""));
+        }
+        for second in 0..counters.first().map_or(0, |(_, values)| values.len()) {
+            text.push_str(&format!("\r\n\"11/26/2016 13:{minute:02}:{second:02}.000\""));
+            for (_, values) in counters {
+                text.push_str(
+                    &values.get(second).map_or(",\" \"".to_owned(), |value| format!(",\"{value}\"")),
+                );
+            }
+        }
+        let path = std::env::temp_dir().join(format!("tallymon-compare-{name}-{}.csv", std::process::id()));
+        std::fs::write(&path, text + "\r\n").unwrap();
+        path
+    }
+
+    #[test]
+    fn the_largest_difference_is_first() {
+        let one =
+            log("one", "web1", 10, &[("A", &[10.0, 10.0, 10.0, 10.0]), ("B", &[1.0, 3.0]), ("C", &[5.0])]);
+        let other = log("other", "WEB2", 20, &[("a", &[11.0, 11.0]), ("b", &[9.0, 7.0]), ("D", &[5.0])]);
+        let all = (Selection::default(), ReadOptions::default());
+        let found = compare([&one, &other], Align::Start, &all.0, &all.1).unwrap();
+        let paths: Vec<&str> = found.differences.iter().map(|difference| difference.path.as_str()).collect();
+        assert_eq!(paths, [r"\Memory\B", r"\Memory\A"]);
+        assert_eq!(
+            (found.only_first.as_slice(), found.only_second.as_slice()),
+            (&[r"\Memory\C".to_owned()][..], &[r"\Memory\D".to_owned()][..])
+        );
+        let b = &found.differences[0];
+        assert_eq!((b.absolute(), b.relative(), b.deviations()), (6.0, 0.75, Some(6.0)));
+        // A log of two seconds is compared with the first two seconds of the other.
+        assert_eq!(found.sides[0].records, 2);
+        assert_eq!(found.differences[1].deviations(), None);
+
+        let error = compare([&one, &other], Align::Clock, &all.0, &all.1).unwrap_err().to_string();
+        assert!(error.contains("no time in common"), "{error}");
+        let select = Selection { counters: vec![r"\Memory\C".parse().unwrap()], ..Selection::default() };
+        let found = compare([&one, &other], Align::Start, &select, &all.1).unwrap();
+        assert_eq!((found.only_first.len(), found.not_found.len()), (1, 0));
+        let select = Selection { counters: vec![r"\None\Here".parse().unwrap()], ..Selection::default() };
+        assert!(compare([&one, &other], Align::Start, &select, &all.1).is_err());
+        for path in [one, other] {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+}

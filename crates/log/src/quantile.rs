@@ -1,0 +1,176 @@
+//! Percentiles of a column in bounded memory.
+
+use std::collections::BTreeMap;
+
+/// How far a percentile of a folded column can be from the true one, as a share of it.
+pub const ACCURACY: f64 = 0.005;
+
+/// Numbers, of which percentiles are wanted.
+///
+/// They are kept as they are up to a limit. Beyond it they are counted in ranges whose ends are one percent apart, so
+/// that a percentile is within half a percent of the true one, and memory depends on how far apart the numbers are and
+/// not on how many there are.
+#[derive(Debug, Clone)]
+pub(crate) enum Quantiles {
+    Exact { numbers: Vec<f64>, limit: usize },
+    Ranges(Ranges),
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ranges {
+    /// Counts by the exponent of a range: negative numbers by their size, then zeros, then positive ones.
+    negative: BTreeMap<i32, u64>,
+    zeros: u64,
+    positive: BTreeMap<i32, u64>,
+    count: u64,
+    minimum: f64,
+    maximum: f64,
+}
+
+impl Quantiles {
+    /// Keeps up to `limit` numbers as they are.
+    pub(crate) const fn new(limit: usize) -> Quantiles {
+        Quantiles::Exact { numbers: Vec::new(), limit }
+    }
+
+    /// Adds a finite number.
+    pub(crate) fn add(&mut self, number: f64) {
+        match self {
+            Quantiles::Exact { numbers, limit } if numbers.len() < *limit => numbers.push(number),
+            Quantiles::Exact { numbers, .. } => {
+                let mut ranges = Ranges::default();
+                for number in numbers.iter().copied().chain([number]) {
+                    ranges.add(number);
+                }
+                *self = Quantiles::Ranges(ranges);
+            }
+            Quantiles::Ranges(ranges) => ranges.add(number),
+        }
+    }
+
+    /// Whether percentiles are within [`ACCURACY`] only.
+    pub(crate) const fn is_approximate(&self) -> bool {
+        matches!(self, Quantiles::Ranges(_))
+    }
+
+    /// The numbers below which the given shares of all lie, each share from 0 to 1. Between two numbers it lies where
+    /// the share does, as in numpy and in SQL's `quantile_cont`. `None` when there are no numbers.
+    pub(crate) fn at<const N: usize>(&mut self, shares: [f64; N]) -> Option<[f64; N]> {
+        match self {
+            Quantiles::Exact { numbers, .. } => {
+                numbers.sort_unstable_by(f64::total_cmp);
+                let last = numbers.len().checked_sub(1)?;
+                let number = |at: f64| numbers.get((at as usize).min(last)).copied().unwrap_or_default();
+                Some(shares.map(|share| {
+                    let place = share.clamp(0.0, 1.0) * last as f64;
+                    let (low, high) = (number(place.floor()), number(place.ceil()));
+                    low + (high - low) * place.fract()
+                }))
+            }
+            Quantiles::Ranges(ranges) => Some(shares.map(|share| ranges.at(share))),
+        }
+    }
+}
+
+impl Ranges {
+    fn add(&mut self, number: f64) {
+        if self.count == 0 {
+            (self.minimum, self.maximum) = (number, number);
+        }
+        (self.minimum, self.maximum) = (self.minimum.min(number), self.maximum.max(number));
+        self.count = self.count.saturating_add(1);
+        let count = if number == 0.0 {
+            &mut self.zeros
+        } else if number < 0.0 {
+            self.negative.entry(exponent(-number)).or_default()
+        } else {
+            self.positive.entry(exponent(number)).or_default()
+        };
+        *count = count.saturating_add(1);
+    }
+
+    fn at(&self, share: f64) -> f64 {
+        let place = (share.clamp(0.0, 1.0) * self.count.saturating_sub(1) as f64) as u64;
+        let negative = self.negative.iter().rev().map(|(at, count)| (-middle(*at), *count));
+        let positive = self.positive.iter().map(|(at, count)| (middle(*at), *count));
+        let mut passed = 0u64;
+        for (number, count) in negative.chain([(0.0, self.zeros)]).chain(positive) {
+            passed = passed.saturating_add(count);
+            if passed > place {
+                return number.clamp(self.minimum, self.maximum);
+            }
+        }
+        self.maximum
+    }
+}
+
+/// One range ends where the next begins: at a power of this.
+const GROWTH: f64 = (1.0 + ACCURACY) / (1.0 - ACCURACY);
+
+/// The range of a positive number.
+fn exponent(number: f64) -> i32 {
+    // Every finite number has one between -75,000 and 71,000.
+    (number.ln() / GROWTH.ln()).ceil() as i32
+}
+
+/// The number that is equally far from both ends of a range, as a share of them.
+fn middle(exponent: i32) -> f64 {
+    2.0 * GROWTH.powi(exponent) / (GROWTH + 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_numbers_are_exact() {
+        let mut quantiles = Quantiles::new(10);
+        assert_eq!(quantiles.at([0.5]), None);
+        for number in [4.0, 1.0, 3.0, 2.0] {
+            quantiles.add(number);
+        }
+        // numpy.percentile([1, 2, 3, 4], [0, 50, 90, 100])
+        let [zero, half, nine, all] = quantiles.at([0.0, 0.5, 0.9, 1.0]).unwrap();
+        assert_eq!((zero, half, all), (1.0, 2.5, 4.0));
+        assert!((nine - 3.7).abs() < 1e-12);
+    }
+
+    #[test]
+    fn many_numbers_are_near() {
+        let mut quantiles = Quantiles::new(16);
+        let mut random = tallymon_testkit::raw::Random::new(7);
+        let mut numbers: Vec<f64> = Vec::new();
+        for _ in 0..20_000 {
+            // From a millionth to a million, of both signs, and zeros.
+            let size = 10f64.powf((random.below(12_000) as f64 / 1000.0) - 6.0);
+            numbers.push(match random.below(10) {
+                0 => 0.0,
+                1..=3 => -size,
+                _ => size,
+            });
+        }
+        for number in &numbers {
+            quantiles.add(*number);
+        }
+        assert!(quantiles.is_approximate());
+        numbers.sort_by(f64::total_cmp);
+        for share in [0.0, 0.01, 0.25, 0.33, 0.5, 0.9, 0.99, 1.0] {
+            let exact = numbers[(share * (numbers.len() - 1) as f64) as usize];
+            let [near] = quantiles.at([share]).unwrap();
+            assert!(
+                (near - exact).abs() <= exact.abs() * ACCURACY * 1.001,
+                "{share}: {near} is not near {exact}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_ends_of_all_numbers() {
+        let mut quantiles = Quantiles::new(0);
+        for number in [f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324, -5e-324, 0.0] {
+            quantiles.add(number);
+        }
+        let [least, most] = quantiles.at([0.0, 1.0]).unwrap();
+        assert!(least <= f64::MIN * 0.99 && most >= f64::MAX * 0.99, "{least} {most}");
+    }
+}

@@ -1,0 +1,113 @@
+//! Choosing counters and times of a log.
+
+use tallymon_core::path::{CounterPath, InstanceIndex, Part, Pattern};
+use tallymon_core::time::FileTime;
+
+use crate::error::{LogError, LogErrorKind};
+use crate::reader::Column;
+
+/// Which counters and records of logs are meant. The default is all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Selection {
+    /// Paths and patterns of the counters; all of them when there are none.
+    pub counters: Vec<CounterPath>,
+    /// Records at or after this time, UTC.
+    pub from: Option<FileTime>,
+    /// Records at or before this time, UTC.
+    pub to: Option<FileTime>,
+}
+
+impl Selection {
+    /// Whether a time is in the range.
+    pub fn has_time(&self, time: FileTime) -> bool {
+        self.from.is_none_or(|from| time >= from) && self.to.is_none_or(|to| time <= to)
+    }
+}
+
+/// Whether a counter is what a path or pattern means. A path without a machine means any.
+pub fn is_meant(wanted: &CounterPath, counter: &CounterPath) -> bool {
+    let part = |wanted: &Part, found: &Part| match (wanted, found) {
+        (Part::Index(one), Part::Index(other)) => one == other,
+        (wanted, found) => Pattern::new(&wanted.to_string()).matches(&found.to_string()),
+    };
+    let machine = match (&wanted.machine, &counter.machine) {
+        (None, _) => true,
+        (Some(wanted), Some(found)) => Pattern::new(wanted).matches(found),
+        (Some(_), None) => false,
+    };
+    let instance = match (&wanted.instance, &counter.instance) {
+        (None, None) => true,
+        (Some(wanted), Some(found)) => {
+            let index = match found.index() {
+                InstanceIndex::At(index) => index,
+                _ => 0,
+            };
+            let pattern = wanted.pattern();
+            pattern.matches(None, found.text()) && pattern.matches_index(index)
+        }
+        _ => false,
+    };
+    machine && instance && part(&wanted.object, &counter.object) && part(&wanted.counter, &counter.counter)
+}
+
+/// Goes through columns, and remembers which of the wanted paths meant one.
+#[derive(Debug)]
+pub(crate) struct Search<'s> {
+    wanted: &'s [CounterPath],
+    found: Vec<bool>,
+}
+
+impl<'s> Search<'s> {
+    pub(crate) fn new(selection: &'s Selection) -> Search<'s> {
+        Search { wanted: &selection.counters, found: vec![false; selection.counters.len()] }
+    }
+
+    /// Whether a column is asked for.
+    pub(crate) fn keep(&mut self, column: &Column) -> bool {
+        if self.wanted.is_empty() {
+            return true;
+        }
+        let mut any = false;
+        for (path, found) in self.wanted.iter().zip(&mut self.found) {
+            if column.parts.as_ref().is_some_and(|parts| is_meant(path, parts)) {
+                (*found, any) = (true, true);
+            }
+        }
+        any
+    }
+
+    /// The paths that meant no column so far.
+    pub(crate) fn not_found(&self) -> Vec<String> {
+        let missed = self.wanted.iter().zip(&self.found).filter(|(_, found)| !**found);
+        missed.map(|(path, _)| path.to_string()).collect()
+    }
+}
+
+/// The error of a request for counters of which the log has none.
+pub(crate) fn nothing_found(paths: &[String]) -> LogError {
+    LogError::new(LogErrorKind::Request(format!("no counter of the log is meant by {}", paths.join(", "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_counters() {
+        let path = |text: &str| text.parse::<CounterPath>().unwrap();
+        let counter = path(r"\\SRV1\Process(svchost#1)\% Processor Time");
+        for (wanted, meant) in [
+            (r"\Process(svchost#1)\% Processor Time", true),
+            (r"\\srv1\process(svchost#1)\% processor time", true),
+            (r"\\srv2\process(svchost#1)\% processor time", false),
+            (r"\Process(*)\*", true),
+            (r"\Process(svc*)\% Processor Time", true),
+            (r"\Process(svchost)\% Processor Time", false),
+            (r"\Process(svchost#*)\% Processor Time", true),
+            (r"\Process\% Processor Time", false),
+            (r"\Thread(*)\*", false),
+        ] {
+            assert_eq!(is_meant(&path(wanted), &counter), meant, "{wanted}");
+        }
+    }
+}

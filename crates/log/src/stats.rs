@@ -1,0 +1,348 @@
+//! Statistics of every counter of some logs: what a person looks at first.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use tallymon_core::counter::{CounterType, average};
+use tallymon_core::flow::{NoValue, Sample, Value};
+use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
+
+use crate::error::{LogError, Notes};
+use crate::format::{ReadOptions, open};
+use crate::quantile::Quantiles;
+use crate::reader::{Column, Cooker, table_order};
+use crate::select::{Search, Selection, nothing_found};
+
+/// The percentiles of [`Summary::percentiles`], in hundredths.
+pub const PERCENTILES: [u32; 5] = [5, 50, 90, 95, 99];
+
+/// How many values all columns together keep as they are, for exact percentiles: 128 MB.
+const EXACT_VALUES: usize = 1 << 24;
+/// Each column keeps at least so many.
+const EXACT_LEAST: usize = 1024;
+
+/// What [`stats()`] found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stats {
+    /// The counters in the order of a table.
+    pub columns: Vec<ColumnStats>,
+    /// Records in the range.
+    pub records: u64,
+    /// Time of the first of them, UTC.
+    pub first: Option<FileTime>,
+    /// Time of the last of them, UTC.
+    pub last: Option<FileTime>,
+    /// Paths that were asked for and are not in the logs.
+    pub not_found: Vec<String>,
+    /// Faults and remarks of each log.
+    pub notes: Vec<(PathBuf, Notes)>,
+}
+
+/// One counter of one instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnStats {
+    /// Its full path.
+    pub path: String,
+    /// The path in its parts, when it has some.
+    pub parts: Option<tallymon_core::path::CounterPath>,
+    /// Its type, which says the unit.
+    pub counter_type: CounterType,
+    /// Numbers, or why there are none: the reason of the last value that is missing.
+    pub summary: Result<Summary, NoValue>,
+    /// Records in which the instance was there and had no value. First samples, which only prime a rate, do not count.
+    pub missing: u64,
+}
+
+/// The numbers of one counter, in its unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// How many values there are.
+    pub count: u64,
+    /// The last one.
+    pub last: f64,
+    /// The smallest one.
+    pub minimum: f64,
+    /// The largest one.
+    pub maximum: f64,
+    /// The sum of all, by their number: each interval counts the same, however long it was.
+    pub mean: f64,
+    /// The average from the first to the last sample, which counts every second the same. It exists for rates and
+    /// shares of logs that hold raw values, if the counter did not begin anew in between.
+    pub average: Option<f64>,
+    /// The standard deviation of the values (of the population, divided by their number).
+    pub deviation: f64,
+    /// The values below which the shares [`PERCENTILES`] of all lie.
+    pub percentiles: [f64; PERCENTILES.len()],
+    /// Percentiles are within half a percent only ([`crate::quantile::ACCURACY`]), because there were many values.
+    pub approximate: bool,
+    /// How much the straight line that fits the values best rises in an hour. `None` with fewer than two times.
+    pub slope: Option<f64>,
+}
+
+impl Summary {
+    /// One of [`PERCENTILES`].
+    pub fn percentile(&self, hundredths: u32) -> Option<f64> {
+        let at = PERCENTILES.iter().position(|percentile| *percentile == hundredths)?;
+        self.percentiles.get(at).copied()
+    }
+}
+
+/// Reads logs and gives the statistics of the chosen counters over the chosen time.
+///
+/// Logs follow each other in the order given. A counter that is in several is one; rates start anew with each log.
+/// Memory is bounded by the number of counters, not by the length of the logs.
+///
+/// # Errors
+///
+/// A log can not be read, or nothing of what was asked for is in any.
+pub fn stats(paths: &[PathBuf], selection: &Selection, options: &ReadOptions) -> Result<Stats, LogError> {
+    let stats = gather(paths, selection, options)?;
+    if stats.columns.is_empty() && !stats.not_found.is_empty() {
+        return Err(nothing_found(&stats.not_found));
+    }
+    Ok(stats)
+}
+
+/// As [`stats()`], but it is no error when nothing of what was asked for is there.
+pub(crate) fn gather(
+    paths: &[PathBuf],
+    selection: &Selection,
+    options: &ReadOptions,
+) -> Result<Stats, LogError> {
+    let mut gathered: Vec<Gathered> = Vec::new();
+    let mut by_path: HashMap<(String, u32), usize> = HashMap::new();
+    let mut search = Search::new(selection);
+    let mut stats = Stats {
+        columns: Vec::new(),
+        records: 0,
+        first: None,
+        last: None,
+        not_found: Vec::new(),
+        notes: Vec::new(),
+    };
+    for path in paths {
+        let mut log = open(path, options)?;
+        let mut cooker = Cooker::default();
+        let mut values = Vec::new();
+        // Where each column of this log is gathered; columns appear while records are read.
+        let mut places: Vec<Option<usize>> = Vec::new();
+        let mut seen: HashMap<String, u32> = HashMap::new();
+        for gathered in &mut gathered {
+            gathered.begin_log();
+        }
+        while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
+            if !selection.has_time(record.time) {
+                continue;
+            }
+            let columns = &log.about().columns;
+            for column in columns.iter().skip(places.len()) {
+                let same = seen.entry(column.path.clone()).or_default();
+                let key = (column.path.clone(), *same);
+                *same = same.saturating_add(1);
+                places.push(search.keep(column).then(|| {
+                    *by_path.entry(key).or_insert_with(|| {
+                        gathered.push(Gathered::new(column, exact_values(columns.len())));
+                        gathered.len().saturating_sub(1)
+                    })
+                }));
+            }
+            cooker.cook_into(&record, &mut values);
+            stats.records = stats.records.saturating_add(1);
+            stats.first = stats.first.or(Some(record.time));
+            stats.last = Some(record.time);
+            for ((place, cell), value) in places.iter().zip(&record.cells).zip(&values) {
+                let Some(gathered) = place.and_then(|place| gathered.get_mut(place)) else {
+                    continue;
+                };
+                gathered.add(record.time, cell, value);
+            }
+        }
+        stats.notes.push((path.clone(), log.about().notes.clone()));
+    }
+    stats.not_found = search.not_found();
+    let columns: Vec<Column> = gathered.iter().map(|gathered| gathered.column.clone()).collect();
+    let mut finished: Vec<Option<ColumnStats>> =
+        gathered.into_iter().map(|gathered| Some(gathered.finish())).collect();
+    let in_order = table_order(&columns).into_iter();
+    stats.columns = in_order.filter_map(|at| finished.get_mut(at).and_then(Option::take)).collect();
+    Ok(stats)
+}
+
+fn exact_values(columns: usize) -> usize {
+    EXACT_VALUES.checked_div(columns).unwrap_or(EXACT_VALUES).max(EXACT_LEAST)
+}
+
+/// What is known of a column while its log is read.
+struct Gathered {
+    column: Column,
+    quantiles: Quantiles,
+    count: u64,
+    missing: u64,
+    reason: NoValue,
+    last: f64,
+    minimum: f64,
+    maximum: f64,
+    mean: f64,
+    /// Sum of the squares of the distances from the mean.
+    squares: f64,
+    /// The same for the times, in hours since the first value, and of both together.
+    start: Option<FileTime>,
+    mean_time: f64,
+    squares_time: f64,
+    products: f64,
+    first_sample: Option<Sample>,
+    last_sample: Option<Sample>,
+    /// The counter ran from the first to the last sample without beginning anew.
+    unbroken: bool,
+}
+
+impl Gathered {
+    fn new(column: &Column, exact_values: usize) -> Gathered {
+        Gathered {
+            column: column.clone(),
+            quantiles: Quantiles::new(exact_values),
+            count: 0,
+            missing: 0,
+            reason: NoValue::FirstSample,
+            last: 0.0,
+            minimum: f64::INFINITY,
+            maximum: f64::NEG_INFINITY,
+            mean: 0.0,
+            squares: 0.0,
+            start: None,
+            mean_time: 0.0,
+            squares_time: 0.0,
+            products: 0.0,
+            first_sample: None,
+            last_sample: None,
+            unbroken: true,
+        }
+    }
+
+    /// The next samples are of another log, perhaps of another run of the machine.
+    fn begin_log(&mut self) {
+        self.unbroken = self.first_sample.is_none();
+    }
+
+    fn add(&mut self, time: FileTime, cell: &Result<Sample, NoValue>, value: &Result<Value, NoValue>) {
+        if let Ok(sample) = cell {
+            self.first_sample = self.first_sample.or(Some(*sample));
+            self.last_sample = Some(*sample);
+        }
+        let number = match value {
+            Ok(value) => value.as_f64().filter(|number| number.is_finite()).ok_or(NoValue::NotNumeric),
+            Err(reason) => Err(*reason),
+        };
+        match number {
+            Ok(number) => self.number(time, number),
+            // The instance was not there, or the first sample of it primes a rate.
+            Err(NoValue::NoInstance | NoValue::FirstSample) => {}
+            Err(reason) => {
+                self.reason = reason;
+                self.missing = self.missing.saturating_add(1);
+                let backwards =
+                    [NoValue::NegativeValue, NoValue::NegativeDenominator, NoValue::NegativeTimebase];
+                self.unbroken &= !backwards.contains(&reason);
+            }
+        }
+    }
+
+    fn number(&mut self, time: FileTime, number: f64) {
+        self.quantiles.add(number);
+        self.count = self.count.saturating_add(1);
+        self.last = number;
+        self.minimum = self.minimum.min(number);
+        self.maximum = self.maximum.max(number);
+        let start = *self.start.get_or_insert(time);
+        let units = i128::from(time.0).saturating_sub(i128::from(start.0));
+        let hours = units as f64 / UNITS_PER_SECOND as f64 / 3600.0;
+        // Welford's way keeps its precision where the sum of squares does not.
+        let count = self.count as f64;
+        let from_mean = number - self.mean;
+        let from_mean_time = hours - self.mean_time;
+        self.mean += from_mean / count;
+        self.mean_time += from_mean_time / count;
+        self.squares += from_mean * (number - self.mean);
+        self.squares_time += from_mean_time * (hours - self.mean_time);
+        self.products += from_mean_time * (number - self.mean);
+    }
+
+    fn finish(mut self) -> ColumnStats {
+        let summary = match self.quantiles.at(PERCENTILES.map(|hundredths| f64::from(hundredths) / 100.0)) {
+            None => Err(self.reason),
+            Some(percentiles) => Ok(Summary {
+                count: self.count,
+                last: self.last,
+                minimum: self.minimum,
+                maximum: self.maximum,
+                mean: self.mean,
+                average: self.average(),
+                deviation: (self.squares / self.count as f64).max(0.0).sqrt(),
+                percentiles,
+                approximate: self.quantiles.is_approximate(),
+                slope: (self.squares_time > 0.0).then(|| self.products / self.squares_time),
+            }),
+        };
+        ColumnStats {
+            path: self.column.path,
+            parts: self.column.parts,
+            counter_type: self.column.counter_type,
+            summary,
+            missing: self.missing,
+        }
+    }
+
+    fn average(&self) -> Option<f64> {
+        let (first, last) = self.first_sample.zip(self.last_sample)?;
+        if !self.unbroken || !self.column.counter_type.needs_two_samples() {
+            return None;
+        }
+        average(&first, &last).ok()?.as_f64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A PDH-CSV with one column.
+    fn log(name: &str, values: &[&str]) -> PathBuf {
+        let mut text = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Memory\\Available Bytes\"\r\n".to_owned();
+        for (second, value) in values.iter().enumerate() {
+            text.push_str(&format!("\"11/26/2016 13:46:{second:02}.000\",\"{value}\"\r\n"));
+        }
+        let path = std::env::temp_dir().join(format!("tallymon-stats-{name}-{}.csv", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn summary(name: &str, values: &[&str]) -> ColumnStats {
+        let path = log(name, values);
+        let stats =
+            stats(std::slice::from_ref(&path), &Selection::default(), &ReadOptions::default()).unwrap();
+        std::fs::remove_file(path).unwrap();
+        stats.columns.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn numbers_of_a_column() {
+        let column = summary("numbers", &["10", "20", " ", "40", "30"]);
+        let found = column.summary.unwrap();
+        assert_eq!((found.count, column.missing), (4, 1));
+        assert_eq!((found.last, found.minimum, found.maximum, found.mean), (30.0, 10.0, 40.0, 25.0));
+        assert!((found.deviation - 125f64.sqrt()).abs() < 1e-12);
+        assert_eq!((found.percentile(50), found.percentile(51)), (Some(25.0), None));
+        // Through (0, 10), (1, 20), (3, 40), (4, 30): 6 in a second.
+        assert!((found.slope.unwrap() - 6.0 * 3600.0).abs() < 1e-6, "{found:?}");
+        assert_eq!((found.average, found.approximate), (None, false));
+    }
+
+    #[test]
+    fn no_numbers_have_a_reason() {
+        let column = summary("none", &[" ", " "]);
+        assert!(column.summary.is_err());
+        assert_eq!(column.missing, 2);
+        let one = summary("one", &["7"]).summary.unwrap();
+        assert_eq!((one.mean, one.deviation, one.slope), (7.0, 0.0, None));
+    }
+}
