@@ -36,7 +36,7 @@ mod query;
 pub use catalog::{Catalog, CatalogObject};
 pub use explain::{Explanation, explain};
 pub use location::{FileSource, Location, open};
-pub use matching::{InstanceKey, Matching};
+pub use matching::{InstanceIdentity, InstanceKey, Matching};
 pub use names::Names;
 pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
 pub use query::{CounterHandle, Query, Reading};

@@ -40,6 +40,38 @@ impl fmt::Display for InstanceKey {
     }
 }
 
+/// Who an instance is, as its object tells it: the same in every snapshot, also when others of its name come and go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InstanceIdentity {
+    /// Its unique id.
+    UniqueId(i32),
+    /// Its process id, thread id and start time; 0 for those that its object does not have.
+    Ids([u64; 3]),
+}
+
+/// The instances of an object in one snapshot, in their order.
+#[derive(Debug)]
+pub(crate) struct Instances {
+    /// Their names.
+    pub(crate) keys: Vec<InstanceKey>,
+    /// Who they are.
+    pub(crate) identities: Vec<Option<InstanceIdentity>>,
+}
+
+impl Instances {
+    /// Those of an object.
+    pub(crate) fn of(object: SnapshotObject<'_>) -> Instances {
+        Instances { keys: keys(object), identities: identities(object) }
+    }
+
+    fn identities(&self, matching: Matching) -> impl Iterator<Item = Identity<'_>> {
+        self.keys.iter().zip(&self.identities).map(move |(key, identity)| match (matching, identity) {
+            (Matching::Identity, Some(identity)) => Identity::Known(*identity),
+            _ => Identity::Key(key),
+        })
+    }
+}
+
 /// The keys of all instances of an object, in their order.
 pub(crate) fn keys(object: SnapshotObject<'_>) -> Vec<InstanceKey> {
     let mut seen: HashMap<(Option<String>, String), u32> = HashMap::new();
@@ -55,46 +87,29 @@ pub(crate) fn keys(object: SnapshotObject<'_>) -> Vec<InstanceKey> {
     keys
 }
 
-/// Who an instance is.
+/// What instances of two snapshots are compared by.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Identity<'k> {
-    Unique(i32),
-    Ids([u64; 3]),
+    Known(InstanceIdentity),
     Key(&'k InstanceKey),
 }
 
 /// For each instance of `newer`, the position of the same one in `older`.
-pub(crate) fn pair(
-    older: SnapshotObject<'_>,
-    older_keys: &[InstanceKey],
-    newer: SnapshotObject<'_>,
-    newer_keys: &[InstanceKey],
-    matching: Matching,
-) -> Vec<Option<usize>> {
-    let older_identities = identities(older, older_keys, matching);
+pub(crate) fn pair(older: &Instances, newer: &Instances, matching: Matching) -> Vec<Option<usize>> {
     let positions: HashMap<Identity<'_>, usize> =
-        older_identities.into_iter().enumerate().map(|(position, identity)| (identity, position)).collect();
-    let newer_identities = identities(newer, newer_keys, matching);
-    newer_identities.iter().map(|identity| positions.get(identity).copied()).collect()
+        older.identities(matching).enumerate().map(|(position, identity)| (identity, position)).collect();
+    newer.identities(matching).map(|identity| positions.get(&identity).copied()).collect()
 }
 
-fn identities<'k>(
-    object: SnapshotObject<'_>,
-    keys: &'k [InstanceKey],
-    matching: Matching,
-) -> Vec<Identity<'k>> {
+fn identities(object: SnapshotObject<'_>) -> Vec<Option<InstanceIdentity>> {
     let counters = IDENTITY_COUNTERS.map(|counter| object.position(counter));
     let by_ids = counters.iter().any(Option::is_some);
     object
         .instances()
-        .zip(keys)
-        .map(|(instance, key)| match matching {
-            Matching::NameAndNumber => Identity::Key(key),
-            Matching::Identity => match instance.unique_id() {
-                Some(id) => Identity::Unique(id),
-                None if by_ids => ids(instance, counters).map_or(Identity::Key(key), Identity::Ids),
-                None => Identity::Key(key),
-            },
+        .map(|instance| match instance.unique_id() {
+            Some(id) => Some(InstanceIdentity::UniqueId(id)),
+            None if by_ids => ids(instance, counters).map(InstanceIdentity::Ids),
+            None => None,
         })
         .collect()
 }

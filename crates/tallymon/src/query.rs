@@ -12,7 +12,7 @@ use tallymon_core::title::{self, Language, TitleIndex};
 
 use crate::catalog::{Catalog, CatalogObject};
 use crate::location::{Location, open};
-use crate::matching::{self, IDENTITY_COUNTERS, InstanceKey, Matching};
+use crate::matching::{self, IDENTITY_COUNTERS, InstanceIdentity, InstanceKey, Instances, Matching};
 use crate::names::Names;
 use crate::path_error::{PathError, PathPart, PathProblem};
 
@@ -45,7 +45,7 @@ struct Entry {
 /// A snapshot with the names of its instances.
 struct Taken {
     snapshot: Snapshot,
-    keys: HashMap<TitleIndex, Vec<InstanceKey>>,
+    instances: HashMap<TitleIndex, Instances>,
 }
 
 /// One counter of one instance at the last collection.
@@ -61,6 +61,8 @@ pub struct Reading {
     pub counter: TitleIndex,
     /// Instance; `None` for an object without instances and for a path that matched none.
     pub instance: Option<InstanceKey>,
+    /// Who that instance is, whatever number its name has now; `None` where its object does not tell.
+    pub identity: Option<InstanceIdentity>,
     /// The counter's definition.
     pub definition: CounterDefinition,
     /// What was read, and what it means.
@@ -265,7 +267,7 @@ impl Query {
     pub fn nearest_instances(&self, handle: CounterHandle) -> Vec<String> {
         let (Some(entry), Some(newer)) = (self.entries.get(handle.0), &self.newer) else { return Vec::new() };
         let Some(wanted) = &entry.instance else { return Vec::new() };
-        let keys = newer.keys.get(&entry.object).map_or(&[][..], Vec::as_slice);
+        let keys = newer.instances.get(&entry.object).map_or(&[][..], |known| known.keys.as_slice());
         let names: Vec<String> = keys.iter().map(InstanceKey::to_string).collect();
         let nearest = title::nearest(&wanted.to_string(), names.iter().map(String::as_str), 3);
         nearest.into_iter().map(str::to_string).collect()
@@ -282,6 +284,13 @@ impl Query {
     ///
     /// The source does not answer. The samples from before stay.
     pub fn collect(&mut self) -> Result<FileTime, SourceError> {
+        let snapshot = self.source.snapshot(&self.request())?;
+        Ok(self.accept(snapshot))
+    }
+
+    /// What [`Query::collect`] asks the source for, for somebody who asks the same source elsewhere, as in a thread that
+    /// may have to wait, and gives the answer to [`Query::accept`].
+    pub fn request(&self) -> Request {
         let mut interest = Interest::everything();
         let mut objects: Vec<TitleIndex> = Vec::new();
         for entry in &self.entries {
@@ -293,17 +302,20 @@ impl Query {
             }
         }
         objects.sort_unstable();
-        let request = Request::objects(objects.iter().copied()).with_interest(interest);
-        let snapshot = self.source.snapshot(&request)?;
-        let keys = objects
-            .iter()
-            .filter_map(|name| Some((*name, snapshot.object(*name)?)))
-            .filter(|(_, object)| object.has_instances())
-            .map(|(name, object)| (name, matching::keys(object)))
-            .collect();
+        Request::objects(objects).with_interest(interest)
+    }
+
+    /// Takes a snapshot as the newest sample of every path; returns its time.
+    pub fn accept(&mut self, snapshot: Snapshot) -> FileTime {
+        let mut instances = HashMap::new();
+        for name in self.entries.iter().map(|entry| entry.object) {
+            if let Some(object) = snapshot.object(name).filter(|object| object.has_instances()) {
+                instances.entry(name).or_insert_with(|| Instances::of(object));
+            }
+        }
         let time = snapshot.header().perf_time_100ns;
-        self.older = self.newer.replace(Taken { snapshot, keys });
-        Ok(time)
+        self.older = self.newer.replace(Taken { snapshot, instances });
+        time
     }
 
     /// Whether any path has a counter whose value needs two samples.
@@ -382,13 +394,11 @@ impl Query {
     /// For each instance of an object in the newer snapshot, its position in the older one.
     fn pairs(&self, object: TitleIndex) -> Vec<Option<usize>> {
         let (Some(older), Some(newer)) = (&self.older, &self.newer) else { return Vec::new() };
-        let (Some(was), Some(is)) = (older.snapshot.object(object), newer.snapshot.object(object)) else {
+        if older.snapshot.object(object).is_none() || newer.snapshot.object(object).is_none() {
             return Vec::new();
-        };
-        match (older.keys.get(&object), newer.keys.get(&object)) {
-            (Some(older_keys), Some(newer_keys)) => {
-                matching::pair(was, older_keys, is, newer_keys, self.matching)
-            }
+        }
+        match (older.instances.get(&object), newer.instances.get(&object)) {
+            (Some(older), Some(newer)) => matching::pair(older, newer, self.matching),
             (None, None) => vec![Some(0)],
             _ => Vec::new(),
         }
@@ -404,7 +414,10 @@ impl Query {
         let Some(catalog_object) = self.catalog.object(entry.object) else { return };
         let definitions = entry.counters.iter().filter_map(|name| catalog_object.counter(*name));
         let object = self.newer.as_ref().and_then(|taken| taken.snapshot.object(entry.object));
-        let keys = self.newer.as_ref().and_then(|taken| taken.keys.get(&entry.object));
+        let known = self.newer.as_ref().and_then(|taken| taken.instances.get(&entry.object));
+        let keys = known.map(|known| &known.keys);
+        let identity =
+            |position: usize| known.and_then(|known| known.identities.get(position).copied().flatten());
         let pattern = entry.instance.as_ref().map(InstancePath::pattern);
         let chosen: Vec<(usize, Option<&InstanceKey>)> = match (&pattern, keys) {
             (None, _) => vec![(0, None)],
@@ -428,6 +441,7 @@ impl Query {
                 object: entry.object,
                 counter: definition.name,
                 instance: instance.cloned(),
+                identity: None,
                 definition: *definition,
                 cell,
                 older,
@@ -446,7 +460,7 @@ impl Query {
             for (position, key) in &chosen {
                 let (cell, older) =
                     self.read(object, *position, pairs.get(*position).copied().flatten(), definition);
-                readings.push(reading(*key, cell, older));
+                readings.push(Reading { identity: identity(*position), ..reading(*key, cell, older) });
             }
         }
     }

@@ -6,10 +6,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{Absence, NoValue, SourceErrorKind, Value, ValueState};
+use tallymon::core::flow::{Absence, NoValue, Source, SourceErrorKind, Value, ValueState};
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::{
-    FileSource, Host, InstanceKey, Location, Matching, PathPart, PathProblem, Query, Reading, explain, open,
+    FileSource, Host, InstanceIdentity, InstanceKey, Location, Matching, PathPart, PathProblem, Query,
+    Reading, explain, open,
 };
 use tallymon_provider::{
     Ask, CounterSpec, DetailLevel, Frequency, HelpIndex, InstanceKind, ObjectLayout, ObjectSpec,
@@ -162,6 +163,27 @@ fn said(query: &Query) -> Vec<(String, Result<f64, NoValue>)> {
 fn says(query: &Query, expected: &[(&str, Result<f64, NoValue>)]) {
     let expected: Vec<_> = expected.iter().map(|(path, value)| (path.to_string(), *value)).collect();
     assert_eq!(said(query), expected);
+}
+
+#[test]
+fn a_reading_says_who_it_is_of() {
+    let (machine, mut query) = machine();
+    query.add(r"\Process(*)\% Processor Time").unwrap();
+    let mut who = |processes: &[(&'static str, u64, u64, u64)]| {
+        machine.borrow_mut().processes = processes.to_vec();
+        // The same two steps as in `collect`, for somebody who asks the source elsewhere.
+        let request = query.request();
+        let snapshot = Host::of("fake", vec![Box::new(Fake(machine.clone()))]).snapshot(&request).unwrap();
+        query.accept(snapshot);
+        let readings = query.readings().into_iter();
+        readings.map(|reading| (reading.path, reading.identity)).collect::<Vec<_>>()
+    };
+    let before = who(&[("X", 10, 1, 0), ("X", 12, 3, 0), ("_Total", 0, 0, 0)]);
+    assert_eq!(before[1].1, Some(InstanceIdentity::Ids([12, 0, 3])));
+    assert_eq!(before[2].1, None, "a sum is nobody");
+    let after = who(&[("X", 12, 3, 0)]);
+    assert_eq!(after[0].0, r"\Process(X)\% Processor Time", "it has another name now");
+    assert_eq!(after[0].1, before[1].1, "and is the same process");
 }
 
 /// The example of the documentation of the Performance Data Helper: three processes X, the second of which ends.
