@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`model`] | what is known and chosen, without a screen |
 //! | [`chart`] | the chart widget |
+//! | [`source`] | a source on a thread of its own |
 //! | [`tui`] | the screen and its keys |
 //! | [`save`] | the history as PDH-CSV, the chart as SVG |
 //! | [`words`] | words in four languages |
@@ -17,7 +18,9 @@
 pub mod chart;
 pub mod model;
 pub mod save;
+pub mod source;
 pub mod tui;
 pub mod words;
 
+pub use source::SourceThread;
 pub use tui::{App, Colours, LocalTime, Options, put_back, run};

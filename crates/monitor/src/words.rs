@@ -64,6 +64,7 @@ words! {
     OldValue: "old value: the source does not answer", "오래된 값: 원본이 응답하지 않음", "古い値: ソースが応答しません", "старое значение: источник не отвечает";
     Rights: "run as root, or see 'tally doctor'", "root로 실행하거나 'tally doctor' 참조", "root で実行するか 'tally doctor' を参照", "запустите от root или см. 'tally doctor'";
     Retry: "retry in", "재시도까지", "再試行まで", "повтор через";
+    NoAnswer: "the source does not answer; the values are gaps until it does", "원본이 응답하지 않아 값이 비어 있습니다", "ソースが応答しません。値は欠けます", "источник не отвечает, значения пропущены";
     DidYouMean: "did you mean", "혹시", "もしかして", "возможно,";
     Unknown: "not found", "찾을 수 없음", "見つかりません", "не найдено";
     AddTitle: "Add counters", "카운터 추가", "カウンターの追加", "Добавить счётчики";

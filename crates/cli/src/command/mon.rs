@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tallymon::Query;
 use tallymon::core::time::{FileTime, SystemTime};
-use tallymon_monitor::{LocalTime, Options};
+use tallymon_monitor::{LocalTime, Options, SourceThread};
 
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
@@ -32,9 +32,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The monitor, until the user quits.
 pub(crate) fn run(common: &Common, wanted: &[String], interval: Duration) -> Result<(), Failure> {
-    let mut query = paths::query(common)?;
     let language = paths::language(common)?;
     let location = paths::location(common);
+    let source = SourceThread::start(move || tallymon::open(&location))?;
+    let mut query = Query::new(Box::new(source.clone()), language)?;
     let stop = Arc::new(AtomicBool::new(false));
     let handler_stop = Arc::clone(&stop);
     // A terminal that was closed under us answers every read with nothing, which the reader of keys takes for more to
@@ -47,7 +48,9 @@ pub(crate) fn run(common: &Common, wanted: &[String], interval: Duration) -> Res
     };
     ctrlc::set_handler(end)
         .map_err(|error| Failure::new(Kind::Other, format_args!("catching signals: {error}")))?;
-    let mut options = Options::new(move || Query::new(tallymon::open(&location)?, language));
+    let again = source.clone();
+    let mut options = Options::new(move || Query::new(Box::new(again.clone()), language));
+    options.source = Some(source);
     options.paths = if wanted.is_empty() { defaults(&mut query) } else { repaired(wanted) };
     options.interval = interval;
     options.stop = stop;

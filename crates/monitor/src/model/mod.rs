@@ -314,6 +314,11 @@ impl Monitor {
     }
 
     fn push_time(&mut self, time: FileTime) {
+        // The times of gaps are guesses; a sample that was late was taken before the gap that stands for it. Rows are in
+        // the order of their times.
+        for guess in self.times.iter_mut().rev().take_while(|known| **known > time) {
+            *guess = time;
+        }
         self.times.push_back(time);
         self.next = self.next.saturating_add(1);
         let most = self.most_rows();

@@ -1,11 +1,9 @@
 //! The monitor without a terminal: events and samples go in, a screen comes out.
 
-use std::time::Duration;
-
 use crossterm::event::{Event, KeyEventKind};
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
+use tallymon::core::flow::SourceError;
 use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon::{Query, Reading};
 
@@ -15,13 +13,16 @@ use super::table::Table;
 use super::theme::Theme;
 use super::{draw, keys, mouse};
 use crate::model::Monitor;
+use crate::source::Pending;
 use crate::words::{Word, Words};
 
 /// What a user sees and does. The terminal around it is [`super::run`].
 pub struct App {
     pub(super) query: Query,
     /// A query without the counters that were removed; it takes the place of `query` after its second sample.
-    successor: Option<Query>,
+    pub(super) successor: Option<Query>,
+    /// The sample that was asked for and is not there yet.
+    pub(super) pending: Option<Pending>,
     /// The paths of the query as they were written.
     pub(super) paths: Vec<String>,
     pub(super) options: Options,
@@ -37,7 +38,7 @@ pub struct App {
     pub(super) message: Option<String>,
     pub(super) failure: Option<SourceError>,
     /// Samples that failed one behind the other.
-    failures: u32,
+    pub(super) failures: u32,
     /// What a line has to contain to be shown, in small letters.
     pub(super) filter: String,
     /// The path to choose once its series is there.
@@ -91,9 +92,6 @@ pub(super) struct Places {
     pub(super) clicked: Option<(u16, u16)>,
 }
 
-/// The longest pause between two tries of a source that does not answer.
-const LONGEST_RETRY: Duration = Duration::from_secs(30);
-
 impl App {
     /// A monitor over a query without paths yet; those of the options that can not be used are shown as such.
     pub fn new(query: Query, mut options: Options) -> App {
@@ -104,6 +102,7 @@ impl App {
             monitor: Monitor::new(options.budget),
             query,
             successor: None,
+            pending: None,
             paths: Vec::new(),
             options,
             view: View::default(),
@@ -124,56 +123,6 @@ impl App {
             app.add(path);
         }
         app
-    }
-
-    /// Takes a sample of everything in view.
-    pub fn sample(&mut self) {
-        match self.query.collect() {
-            Ok(time) => {
-                self.failure = None;
-                self.failures = 0;
-                self.readings = self.query.readings();
-                self.monitor.take(time, &self.query, &self.readings);
-            }
-            Err(error) => {
-                let pause = u64::try_from(self.pause().as_nanos() / 100).unwrap_or(0);
-                let newest = self.monitor.next().checked_sub(1).and_then(|row| self.monitor.time(row));
-                let time = newest.map_or_else(now, |time| FileTime(time.0.saturating_add(pause)));
-                let why = match error.kind {
-                    SourceErrorKind::Unreachable => NoValue::NoMachine,
-                    _ => NoValue::NoData(tallymon::core::flow::Absence::ReadFailed),
-                };
-                self.monitor.miss(time, why);
-                self.failures = self.failures.saturating_add(1);
-                self.failure = Some(error);
-            }
-        }
-        if let Some(mut successor) = self.successor.take() {
-            let had_one = successor.snapshot().is_some();
-            if successor.collect().is_ok() {
-                if had_one {
-                    self.query = successor;
-                } else {
-                    self.successor = Some(successor);
-                }
-            }
-        }
-        self.choose_what_was_added();
-        if let Overlay::Add(dialog) = &mut self.overlay {
-            dialog.sample();
-        }
-        if let Some(table) = &mut self.table
-            && let Err(error) = table.sample()
-        {
-            self.message = Some(error.to_string());
-        }
-    }
-
-    /// How long to wait for the next sample: longer and longer while the source does not answer.
-    pub fn pause(&self) -> Duration {
-        let doublings = self.failures.min(16);
-        let pause = self.options.interval.saturating_mul(1 << doublings);
-        if self.failures == 0 { pause } else { pause.min(LONGEST_RETRY.max(self.options.interval)) }
     }
 
     /// Takes a key, a click, a paste.
@@ -313,7 +262,7 @@ impl App {
         }
     }
 
-    fn choose_what_was_added(&mut self) {
+    pub(super) fn choose_what_was_added(&mut self) {
         let Some(path) = &self.choose else { return };
         let found = self.monitor.series().iter().rposition(|series| series.asked == *path);
         if let Some(position) = found {

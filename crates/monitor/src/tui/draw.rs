@@ -23,7 +23,7 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
     }
     let small = area.width < LEAST.0 || area.height < LEAST.1;
     title(app, buffer, area, small);
-    let banner = u16::from(app.failure.is_some());
+    let banner = u16::from(app.failure.is_some() || app.late().is_some());
     failure(app, buffer, area);
     let footer_at = area.bottom().saturating_sub(1);
     let top = area.top().saturating_add(1).saturating_add(banner);
@@ -129,17 +129,22 @@ pub(super) fn interval(interval: std::time::Duration) -> String {
     }
 }
 
-/// A source that does not answer: why, and when it is asked again.
+/// A source that does not answer: why, and when it is asked again, or how late it is.
 fn failure(app: &App, buffer: &mut Buffer, area: Rect) {
-    let Some(error) = &app.failure else { return };
-    let retry = format!(" {} {} ", app.words.get(Word::Retry), interval(app.pause()));
+    let (text, aside) = match (app.late(), &app.failure) {
+        (Some(late), _) => (app.words.get(Word::NoAnswer).to_string(), format!(" {} s ", late.as_secs())),
+        (None, Some(error)) => {
+            (error.to_string(), format!(" {} {} ", app.words.get(Word::Retry), interval(app.pause())))
+        }
+        (None, None) => return,
+    };
     let y = area.top().saturating_add(1);
     let style = app.theme.bad().patch(app.theme.badge());
     rule(buffer, area, y, " ", style);
-    let place = area.width.saturating_sub(width(&retry)).saturating_sub(1);
-    let text = format!(" {} {}", app.theme.either("⚠", "!"), error);
+    let place = area.width.saturating_sub(width(&aside)).saturating_sub(1);
+    let text = format!(" {} {text}", app.theme.either("⚠", "!"));
     put(buffer, area.left(), y, place, &cut(&text, place), style);
-    put_right(buffer, area.left(), y, area.width, &retry, style);
+    put_right(buffer, area.left(), y, area.width, &aside, style);
 }
 
 fn footer(app: &App, buffer: &mut Buffer, area: Rect) {

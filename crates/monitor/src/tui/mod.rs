@@ -11,6 +11,7 @@ mod mouse;
 mod options;
 mod overlay;
 mod report;
+mod sample;
 mod split;
 mod table;
 mod terminal;

@@ -11,6 +11,7 @@ use tallymon::core::time::{FileTime, SystemTime};
 use super::theme::Colours;
 use crate::chart::Glyphs;
 use crate::model::DEFAULT_BUDGET;
+use crate::source::SourceThread;
 
 /// A time on the clock on the wall.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Options {
     pub paths: Vec<String>,
     /// Opens a query without paths over the same source.
     pub open: Open,
+    /// The source on its own thread, for samples that the screen does not wait for; without it sampling waits.
+    pub source: Option<SourceThread>,
     /// UTC to local time; UTC when nobody says otherwise.
     pub local: Box<dyn Fn(FileTime) -> LocalTime>,
     /// Time between samples.
@@ -52,6 +55,7 @@ impl Options {
         Options {
             paths: Vec::new(),
             open: Box::new(open),
+            source: None,
             local: Box::new(|time| LocalTime { time: time.system_time(), zone: "UTC".into(), bias: 0 }),
             interval: Duration::from_secs(1),
             budget: DEFAULT_BUDGET,

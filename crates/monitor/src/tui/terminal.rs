@@ -23,6 +23,9 @@ use super::options::Options;
 /// How long a request to end may wait, since it does not wake whoever waits for a key.
 const ATTENTION: Duration = Duration::from_millis(200);
 
+/// How long the screen waits for a sample; most answer much faster.
+const AT_ONCE: Duration = Duration::from_millis(50);
+
 /// Runs the monitor until the user quits, over a query without paths yet.
 ///
 /// Samples are taken at multiples of the interval, also while the picture is frozen. The screen is drawn only after a
@@ -37,9 +40,10 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
     let mut screen = Screen::open()?;
     let mut next = Instant::now();
     loop {
-        let now = Instant::now();
-        if now >= next {
-            app.sample();
+        if Instant::now() >= next {
+            app.begin_sample();
+            // An answer that comes at once is on the same screen as its time.
+            app.sample_comes(AT_ONCE);
             let pause = app.pause();
             next += pause;
             // Samples that were missed, as in a suspended machine, are left out.
@@ -55,8 +59,9 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            if !poll(left.min(ATTENTION))? {
-                if left <= ATTENTION {
+            let attention = if app.is_waiting() { AT_ONCE } else { ATTENTION };
+            if !poll(left.min(attention))? {
+                if left <= attention || app.sample_comes(Duration::ZERO) {
                     break;
                 }
                 continue;

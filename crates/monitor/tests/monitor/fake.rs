@@ -324,3 +324,9 @@ impl Bench {
 
 /// A memory state that needs rights.
 pub(crate) const DENIED: ValueState = ValueState::Absent(Absence::AccessDenied);
+
+/// A block of all objects of the script.
+pub(crate) fn block() -> Vec<u8> {
+    let snapshot = Fake(Rc::new(Script::default())).snapshot(&Request::default()).unwrap();
+    snapshot.bytes().to_vec()
+}

@@ -2,6 +2,15 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
+use std::time::Duration;
+
+use tallymon::Query;
+use tallymon::core::block::Snapshot;
+use tallymon::core::flow::{Source, SourceError};
+use tallymon::core::request::{Request, RequestKind};
+use tallymon::core::title::{Language, Titles};
+use tallymon_monitor::{App, Options, SourceThread};
+
 use crate::fake::{Bench, DEFAULTS};
 
 fn names(bench: &Bench) -> Vec<String> {
@@ -229,4 +238,63 @@ fn no_key_at_any_time_stops_it() {
         }
     }
     bench.resize(100, 30).screen();
+}
+
+/// A source that answers only when it is let go.
+struct Gate {
+    answers: std::sync::mpsc::Receiver<()>,
+    source: tallymon::FileSource,
+    open: bool,
+}
+
+impl Source for Gate {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        // Its objects are asked for before it is watched.
+        if matches!(request.kind, RequestKind::Objects(_)) && !self.open {
+            self.open = self.answers.recv().is_err();
+        }
+        self.source.snapshot(request)
+    }
+
+    fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
+        self.source.titles(language)
+    }
+}
+
+#[test]
+fn a_source_that_hangs_does_not_freeze_the_screen() {
+    let folder = std::env::temp_dir().join(format!("tallymon-monitor-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("block.bin");
+    let bytes = crate::fake::block();
+    std::fs::write(&file, bytes).unwrap();
+    let (go, answers) = std::sync::mpsc::channel();
+    let source = SourceThread::start(move || {
+        Ok(Box::new(Gate { answers, source: tallymon::FileSource::open(file)?, open: false }))
+    });
+    let source = source.unwrap();
+    let again = source.clone();
+    let mut options = Options::new(move || Query::new(Box::new(again.clone()), Language::ENGLISH));
+    options.source = Some(source.clone());
+    options.paths = vec![r"\Memory\Available MBytes".to_string()];
+    let mut app = App::new(Query::new(Box::new(source), Language::ENGLISH).unwrap(), options);
+    app.begin_sample();
+    assert!(!app.sample_comes(Duration::ZERO) && app.is_waiting());
+    // The time of the next sample has come, and the one before is still awaited: a gap.
+    app.begin_sample();
+    assert_eq!(app.monitor().rows(), 0..1);
+    // A key is taken at once.
+    app.event(&Event::Key(KeyEvent::new(KeyCode::Char('b'), KeyModifiers::NONE)));
+    std::thread::sleep(Duration::from_millis(1_010));
+    assert!(app.late().is_some());
+    let mut terminal = ratatui::Terminal::new(ratatui::backend::TestBackend::new(90, 20)).unwrap();
+    terminal.draw(|frame| app.draw(frame)).unwrap();
+    let screen = terminal.backend().to_string();
+    assert!(screen.contains("the source does not answer"), "{screen}");
+    drop(go);
+    assert!(app.sample_comes(Duration::from_secs(60)));
+    assert!(app.late().is_none());
+    assert_eq!(app.monitor().rows(), 0..2);
+    assert!(app.monitor().series()[0].last.is_ok());
+    std::fs::remove_dir_all(&folder).unwrap();
 }
