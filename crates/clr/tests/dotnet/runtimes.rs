@@ -1,0 +1,123 @@
+//! The .NET runtimes that the tests run in, out of public packages and kept in the target folder.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The runtimes of the target folder by their versions, fetched first when peers are required.
+pub(crate) fn runtimes() -> Vec<(&'static str, PathBuf)> {
+    let (peers, required) = (peers(), required());
+    let old = peers.join("dotnetcore2-3.1.23/dotnetcore2/bin/dotnet");
+    let new = peers.join("dotnet-8.0.15/dotnet");
+    if required && !old.is_file() {
+        unpack(&peers, "dotnetcore2", "3.1.23");
+        make_executable(&old);
+    }
+    if required && !new.is_file() {
+        assemble(&unpack(&peers, "artifacts_keyring", "1.0.0"), &old, new.parent().unwrap());
+    }
+    [("3.1", old), ("8.0", new)].into_iter().filter(|(_, dotnet)| dotnet.is_file()).collect()
+}
+
+/// The program `azmcp`, which carries a trimmed .NET 10 in its one file; fetched first when peers are required.
+///
+/// It is not ours to compile for that runtime, so that it runs a foreign program at its own pace.
+pub(crate) fn foreign_program() -> Option<PathBuf> {
+    let folder = peers().join("azure-mcp-2.0.5");
+    let program = folder.join("package/dist/azmcp");
+    if required() && !program.is_file() {
+        std::fs::create_dir_all(&folder).unwrap();
+        let npm = tallymon_testkit::peer("npm").unwrap();
+        let wanted = "@azure/mcp-linux-x64@2.0.5";
+        let fetched =
+            Command::new(npm).args(["pack", "--silent", wanted]).current_dir(&folder).output().unwrap();
+        assert!(fetched.status.success(), "npm did not fetch {wanted}");
+        let archive = folder.join("azure-mcp-linux-x64-2.0.5.tgz");
+        let unpacked = Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&folder).status().unwrap();
+        assert!(unpacked.success(), "{} did not unpack", archive.display());
+        std::fs::remove_file(archive).unwrap();
+        make_executable(&program);
+    }
+    if !program.is_file() {
+        tallymon_testkit::skip("no program of .NET 10 for the profiler's tests");
+        return None;
+    }
+    Some(program)
+}
+
+/// Where fetched packages are kept.
+fn peers() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("peers")
+}
+
+fn required() -> bool {
+    std::env::var_os("TALLYMON_PEERS").is_some_and(|value| value == "required")
+}
+
+/// Fetches a package with pip and unpacks it into a folder of its name and version, which is returned.
+fn unpack(peers: &Path, package: &str, version: &str) -> PathBuf {
+    let python = tallymon_testkit::peer("python3").unwrap();
+    let wheels = peers.join("wheels");
+    let wanted = format!("{package}=={version}");
+    let pip = ["-m", "pip", "download", "-q", "--no-deps", &wanted, "-d"];
+    let fetched = Command::new(&python).args(pip).arg(&wheels).status().unwrap();
+    assert!(fetched.success(), "pip did not fetch {wanted}");
+    let mut files = std::fs::read_dir(&wheels).unwrap().map(|entry| entry.unwrap().path());
+    let wheel = files.find(|path| path.to_string_lossy().contains(&format!("{package}-{version}"))).unwrap();
+    let folder = peers.join(format!("{package}-{version}"));
+    let unpacked =
+        Command::new(&python).args(["-m", "zipfile", "-e"]).arg(wheel).arg(&folder).status().unwrap();
+    assert!(unpacked.success(), "the wheel of {wanted} did not unpack");
+    folder
+}
+
+/// Makes a folder of .NET 8 as `dotnet` wants it from a program that brings the whole runtime along.
+fn assemble(package: &Path, dotnet: &Path, folder: &Path) {
+    let parts = package.join("artifacts_keyring/plugins/plugins/netcore/CredentialProvider.Microsoft");
+    let host = folder.join("host/fxr/8.0.15");
+    let shared = folder.join("shared/Microsoft.NETCore.App/8.0.15");
+    std::fs::create_dir_all(&host).unwrap();
+    std::fs::create_dir_all(&shared).unwrap();
+    std::fs::copy(parts.join("libhostfxr.so"), host.join("libhostfxr.so")).unwrap();
+    let (mut managed, mut native) = (Vec::new(), Vec::new());
+    for entry in std::fs::read_dir(&parts).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let framework = [
+            "System.",
+            "Microsoft.CSharp",
+            "Microsoft.VisualBasic",
+            "Microsoft.Win32.",
+            "mscorlib",
+            "netstandard",
+        ];
+        if name.ends_with(".dll") && begins(&framework) {
+            managed.push(format!(
+                "\"{name}\":{{\"assemblyVersion\":\"8.0.0.0\",\"fileVersion\":\"8.0.1525.0\"}}"
+            ));
+        } else if name.ends_with(".so") && begins(&["lib"]) {
+            native.push(format!("\"{name}\":{{\"fileVersion\":\"0.0.0.0\"}}"));
+        } else {
+            continue;
+        }
+        std::fs::copy(parts.join(&name), shared.join(&name)).unwrap();
+    }
+    let (target, library) =
+        (".NETCoreApp,Version=v8.0/linux-x64", "Microsoft.NETCore.App.Runtime.linux-x64/8.0.15");
+    let list = format!(
+        "{{\"runtimeTarget\":{{\"name\":\"{target}\",\"signature\":\"\"}},\"targets\":{{\"{target}\":{{\"{library}\":\
+         {{\"runtime\":{{{}}},\"native\":{{{}}}}}}}}},\"libraries\":{{\"{library}\":\
+         {{\"type\":\"package\",\"serviceable\":true,\"sha512\":\"\"}}}}}}",
+        managed.join(","),
+        native.join(",")
+    );
+    std::fs::write(shared.join("Microsoft.NETCore.App.deps.json"), list).unwrap();
+    // The starting program of the older version starts the newer one; it is the mark that all else is there.
+    std::fs::copy(dotnet, folder.join("dotnet")).unwrap();
+    make_executable(&folder.join("dotnet"));
+}
+
+/// Unpacking forgets that a file is a program.
+fn make_executable(file: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
