@@ -334,6 +334,13 @@ pub struct Objects<'a> {
     left: u32,
 }
 
+impl<'a> Objects<'a> {
+    /// `count` objects one behind the other without the header of a data block: the answer of a provider library.
+    pub const fn bare(objects: &'a [u8], count: u32) -> Objects<'a> {
+        Objects { bytes: Bytes::new(objects, ByteOrder::Little), at: 0, left: count }
+    }
+}
+
 impl<'a> Iterator for Objects<'a> {
     type Item = Result<Object<'a>, Error>;
 

@@ -164,6 +164,15 @@ impl<'b> ObjectsWriter<'b> {
         }
     }
 
+    /// Appends `count` objects that somebody else wrote, as they are. Who checked them is the caller's matter; see
+    /// [`Objects::bare`](super::Objects::bare).
+    pub fn append(&mut self, objects: &[u8], count: u32) {
+        if let Some(part) = self.reserve(objects.len()) {
+            part.copy_from_slice(objects);
+        }
+        self.count = self.count.saturating_add(count);
+    }
+
     /// Starts an object whose values are of `perf_time` on a clock of `perf_freq`; both 0 when the object has no clock
     /// of its own. The object ends when the writer that is returned goes away.
     pub fn object<'w, 'l>(
