@@ -49,9 +49,10 @@
 //! gadgets.collect(&Ask::everything(&[GADGETS.name]), &mut out).unwrap();
 //! assert_eq!(out.count(), 1);
 //! ```
-// Only `shm/map.rs` allows it.
+// Only `shm/map.rs` and `library/abi.rs` allow it.
 #![deny(unsafe_code)]
 
+pub mod library;
 #[cfg(target_os = "linux")]
 pub mod shm;
 

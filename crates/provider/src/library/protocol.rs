@@ -1,0 +1,405 @@
+//! The messages between a reader and the child process that has a provider library loaded.
+//!
+//! Each message is one packet of a socket that keeps packets apart, so a message can neither run into the next nor end
+//! in the middle. Everything from the child is read as if an enemy had written it. `docs/formats/child.md` draws the
+//! bytes.
+
+use std::fmt;
+
+use super::check::{Guards, Returned};
+
+/// First bytes of every message: `TLYC`.
+pub const MAGIC: u32 = u32::from_le_bytes(*b"TLYC");
+/// The version that both sides must have; they are installed together.
+pub const VERSION: u16 = 1;
+/// No message is longer than this in bytes.
+pub const LONGEST: usize = 128 << 10;
+
+/// What the reader tells the child.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// Load a library and call its Open.
+    Load(Load),
+    /// Call Collect with this query string, in UTF-16 without its end.
+    Collect(Vec<u16>),
+    /// Call Close, unload the library and end.
+    Close,
+}
+
+/// Which library, and which functions in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Load {
+    /// Path of the library, or a name that the loader looks for.
+    pub library: String,
+    /// Name of the function that is called first.
+    pub open: String,
+    /// Name of the function that gives data.
+    pub collect: String,
+    /// Name of the function that is called last.
+    pub close: String,
+    /// What Open is given, in UTF-16 with all its terminators; `None` for NULL.
+    pub context: Option<Vec<u16>>,
+}
+
+/// What the child tells the reader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// How loading and Open went.
+    Loaded(Loaded),
+    /// What Collect returned. The bytes are in the shared memory.
+    Collected {
+        /// For the checks.
+        returned: Returned,
+        /// How often Collect was called until its buffer was large enough.
+        calls: u32,
+        /// How long that took, in nanoseconds.
+        nanoseconds: u64,
+    },
+    /// What Close returned.
+    Closed(u32),
+}
+
+/// How loading a library went.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Loaded {
+    /// How far it came.
+    pub stage: Stage,
+    /// The error as NT numbers it; what Open returned, or 126 and 127 for what is not there.
+    pub error: u32,
+    /// What the loader of the system said.
+    pub detail: String,
+}
+
+/// How far loading a library came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stage {
+    /// Everything is there, and Open returned success.
+    #[default]
+    Open,
+    /// The library could not be loaded.
+    Library,
+    /// It has no function for Open.
+    NoOpen,
+    /// It has no function for Collect.
+    NoCollect,
+    /// It has no function for Close.
+    NoClose,
+    /// Open returned an error.
+    OpenFailed,
+}
+
+impl Stage {
+    const ALL: [Stage; 6] =
+        [Stage::Open, Stage::Library, Stage::NoOpen, Stage::NoCollect, Stage::NoClose, Stage::OpenFailed];
+
+    const fn number(self) -> u32 {
+        match self {
+            Stage::Open => 0,
+            Stage::Library => 1,
+            Stage::NoOpen => 2,
+            Stage::NoCollect => 3,
+            Stage::NoClose => 4,
+            Stage::OpenFailed => 5,
+        }
+    }
+}
+
+/// A message that is not one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Malformed {
+    /// The field.
+    pub what: &'static str,
+    /// Byte offset of the field in the message.
+    pub at: usize,
+    /// What the protocol wants there.
+    pub needed: &'static str,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "message of the child process, {} at byte {}: {} needed", self.what, self.at, self.needed)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+mod kind {
+    pub(super) const LOAD: u16 = 1;
+    pub(super) const COLLECT: u16 = 2;
+    pub(super) const CLOSE: u16 = 3;
+    pub(super) const LOADED: u16 = 17;
+    pub(super) const COLLECTED: u16 = 18;
+    pub(super) const CLOSED: u16 = 19;
+}
+
+impl Ask {
+    /// The message for this, which is answered under the same number.
+    pub fn to_bytes(&self, number: u64) -> Vec<u8> {
+        match self {
+            Ask::Load(load) => {
+                let mut out = head(kind::LOAD, number);
+                out.extend_from_slice(&u32::from(load.context.is_some()).to_le_bytes());
+                for text in [&load.library, &load.open, &load.collect, &load.close] {
+                    put_bytes(&mut out, text.as_bytes());
+                }
+                put_bytes(&mut out, &wide_bytes(load.context.as_deref().unwrap_or_default()));
+                out
+            }
+            Ask::Collect(query) => {
+                let mut out = head(kind::COLLECT, number);
+                out.extend_from_slice(&wide_bytes(query));
+                out
+            }
+            Ask::Close => head(kind::CLOSE, number),
+        }
+    }
+
+    /// Reads a message and its number.
+    ///
+    /// # Errors
+    ///
+    /// The message ends too early or too late, or has a magic, version or kind that is not known here.
+    pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Ask), Malformed> {
+        let (mut fields, kind, number) = Fields::start(bytes)?;
+        let ask = match kind {
+            kind::LOAD => {
+                let has_context = fields.u32("flags")? != 0;
+                let mut load = Load {
+                    library: fields.text("library")?,
+                    open: fields.text("open")?,
+                    collect: fields.text("collect")?,
+                    close: fields.text("close")?,
+                    context: None,
+                };
+                let context = wide(fields.bytes("context")?);
+                load.context = has_context.then_some(context);
+                Ask::Load(load)
+            }
+            kind::COLLECT => Ask::Collect(wide(fields.rest())),
+            kind::CLOSE => Ask::Close,
+            _ => return Err(fields.malformed("kind", "1, 2 or 3")),
+        };
+        fields.end()?;
+        Ok((number, ask))
+    }
+}
+
+impl Answer {
+    /// The message for this, under the number of what it answers.
+    pub fn to_bytes(&self, number: u64) -> Vec<u8> {
+        match self {
+            Answer::Loaded(loaded) => {
+                let mut out = head(kind::LOADED, number);
+                out.extend_from_slice(&loaded.stage.number().to_le_bytes());
+                out.extend_from_slice(&loaded.error.to_le_bytes());
+                put_bytes(&mut out, loaded.detail.as_bytes());
+                out
+            }
+            Answer::Collected { returned, calls, nanoseconds } => {
+                let mut out = head(kind::COLLECTED, number);
+                let guards = u32::from(returned.guards.before) | u32::from(returned.guards.behind) << 1;
+                out.extend_from_slice(&returned.moved.to_le_bytes());
+                out.extend_from_slice(&nanoseconds.to_le_bytes());
+                let Returned { status, bytes, objects, capacity, .. } = *returned;
+                for number in [status, bytes, objects, capacity, guards, *calls] {
+                    out.extend_from_slice(&number.to_le_bytes());
+                }
+                out
+            }
+            Answer::Closed(status) => {
+                let mut out = head(kind::CLOSED, number);
+                out.extend_from_slice(&status.to_le_bytes());
+                out
+            }
+        }
+    }
+
+    /// Reads a message and its number.
+    ///
+    /// # Errors
+    ///
+    /// The message ends too early or too late, or has a magic, version, kind or stage that is not known here.
+    pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Answer), Malformed> {
+        let (mut fields, kind, number) = Fields::start(bytes)?;
+        let answer = match kind {
+            kind::LOADED => {
+                let stage = fields.u32("stage")?;
+                let stage = Stage::ALL.into_iter().find(|known| known.number() == stage);
+                let stage = stage.ok_or(fields.malformed("stage", "0 to 5"))?;
+                Answer::Loaded(Loaded { stage, error: fields.u32("error")?, detail: fields.text("detail")? })
+            }
+            kind::COLLECTED => {
+                let moved = fields.u64("moved")?.cast_signed();
+                let nanoseconds = fields.u64("nanoseconds")?;
+                let (status, bytes) = (fields.u32("status")?, fields.u32("bytes")?);
+                let (objects, capacity) = (fields.u32("objects")?, fields.u32("capacity")?);
+                let guards = fields.u32("guards")?;
+                let guards = Guards { before: guards & 1 != 0, behind: guards & 2 != 0 };
+                let returned = Returned { status, moved, bytes, objects, capacity, guards };
+                Answer::Collected { returned, calls: fields.u32("calls")?, nanoseconds }
+            }
+            kind::CLOSED => Answer::Closed(fields.u32("status")?),
+            _ => return Err(fields.malformed("kind", "17, 18 or 19")),
+        };
+        fields.end()?;
+        Ok((number, answer))
+    }
+}
+
+/// The units of a text in UTF-16.
+pub fn wide_of(text: &str) -> Vec<u16> {
+    text.encode_utf16().collect()
+}
+
+fn head(kind: u16, number: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend_from_slice(&MAGIC.to_le_bytes());
+    out.extend_from_slice(&VERSION.to_le_bytes());
+    out.extend_from_slice(&kind.to_le_bytes());
+    out.extend_from_slice(&number.to_le_bytes());
+    out
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    // A text of 4 GiB is longer than any message, and refused when the message is.
+    out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+fn wide_bytes(units: &[u16]) -> Vec<u8> {
+    units.iter().flat_map(|unit| unit.to_le_bytes()).collect()
+}
+
+fn wide(bytes: &[u8]) -> Vec<u16> {
+    bytes.chunks_exact(2).filter_map(|pair| pair.first_chunk().copied().map(u16::from_le_bytes)).collect()
+}
+
+/// The fields of a message, taken one after the other.
+struct Fields<'a> {
+    left: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Fields<'a> {
+    fn start(bytes: &'a [u8]) -> Result<(Fields<'a>, u16, u64), Malformed> {
+        let mut fields = Fields { left: bytes, at: 0 };
+        if fields.u32("magic")? != MAGIC {
+            return Err(Malformed { what: "magic", at: 0, needed: "TLYC" });
+        }
+        let (version, kind) = (fields.u16("version")?, fields.u16("kind")?);
+        if version != VERSION {
+            return Err(Malformed { what: "version", at: 4, needed: "1, the version of this program" });
+        }
+        let number = fields.u64("number")?;
+        Ok((fields, kind, number))
+    }
+
+    fn take<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Malformed> {
+        let Some((array, left)) = self.left.split_first_chunk::<N>() else {
+            return Err(self.malformed(what, "more bytes"));
+        };
+        self.left = left;
+        self.at = self.at.saturating_add(N);
+        Ok(*array)
+    }
+
+    fn u16(&mut self, what: &'static str) -> Result<u16, Malformed> {
+        self.take(what).map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self, what: &'static str) -> Result<u32, Malformed> {
+        self.take(what).map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self, what: &'static str) -> Result<u64, Malformed> {
+        self.take(what).map(u64::from_le_bytes)
+    }
+
+    fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], Malformed> {
+        let length = usize::try_from(self.u32(what)?).unwrap_or(usize::MAX);
+        let Some((bytes, left)) = self.left.split_at_checked(length) else {
+            return Err(self.malformed(what, "as many bytes as its length says"));
+        };
+        self.left = left;
+        self.at = self.at.saturating_add(length);
+        Ok(bytes)
+    }
+
+    /// A text; what is not UTF-8 in it is replaced, because it is only shown.
+    fn text(&mut self, what: &'static str) -> Result<String, Malformed> {
+        self.bytes(what).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    fn rest(&mut self) -> &'a [u8] {
+        self.at = self.at.saturating_add(self.left.len());
+        std::mem::take(&mut self.left)
+    }
+
+    fn end(&self) -> Result<(), Malformed> {
+        if self.left.is_empty() { Ok(()) } else { Err(self.malformed("end", "no more bytes")) }
+    }
+
+    const fn malformed(&self, what: &'static str, needed: &'static str) -> Malformed {
+        Malformed { what, at: self.at, needed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asks() -> Vec<Ask> {
+        let load = Load {
+            library: "/usr/lib/libmy.so".into(),
+            open: "Open".into(),
+            collect: "Сбор".into(),
+            close: "Close".into(),
+            context: Some(vec![65, 0, 0]),
+        };
+        let without = Load { context: None, ..load.clone() };
+        vec![Ask::Load(load), Ask::Load(without), Ask::Collect(wide_of("Global")), Ask::Close]
+    }
+
+    fn answers() -> Vec<Answer> {
+        let guards = Guards { before: true, behind: false };
+        let returned = Returned { status: 1, moved: -8, bytes: 2, objects: 3, capacity: 4, guards };
+        let stages =
+            Stage::ALL.map(|stage| Answer::Loaded(Loaded { stage, error: 126, detail: "no".into() }));
+        let mut answers = vec![Answer::Collected { returned, calls: 5, nanoseconds: 6 }, Answer::Closed(7)];
+        answers.extend(stages);
+        answers
+    }
+
+    #[test]
+    fn messages_go_round() {
+        for ask in asks() {
+            assert_eq!(Ask::from_bytes(&ask.to_bytes(9)), Ok((9, ask)));
+        }
+        for answer in answers() {
+            assert_eq!(Answer::from_bytes(&answer.to_bytes(u64::MAX)), Ok((u64::MAX, answer)));
+        }
+    }
+
+    #[test]
+    fn cut_and_long_messages_are_refused() {
+        for answer in answers() {
+            let mut bytes = answer.to_bytes(1);
+            for length in 0..bytes.len() {
+                assert!(Answer::from_bytes(&bytes[..length]).is_err(), "{answer:?} of {length} bytes");
+            }
+            bytes.push(0);
+            assert_eq!(Answer::from_bytes(&bytes).unwrap_err().what, "end");
+        }
+        let mut other = Answer::Closed(0).to_bytes(1);
+        other[4] = 2;
+        assert_eq!(Answer::from_bytes(&other).unwrap_err().what, "version");
+        other[0] = 0;
+        assert_eq!(Answer::from_bytes(&other).unwrap_err().what, "magic");
+        assert_eq!(Answer::from_bytes(&Ask::Close.to_bytes(1)).unwrap_err().what, "kind");
+        // A length that promises 4 GiB.
+        let mut long = Answer::Loaded(Loaded::default()).to_bytes(1);
+        let at = long.len() - 4;
+        long[at..].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(Answer::from_bytes(&long).unwrap_err().what, "detail");
+    }
+}
