@@ -75,6 +75,8 @@ pub(crate) enum Command {
     Lodctr(WindowsWords),
     /// Remove names with the options of Windows' unlodctr: SERVICE, /M:, /G:, /P:.
     Unlodctr(WindowsWords),
+    /// Run as typeperf, relog, lodctr, unlodctr or perfmon of Windows, or install these names as links.
+    Compat(Compat),
 }
 
 #[derive(Debug, Args)]
@@ -488,6 +490,30 @@ pub(crate) struct ProviderAdd {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Compat {
+    #[command(subcommand)]
+    pub(crate) command: CompatCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CompatCommand {
+    /// Make links to this program under the names of Windows' programs.
+    Install(CompatFolder),
+    /// Remove these links.
+    Remove(CompatFolder),
+    /// The name of a program of Windows, and its options.
+    #[command(external_subcommand)]
+    Program(Vec<OsString>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompatFolder {
+    /// Folder of the links; ~/.local/bin without it.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct WindowsWords {
     /// Options and names as on Windows; options begin with - or /.
     #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
@@ -547,7 +573,7 @@ const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 const SHORTEST: Duration = Duration::from_millis(10);
 
 /// A time such as `500ms`, `5s`, `1.5s`, `2m`, `1h`, `5`, or `[[hh:]mm:]ss`.
-fn interval(text: &str) -> Result<Duration, String> {
+pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is no time; write it as 500ms, 5s, 2m, 1h or hh:mm:ss");
     let seconds = if text.contains(':') {
         let parts: Vec<&str> = text.split(':').collect();

@@ -10,6 +10,7 @@ mod exit;
 mod output;
 mod paths;
 mod stop;
+mod windows;
 mod words;
 
 use std::io::{self, IsTerminal};
@@ -17,12 +18,19 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Command, CompatCommand};
 use exit::Failure;
+use windows::Program;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match run(&arguments) {
+    let mut line = std::env::args_os();
+    let result = match line.next().as_deref().and_then(Program::called) {
+        Some(program) => {
+            program.run(&line.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>())
+        }
+        None => run(&Arguments::parse()),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if let Some(message) = &failure.message {
@@ -50,8 +58,13 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Prof(prof)) => command::prof::run(prof),
         Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),
         Some(Command::Provider(provider)) => command::provider::run(provider),
-        Some(Command::Lodctr(words)) => command::lodctr::lodctr(&words.words),
-        Some(Command::Unlodctr(words)) => command::lodctr::unlodctr(&words.words),
+        Some(Command::Lodctr(words)) => windows::lodctr::lodctr(&words.words),
+        Some(Command::Unlodctr(words)) => windows::lodctr::unlodctr(&words.words),
+        Some(Command::Compat(compat)) => match &compat.command {
+            CompatCommand::Install(folder) => windows::install::install(folder.dir.as_deref()),
+            CompatCommand::Remove(folder) => windows::install::remove(folder.dir.as_deref()),
+            CompatCommand::Program(words) => windows::run(words),
+        },
         // A saved data block has nothing to watch.
         None if common.file.is_none() && io::stdout().is_terminal() && io::stdin().is_terminal() => {
             command::mon::run(common, &[], command::mon::INTERVAL)

@@ -29,6 +29,7 @@ pub(crate) struct Rows<'w> {
     zone: OnceCell<TimeZone>,
     rows: u64,
     with_time: bool,
+    console: bool,
 }
 
 impl<'w> Rows<'w> {
@@ -43,7 +44,14 @@ impl<'w> Rows<'w> {
             zone: OnceCell::new(),
             rows: 0,
             with_time,
+            console: false,
         }
+    }
+
+    /// Writes a CSV or TSV as `typeperf` shows it on the console: no time zone, six decimals.
+    pub(crate) fn for_console(mut self) -> Self {
+        self.console = true;
+        self
     }
 
     /// Writes one row and flushes it.
@@ -106,11 +114,14 @@ impl<'w> Rows<'w> {
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
         if self.columns.is_none() {
             let columns = full.clone();
-            let local = self.local(time);
-            // UTC = local time + bias, in minutes.
-            let bias = -(local.offset().seconds() / 60);
-            let zone = local.strftime("%Z").to_string();
-            write!(self.out, "\"(PDH-{kind} 4.0) ({zone})({bias})\"")?;
+            let zone = if self.console {
+                String::new()
+            } else {
+                let local = self.local(time);
+                // UTC = local time + bias, in minutes.
+                format!(" ({})({})", local.strftime("%Z"), -(local.offset().seconds() / 60))
+            };
+            write!(self.out, "\"(PDH-{kind} 4.0){zone}\"")?;
             for column in &columns {
                 write!(self.out, "{separator}{}", quoted(column))?;
             }
@@ -123,6 +134,9 @@ impl<'w> Rows<'w> {
         for column in columns {
             let text = match by_path.get(column.as_str()).map(|reading| &reading.cell.value) {
                 Some(Ok(Value::Text(text))) => quoted(text),
+                Some(Ok(value)) if self.console => {
+                    value.as_f64().map_or_else(String::new, |number| format!("\"{}\"", counter::f6(number)))
+                }
                 Some(Ok(value)) => format!("\"{}\"", exact(value)),
                 // What the Performance Data Helper writes for a missing value.
                 Some(Err(_)) | None => "\" \"".to_string(),
@@ -151,7 +165,8 @@ impl<'w> Rows<'w> {
     }
 }
 
-fn timestamp(time: FileTime) -> Timestamp {
+/// A time for the library that knows calendars and zones.
+pub(crate) fn timestamp(time: FileTime) -> Timestamp {
     Timestamp::from_nanosecond(time.unix_nanoseconds()).unwrap_or_default()
 }
 

@@ -8,7 +8,6 @@ pub(crate) mod find;
 pub(crate) mod get;
 pub(crate) mod info;
 pub(crate) mod list;
-pub(crate) mod lodctr;
 pub(crate) mod mon;
 pub(crate) mod prof;
 pub(crate) mod provider;

@@ -13,3 +13,4 @@ mod prof;
 mod support;
 mod terminal;
 mod watch;
+mod windows;

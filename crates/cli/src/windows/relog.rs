@@ -1,0 +1,197 @@
+//! `relog`: copies performance logs into another format, with the options and words of Windows.
+
+use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use jiff::tz::TimeZone;
+use tallymon::PathError;
+use tallymon::core::path::CounterPath;
+use tallymon::core::time::FileTime;
+use tallymon::log::relog::{Options, relog};
+use tallymon::log::{Format, Selection, info};
+
+use super::completed;
+use super::words::{Known, Takes, Words};
+use crate::command::relog::time;
+use crate::exit::{Failure, Kind};
+use crate::output::timestamp;
+
+const USAGE: &str = "\
+relog FILE... [OPTIONS]
+
+  FILE...            logs to read, of any format
+  -o FILE            log to write
+  -f CSV|TSV|BIN     its format, BIN by default
+  -a                 append to a binary log
+  -c PATH...         keep these counters only
+  -cf FILE           those of a file, one a line
+  -t N               keep every N-th record
+  -b TIME, -e TIME   keep records from and up to a time: M/d/yyyy h:mm:ss[AM|PM], or 2026-11-21T08:30:00Z
+  -q                 list the counters of the logs
+  -config FILE       read options from a file
+  -y                 replace a file without asking
+Options begin with - or /.";
+
+const KNOWN: &[Known] = &[
+    Known { name: "a", takes: Takes::Nothing },
+    Known { name: "b", takes: Takes::One },
+    Known { name: "c", takes: Takes::Many },
+    Known { name: "cf", takes: Takes::One },
+    Known { name: "config", takes: Takes::One },
+    Known { name: "e", takes: Takes::One },
+    Known { name: "f", takes: Takes::One },
+    Known { name: "o", takes: Takes::One },
+    Known { name: "q", takes: Takes::Nothing },
+    Known { name: "t", takes: Takes::One },
+    Known { name: "y", takes: Takes::Nothing },
+    Known { name: "?", takes: Takes::Nothing },
+];
+
+pub(super) fn run(line: &[String]) -> Result<(), Failure> {
+    let words = Words::parse("relog", KNOWN, line)?;
+    if words.has("?") {
+        writeln!(io::stdout().lock(), "{USAGE}")?;
+        return Ok(());
+    }
+    if words.names.is_empty() {
+        return Err(Failure::new(Kind::Usage, format_args!("no log to read was given\n{USAGE}")));
+    }
+    let mut inputs: Vec<PathBuf> = words.names.iter().map(PathBuf::from).collect();
+    let mut options = options(&words)?;
+    if words.has("q") {
+        list(&inputs, words.one("o").map(Path::new), &options, words.has("y"))?;
+        completed();
+        return Ok(());
+    }
+    let Some(output) = words.one("o").map(Path::new) else {
+        // Windows says what is in the logs and writes nothing.
+        return described(&inputs, &options);
+    };
+    if words.has("a") {
+        if options.format != Format::Blg {
+            return Err(Failure::new(Kind::Usage, "-a: only a binary log can be appended to; leave -f out"));
+        }
+        if output.exists() {
+            inputs.insert(0, output.to_path_buf());
+        }
+    } else {
+        may_replace(output, words.has("y"))?;
+    }
+    options.every = words.parsed("t", every)?.unwrap_or(NonZeroU32::MIN);
+    let report = relog(&inputs, output, &options)?;
+    let mut out = io::stdout().lock();
+    writeln!(out, "\nInput\n----------------\nFile(s):")?;
+    for input in &report.inputs {
+        writeln!(out, "     {} ({})", input.path.display(), kind(input.format))?;
+    }
+    let samples = report.inputs.iter().map(|input| input.records).sum();
+    let first = report.inputs.iter().filter_map(|input| input.first).min();
+    let last = report.inputs.iter().filter_map(|input| input.last).max();
+    range(&mut out, first, last, samples)?;
+    writeln!(out, "\n100.00%\n\nOutput\n----------------\nFile:     {}", output.display())?;
+    range(&mut out, report.first, report.last, report.records)?;
+    writeln!(out)?;
+    for path in &report.not_found {
+        eprintln!("Warning: not in the logs: {path}");
+    }
+    for words in &report.remarks {
+        eprintln!("Warning: {words}");
+    }
+    completed();
+    let mut damaged = false;
+    for input in &report.inputs {
+        crate::command::relog::say_damage(&input.path, &input.notes)?;
+        damaged |= input.notes.damage_count > 0;
+    }
+    if damaged { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
+}
+
+fn options(words: &Words) -> Result<Options, Failure> {
+    let mut counters = Vec::new();
+    for path in words.counters(&[])? {
+        counters.push(CounterPath::parse(&path).map_err(|error| PathError::syntax(&path, error))?.path);
+    }
+    let name = words.one("f").unwrap_or("BIN");
+    let format =
+        if name.eq_ignore_ascii_case("SQL") { Format::from_name("sqlite") } else { Format::from_name(name) };
+    let format = format.ok_or_else(|| {
+        Failure::new(Kind::Usage, format_args!("-f {name}: no such format; there are CSV, TSV and BIN"))
+    })?;
+    let from = words.one("b").map(time).transpose()?;
+    let to = words.one("e").map(time).transpose()?;
+    Ok(Options { format, select: Selection { counters, from, to }, ..Options::default() })
+}
+
+fn every(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| format!("{text:?} is no number of records"))
+}
+
+/// The paths of all columns, as `-q` lists them.
+fn list(inputs: &[PathBuf], output: Option<&Path>, options: &Options, replace: bool) -> Result<(), Failure> {
+    let mut out: Box<dyn Write> = match output {
+        Some(file) => {
+            may_replace(file, replace)?;
+            Box::new(std::fs::File::create(file).map_err(|error| Failure::file(file, &error))?)
+        }
+        None => Box::new(io::stdout().lock()),
+    };
+    for input in inputs {
+        for path in info(input, &options.read)?.columns {
+            writeln!(out, "{path}")?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// What is in the logs.
+fn described(inputs: &[PathBuf], options: &Options) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "\nInput\n----------------\nFile(s):")?;
+    let mut infos = Vec::new();
+    for input in inputs {
+        let info = info(input, &options.read)?;
+        writeln!(out, "     {} ({})", input.display(), kind(info.format))?;
+        infos.push(info);
+    }
+    let first = infos.iter().filter_map(|info| info.first).min();
+    let last = infos.iter().filter_map(|info| info.last).max();
+    range(&mut out, first, last, infos.iter().map(|info| info.records).sum())?;
+    writeln!(out)?;
+    completed();
+    Ok(())
+}
+
+fn kind(format: Format) -> String {
+    if format == Format::Blg { "Binary".to_owned() } else { format.info().name.to_uppercase() }
+}
+
+fn range(
+    out: &mut impl Write,
+    first: Option<FileTime>,
+    last: Option<FileTime>,
+    samples: u64,
+) -> io::Result<()> {
+    let zone = TimeZone::system();
+    let shown = |time: Option<FileTime>| {
+        time.map(|time| timestamp(time).to_zoned(zone.clone()).strftime("%-m/%-d/%Y %-H:%M:%S").to_string())
+            .unwrap_or_default()
+    };
+    writeln!(out, "\nBegin:    {}\nEnd:      {}\nSamples:  {samples}", shown(first), shown(last))
+}
+
+/// Asks before a file is replaced; without a terminal to ask, only `-y` allows it.
+pub(super) fn may_replace(file: &Path, yes: bool) -> Result<(), Failure> {
+    if yes || !file.exists() {
+        return Ok(());
+    }
+    let refused =
+        |why: &str| Err(Failure::new(Kind::Other, format_args!("{} exists already{why}", file.display())));
+    if !io::stdin().is_terminal() {
+        return refused("; -y replaces it");
+    }
+    eprint!("{} exists already. Replace it? [y/n] ", file.display());
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    if answer.trim().eq_ignore_ascii_case("y") { Ok(()) } else { refused("") }
+}

@@ -1,0 +1,167 @@
+//! `typeperf`: writes the values of counters to the terminal or into a log, or lists counters.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use tallymon::Query;
+use tallymon::core::counter::Format;
+use tallymon::core::path::Part;
+use tallymon::core::title::{Language, TitleIndex};
+
+use super::completed;
+use super::words::{Known, Takes, Words};
+use crate::arguments::{Form, interval};
+use crate::exit::{Failure, Kind};
+use crate::output::Rows;
+use crate::paths;
+use crate::stop::{Stop, Ticks};
+
+const USAGE: &str = "\
+typeperf { COUNTER... | -cf FILE | -q [OBJECT] | -qx [OBJECT] } [OPTIONS]
+
+  COUNTER...         counters to watch, such as '\\Processor(_Total)\\% Processor Time'
+  -cf FILE           counters of a file, one a line
+  -q [OBJECT]        list counters, without their instances
+  -qx [OBJECT]       list counters with the instances that exist now
+  -si [[HH:]MM:]SS   time between samples, one second by default
+  -sc N              stop after so many samples
+  -f CSV|TSV         form of the output, CSV by default
+  -o FILE            write into a file
+  -s COMPUTER        the computer of counters that name none
+  -config FILE       read options from a file
+  -y                 replace a file without asking
+Options begin with - or /.";
+
+const KNOWN: &[Known] = &[
+    Known { name: "cf", takes: Takes::One },
+    Known { name: "config", takes: Takes::One },
+    Known { name: "f", takes: Takes::One },
+    Known { name: "o", takes: Takes::One },
+    Known { name: "q", takes: Takes::Optional },
+    Known { name: "qx", takes: Takes::Optional },
+    Known { name: "s", takes: Takes::One },
+    Known { name: "sc", takes: Takes::One },
+    Known { name: "si", takes: Takes::One },
+    Known { name: "y", takes: Takes::Nothing },
+    Known { name: "?", takes: Takes::Nothing },
+];
+
+pub(super) fn run(line: &[String]) -> Result<(), Failure> {
+    let words = Words::parse("typeperf", KNOWN, line)?;
+    if words.has("?") {
+        writeln!(io::stdout().lock(), "{USAGE}")?;
+        return Ok(());
+    }
+    let mut query = Query::new(tallymon::open(&tallymon::Location::Local)?, Language::ENGLISH)?;
+    for (option, with_instances) in [("q", false), ("qx", true)] {
+        if words.has(option) {
+            list(&mut query, words.one(option), with_instances, output(&words)?)?;
+            completed();
+            return Ok(());
+        }
+    }
+    watch(&mut query, &words)
+}
+
+/// Where the data goes.
+fn output(words: &Words) -> Result<Box<dyn Write>, Failure> {
+    let Some(file) = words.one("o").map(Path::new) else { return Ok(Box::new(io::stdout())) };
+    super::relog::may_replace(file, words.has("y"))?;
+    let file = File::create(file).map_err(|error| Failure::file(file, &error))?;
+    Ok(Box::new(BufWriter::new(file)))
+}
+
+fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
+    let counters = words.counters(&words.names)?;
+    if counters.is_empty() {
+        return Err(Failure::new(Kind::Usage, format_args!("no counter to watch was given\n{USAGE}")));
+    }
+    let form = match words.one("f").map(str::to_ascii_uppercase).as_deref() {
+        None | Some("CSV") => Form::Csv,
+        Some("TSV") => Form::Tsv,
+        Some(other) => {
+            let words =
+                format!("-f {other}: typeperf writes CSV and TSV here; 'tally relog' makes a BLG of them");
+            return Err(Failure::new(Kind::Usage, words));
+        }
+    };
+    let every = words.parsed("si", interval)?.unwrap_or(crate::command::mon::INTERVAL);
+    let number = |text: &str| match text.parse::<u64>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(format!("{text:?} is no number of samples")),
+    };
+    let most = words.parsed("sc", number)?;
+    // What typeperf gives is what the Performance Data Helper gives.
+    query.set_format(Format { cap100: true, ..Format::default() });
+    let mut valid = 0u32;
+    for counter in &counters {
+        let added = match words.one("s") {
+            Some(computer) if !counter.starts_with(r"\\") => {
+                let computer = computer.trim_start_matches('\\');
+                paths::add(query, &format!(r"\\{computer}\{}", counter.trim_start_matches('\\')))
+            }
+            _ => paths::add(query, counter),
+        };
+        match added {
+            Ok(_) => valid = valid.saturating_add(1),
+            Err(failure) => {
+                crate::words::say(failure.message.as_deref().unwrap_or("Error: Invalid counter."))
+            }
+        }
+    }
+    if valid == 0 {
+        return Err(Failure::new(Kind::NotFound, "Error: No valid counters."));
+    }
+    let out = output(words)?;
+    let mut rows = Rows::new(out, form, query.system_name(), true);
+    if !words.has("o") {
+        rows = rows.for_console();
+        eprintln!();
+    }
+    let stop = Stop::on_signals()?;
+    let mut ticks = Ticks::start(every);
+    query.collect()?;
+    let mut done = 0u64;
+    while most.is_none_or(|most| done < most) && stop.wait_until(ticks.next()) {
+        let time = query.collect()?;
+        rows.row(time, &query.readings(), query.names())?;
+        done = done.saturating_add(1);
+    }
+    eprintln!("Exiting, please wait...                         ");
+    completed();
+    Ok(())
+}
+
+/// Lists the counters of one object or of all, as paths.
+fn list(
+    query: &mut Query,
+    wanted: Option<&str>,
+    with_instances: bool,
+    mut out: impl Write,
+) -> Result<(), Failure> {
+    let objects: Vec<TitleIndex> = match wanted {
+        Some(wanted) => vec![query.object(wanted, &Part::parse(wanted.trim_matches('\\')))?],
+        None => query.catalog().objects().iter().map(|object| object.name).collect(),
+    };
+    for object in objects {
+        let Some(found) = query.catalog().object(object) else { continue };
+        let has_instances = found.has_instances;
+        let counters: Vec<String> =
+            found.visible_counters().map(|counter| query.names().english(counter.name)).collect();
+        let name = query.names().english(object);
+        let instances: Vec<String> = if !has_instances {
+            vec![String::new()]
+        } else if with_instances {
+            query.instances(object)?.iter().map(|key| format!("({key})")).collect()
+        } else {
+            vec!["(*)".to_owned()]
+        };
+        for instance in &instances {
+            for counter in &counters {
+                writeln!(out, "\\{name}{instance}\\{counter}")?;
+            }
+        }
+    }
+    Ok(out.flush()?)
+}

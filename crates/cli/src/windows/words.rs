@@ -1,0 +1,214 @@
+//! Command lines as the programs of Windows take them: `-si 5`, `/si 5`, `/SI:5`, `--r`, `-config FILE`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::exit::{Failure, Kind};
+
+/// An option that a program knows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    pub(super) name: &'static str,
+    pub(super) takes: Takes,
+}
+
+/// What stands behind an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    Nothing,
+    /// One word.
+    One,
+    /// One word, unless the next one is an option.
+    Optional,
+    /// All words up to the next option.
+    Many,
+}
+
+/// A command line that was understood.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    /// What is no option, in order.
+    pub(super) names: Vec<String>,
+    options: Vec<(&'static str, Vec<String>)>,
+}
+
+impl Words {
+    /// Takes a command line apart. `-config FILE` brings more of it: lines `[option]` with lines of values behind.
+    pub(super) fn parse(program: &str, known: &[Known], words: &[String]) -> Result<Words, Failure> {
+        let mut parsed = Words::default();
+        parsed.add(program, known, words)?;
+        let configurations: Vec<String> = parsed.all("config").map(str::to_owned).collect();
+        for file in configurations {
+            let more = configuration(&lines(Path::new(&file))?);
+            parsed.add(program, known, &more)?;
+        }
+        Ok(parsed)
+    }
+
+    fn add(&mut self, program: &str, known: &[Known], words: &[String]) -> Result<(), Failure> {
+        let mut rest = words.iter().peekable();
+        while let Some(word) = rest.next() {
+            if word == "--" {
+                self.names.extend(rest.by_ref().cloned());
+                break;
+            }
+            let Some((option, value)) = option(known, word) else {
+                if word.len() > 1 && word.starts_with('-') {
+                    let words = format!("{program}: no option {word:?}; '{program} -?' shows them");
+                    return Err(Failure::new(Kind::Usage, words));
+                }
+                self.names.push(word.clone());
+                continue;
+            };
+            let mut values: Vec<String> = value.map(str::to_owned).into_iter().collect();
+            let most = match option.takes {
+                Takes::Nothing => 0,
+                Takes::One | Takes::Optional => 1,
+                Takes::Many => usize::MAX,
+            };
+            while values.len() < most {
+                match rest.next_if(|next| self::option(known, next).is_none() && *next != "--") {
+                    Some(next) => values.push(next.clone()),
+                    None => break,
+                }
+            }
+            if values.is_empty() && matches!(option.takes, Takes::One | Takes::Many) {
+                let words = format!("{program}: something is needed behind -{}", option.name);
+                return Err(Failure::new(Kind::Usage, words));
+            }
+            self.options.push((option.name, values));
+        }
+        Ok(())
+    }
+
+    /// Whether an option was given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|(option, _)| *option == name)
+    }
+
+    /// All values of an option.
+    pub(super) fn all<'s>(&'s self, name: &'static str) -> impl Iterator<Item = &'s str> {
+        let given = self.options.iter().filter(move |(option, _)| *option == name);
+        given.flat_map(|(_, values)| values).map(String::as_str)
+    }
+
+    /// The value of an option; the last one when it was given several times.
+    pub(super) fn one(&self, name: &'static str) -> Option<&str> {
+        self.all(name).last()
+    }
+
+    /// The value of an option as something else, or the words of what is wrong with it.
+    pub(super) fn parsed<T>(
+        &self,
+        name: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, Failure> {
+        let wrong = |words| Failure::new(Kind::Usage, format_args!("-{name}: {words}"));
+        self.one(name).map(parse).transpose().map_err(wrong)
+    }
+
+    /// The counters of the options `-c` and `-cf`, and those that stand alone where a program takes them so.
+    pub(super) fn counters(&self, alone: &[String]) -> Result<Vec<String>, Failure> {
+        let mut counters = alone.to_vec();
+        counters.extend(self.all("c").map(str::to_owned));
+        for file in self.all("cf") {
+            counters.extend(lines(Path::new(file))?);
+        }
+        Ok(counters)
+    }
+}
+
+/// The option that a word is, and what stands behind its colon. `/etc/passwd` is none, and neither is `/x` where `x` is
+/// no option.
+fn option<'w>(known: &[Known], word: &'w str) -> Option<(Known, Option<&'w str>)> {
+    let rest = word.strip_prefix("--").or_else(|| word.strip_prefix(['-', '/']))?;
+    let (name, value) = match rest.find([':', '=']) {
+        Some(at) => (rest.get(..at)?, rest.get(at.checked_add(1)?..)),
+        None => (rest, None),
+    };
+    let found = known.iter().find(|known| known.name.eq_ignore_ascii_case(name))?;
+    // A colon behind an option that takes nothing is no value of it.
+    (value.is_none() || found.takes != Takes::Nothing).then_some((*found, value))
+}
+
+/// The lines of a file of paths or options: UTF-8 or UTF-16, without blank lines and remarks.
+fn lines(path: &Path) -> Result<Vec<String>, Failure> {
+    let bytes = fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    let text = match bytes.as_slice() {
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        bytes => String::from_utf8_lossy(bytes).trim_start_matches('\u{feff}').to_owned(),
+    };
+    let lines = text.lines().map(|line| line.trim().trim_matches('"'));
+    Ok(lines.filter(|line| !line.is_empty() && !line.starts_with([';', '#'])).map(str::to_owned).collect())
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+    let units: Vec<u16> = bytes.as_chunks().0.iter().map(|pair| unit(*pair)).collect();
+    String::from_utf16_lossy(&units)
+}
+
+/// The words that the lines of a settings file stand for.
+fn configuration(lines: &[String]) -> Vec<String> {
+    let word = |line: &String| match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+        Some(option) => format!("-{}", option.trim()),
+        None => line.clone(),
+    };
+    lines.iter().map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[Known] = &[
+        Known { name: "si", takes: Takes::One },
+        Known { name: "c", takes: Takes::Many },
+        Known { name: "q", takes: Takes::Optional },
+        Known { name: "y", takes: Takes::Nothing },
+        Known { name: "f", takes: Takes::One },
+    ];
+
+    fn parse(line: &[&str]) -> Result<Words, Failure> {
+        Words::parse("x", KNOWN, &line.iter().map(ToString::to_string).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn every_spelling_of_an_option() {
+        for line in [["-si", "5"], ["/si", "5"], ["/SI", "5"], ["--si", "5"]] {
+            assert_eq!(parse(&line).unwrap().one("si"), Some("5"), "{line:?}");
+        }
+        for line in [["/si:5"], ["-Si=5"]] {
+            assert_eq!(parse(&line).unwrap().one("si"), Some("5"), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn paths_are_no_options() {
+        let words =
+            parse(&[r"\P(*)\%", "/si", "1", "-c", "a", "b", "/y", "/etc/hosts", "/var", "--", "-q"]).unwrap();
+        assert_eq!(words.names, [r"\P(*)\%", "/etc/hosts", "/var", "-q"]);
+        assert_eq!(words.all("c").collect::<Vec<_>>(), ["a", "b"]);
+        assert!(words.has("y") && !words.has("q"));
+        let words = parse(&["-q", "-y"]).unwrap();
+        assert_eq!((words.has("q"), words.one("q")), (true, None));
+        assert_eq!(parse(&["-q", "Memory"]).unwrap().one("q"), Some("Memory"));
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        for (line, words) in
+            [(&["-si"][..], "behind -si"), (&["-si", "-y"], "behind -si"), (&["-x"], "\"-x\"")]
+        {
+            let message = parse(line).unwrap_err().message.unwrap();
+            assert!(message.contains(words), "{message}");
+        }
+    }
+
+    #[test]
+    fn settings_files() {
+        let lines = ["[cf]", "counters.txt", "[y]"].map(str::to_owned);
+        assert_eq!(configuration(&lines), ["-cf", "counters.txt", "-y"]);
+        assert_eq!(utf16(&[0x41, 0, 0x5c, 0xd5], u16::from_le_bytes), "A한");
+    }
+}
