@@ -14,7 +14,9 @@ use crate::time::{FileTime, Frequency};
 use crate::title::{Language, Titles};
 
 /// Anything that can answer a request: this machine, another one, a log file, some bytes in a file.
-pub trait Source {
+///
+/// A source can move to another thread, so that samples can be taken on a timer there.
+pub trait Source: Send {
     /// The objects that `request` asks for, as one data block taken now.
     ///
     /// An object that does not exist is missing from the answer; that is no error.

@@ -70,7 +70,9 @@ pub use tallymon_core::time::{FileTime, Frequency, PerfTime};
 pub use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
 
 /// Answers for some objects.
-pub trait Provider {
+///
+/// A provider can move to another thread, as the source that asks it can.
+pub trait Provider: Send {
     /// The objects that it answers for.
     fn objects(&self) -> &[ObjectSpec<'static>];
 

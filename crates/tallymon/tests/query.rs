@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{Absence, NoValue, Source, SourceErrorKind, Value, ValueState};
@@ -84,7 +83,7 @@ struct Machine {
     broken: bool,
 }
 
-struct Fake(Rc<RefCell<Machine>>);
+struct Fake(Arc<Mutex<Machine>>);
 
 impl Provider for Fake {
     fn objects(&self) -> &[ObjectSpec<'static>] {
@@ -96,7 +95,7 @@ impl Provider for Fake {
     }
 
     fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
-        let machine = self.0.borrow();
+        let machine = self.0.lock().unwrap();
         if machine.broken {
             return Err(ProviderError::new("the machine is broken"));
         }
@@ -141,14 +140,14 @@ impl Provider for Fake {
 }
 
 /// A machine, and a query over it.
-fn machine() -> (Rc<RefCell<Machine>>, Query) {
-    let machine = Rc::new(RefCell::new(Machine { system: true, ..Machine::default() }));
+fn machine() -> (Arc<Mutex<Machine>>, Query) {
+    let machine = Arc::new(Mutex::new(Machine { system: true, ..Machine::default() }));
     let query = query_of(&machine, Language::ENGLISH);
     (machine, query)
 }
 
 /// A query over a machine, for a user of a language.
-fn query_of(machine: &Rc<RefCell<Machine>>, language: Language) -> Query {
+fn query_of(machine: &Arc<Mutex<Machine>>, language: Language) -> Query {
     let host = Host::of("fake", vec![Box::new(Fake(machine.clone()))]);
     Query::new(Box::new(host), language).unwrap()
 }
@@ -170,7 +169,7 @@ fn a_reading_says_who_it_is_of() {
     let (machine, mut query) = machine();
     query.add(r"\Process(*)\% Processor Time").unwrap();
     let mut who = |processes: &[(&'static str, u64, u64, u64)]| {
-        machine.borrow_mut().processes = processes.to_vec();
+        machine.lock().unwrap().processes = processes.to_vec();
         // The same two steps as in `collect`, for somebody who asks the source elsewhere.
         let request = query.request();
         let snapshot = Host::of("fake", vec![Box::new(Fake(machine.clone()))]).snapshot(&request).unwrap();
@@ -194,7 +193,7 @@ fn three_processes_of_one_name() {
         query.set_matching(matching);
         query.add(r"\Process(X#1)\% Processor Time").unwrap();
         let sample = |processes: &[(&'static str, u64, u64, u64)], query: &mut Query| {
-            machine.borrow_mut().processes = processes.to_vec();
+            machine.lock().unwrap().processes = processes.to_vec();
             query.collect().unwrap();
         };
         let path = r"\Process(X#1)\% Processor Time";
@@ -214,16 +213,16 @@ fn three_processes_of_one_name() {
 fn a_process_id_that_is_used_again_is_another_process() {
     let (machine, mut query) = machine();
     query.add(r"\Process(X)\% Processor Time").unwrap();
-    machine.borrow_mut().processes = vec![("X", 10, 1, 100)];
+    machine.lock().unwrap().processes = vec![("X", 10, 1, 100)];
     query.collect().unwrap();
     // Same name, same id, but it started later.
-    machine.borrow_mut().processes = vec![("X", 10, 2, 150)];
+    machine.lock().unwrap().processes = vec![("X", 10, 2, 150)];
     query.collect().unwrap();
     says(&query, &[(r"\Process(X)\% Processor Time", Err(NoValue::FirstSample))]);
     // The likes of _Total have no id and are known by their name.
     query.add(r"\Process(_Total)\% Processor Time").unwrap();
     for work in [70, 100] {
-        machine.borrow_mut().processes = vec![("X", 10, 2, work), ("_Total", 0, 0, work)];
+        machine.lock().unwrap().processes = vec![("X", 10, 2, work), ("_Total", 0, 0, work)];
         query.collect().unwrap();
     }
     let expected =
@@ -235,15 +234,15 @@ fn a_process_id_that_is_used_again_is_another_process() {
 fn a_unique_id_is_the_identity() {
     let (machine, mut query) = machine();
     query.add(r"\Network Interface(*)\% Processor Time").unwrap();
-    machine.borrow_mut().cards = vec![("a", Some(1), 10), ("b", Some(2), 1_000)];
+    machine.lock().unwrap().cards = vec![("a", Some(1), 10), ("b", Some(2), 1_000)];
     query.collect().unwrap();
     // They changed places and names, as cards that are plugged in again do.
-    machine.borrow_mut().cards = vec![("b", Some(1), 15), ("a", Some(2), 1_007)];
+    machine.lock().unwrap().cards = vec![("b", Some(1), 15), ("a", Some(2), 1_007)];
     query.collect().unwrap();
     let path = |name| format!(r"\Network Interface({name})\% Processor Time");
     says(&query, &[(&path("b"), Ok(5.0)), (&path("a"), Ok(7.0))]);
     query.set_matching(Matching::NameAndNumber);
-    machine.borrow_mut().cards = vec![("b", Some(1), 16), ("a", Some(1), 1_008)];
+    machine.lock().unwrap().cards = vec![("b", Some(1), 16), ("a", Some(1), 1_008)];
     query.collect().unwrap();
     says(&query, &[(&path("b"), Ok(1.0)), (&path("a"), Ok(1.0))]);
 }
@@ -257,17 +256,17 @@ fn instances_come_and_go() {
     query.collect().unwrap();
     // A pattern that matches nothing is no reading; an instance that is named is one.
     says(&query, &[(b, Err(NoValue::NoInstance))]);
-    machine.borrow_mut().cards = vec![("a", None, 10)];
+    machine.lock().unwrap().cards = vec![("a", None, 10)];
     query.collect().unwrap();
     says(&query, &[(a, Err(NoValue::FirstSample)), (b, Err(NoValue::NoInstance))]);
-    machine.borrow_mut().cards = vec![("b", None, 100), ("a", None, 11)];
+    machine.lock().unwrap().cards = vec![("b", None, 100), ("a", None, 11)];
     query.collect().unwrap();
     says(&query, &[(b, Err(NoValue::FirstSample)), (a, Ok(1.0)), (b, Err(NoValue::FirstSample))]);
-    machine.borrow_mut().cards = vec![("b", None, 102)];
+    machine.lock().unwrap().cards = vec![("b", None, 102)];
     query.collect().unwrap();
     says(&query, &[(b, Ok(2.0)), (b, Ok(2.0))]);
     // It was away for one sample, so its older value is not known.
-    machine.borrow_mut().cards = vec![("a", None, 20), ("b", None, 103)];
+    machine.lock().unwrap().cards = vec![("a", None, 20), ("b", None, 103)];
     query.collect().unwrap();
     says(&query, &[(a, Err(NoValue::FirstSample)), (b, Ok(1.0)), (b, Ok(1.0))]);
 }
@@ -275,7 +274,7 @@ fn instances_come_and_go() {
 #[test]
 fn equal_names_have_numbers() {
     let (machine, mut query) = machine();
-    machine.borrow_mut().processes =
+    machine.lock().unwrap().processes =
         vec![("sh", 1, 1, 0), ("cc", 2, 1, 0), ("sh", 3, 1, 0), ("sh", 4, 1, 0), ("SH", 5, 1, 0)];
     for (path, ids) in [
         ("sh", &[1, 5][..]),
@@ -304,7 +303,7 @@ fn what_a_reading_says_leads_back_to_it() {
     let (machine, mut query) = machine();
     // Names that look like what the grammar means by something else.
     let names = ["a#1", "a", "a", "C# compiler", "x)y", "(", "#", "a\\b", "#1", "1", "a/b", "a#1"];
-    machine.borrow_mut().processes = (1..).zip(names).map(|(id, name)| (name, id, 1, 0)).collect();
+    machine.lock().unwrap().processes = (1..).zip(names).map(|(id, name)| (name, id, 1, 0)).collect();
     query.add(r"\Process(*)\ID Process").unwrap();
     query.collect().unwrap();
     let readings = query.readings();
@@ -323,8 +322,8 @@ fn what_a_reading_says_leads_back_to_it() {
 #[test]
 fn patterns_of_parents_and_instances() {
     let (machine, mut query) = machine();
-    machine.borrow_mut().processes = vec![("fire", 1, 1, 0), ("fish", 2, 1, 0), ("fire", 3, 1, 0)];
-    machine.borrow_mut().threads = vec![(0, "0", 10), (0, "1", 11), (1, "0", 20), (2, "0", 30)];
+    machine.lock().unwrap().processes = vec![("fire", 1, 1, 0), ("fish", 2, 1, 0), ("fire", 3, 1, 0)];
+    machine.lock().unwrap().threads = vec![(0, "0", 10), (0, "1", 11), (1, "0", 20), (2, "0", 30)];
     for (path, values) in [
         ("*", &[10, 11, 20, 30][..]),
         ("*/*", &[10, 11, 20, 30]),
@@ -355,7 +354,7 @@ fn patterns_of_parents_and_instances() {
 #[test]
 fn patterns_of_counters() {
     let (machine, mut query) = machine();
-    machine.borrow_mut().processes = vec![("a", 7, 990, 5)];
+    machine.lock().unwrap().processes = vec![("a", 7, 990, 5)];
     query.add(r"\Process(a)\*").unwrap();
     query.add(r"\Process(*)\*D PROC*").unwrap();
     query.collect().unwrap();
@@ -422,13 +421,13 @@ fn old_and_absent_values_say_so() {
         (ValueState::Absent(Absence::AccessDenied), Err(NoValue::NoData(Absence::AccessDenied)), false),
         (ValueState::Absent(Absence::Vanished), Err(NoValue::NoData(Absence::Vanished)), false),
     ] {
-        machine.borrow_mut().available = state;
+        machine.lock().unwrap().available = state;
         query.collect().unwrap();
         let reading = only(&query);
         assert_eq!((reading.cell.value, reading.cell.stale), (value, stale));
     }
     // The whole object may stay away too.
-    machine.borrow_mut().system = false;
+    machine.lock().unwrap().system = false;
     query.collect().unwrap();
     says(&query, &[(r"\System\Available Bytes", Err(NoValue::NoObject))]);
 }
@@ -437,13 +436,13 @@ fn old_and_absent_values_say_so() {
 fn a_source_that_fails_keeps_the_samples() {
     let (machine, mut query) = machine();
     query.add(r"\Network Interface(a)\% Processor Time").unwrap();
-    machine.borrow_mut().cards = vec![("a", None, 10)];
+    machine.lock().unwrap().cards = vec![("a", None, 10)];
     query.collect().unwrap();
-    machine.borrow_mut().broken = true;
+    machine.lock().unwrap().broken = true;
     let error = query.collect().unwrap_err();
     assert_eq!((error.kind, error.message.as_ref()), (SourceErrorKind::Io, "the machine is broken"));
-    machine.borrow_mut().broken = false;
-    machine.borrow_mut().cards = vec![("a", None, 14)];
+    machine.lock().unwrap().broken = false;
+    machine.lock().unwrap().cards = vec![("a", None, 14)];
     query.collect().unwrap();
     says(&query, &[(r"\Network Interface(a)\% Processor Time", Ok(4.0))]);
 }
@@ -479,7 +478,7 @@ fn errors_name_the_part_and_the_nearest_names() {
 #[test]
 fn names_of_every_language_are_known() {
     let (machine, _) = machine();
-    machine.borrow_mut().processes = vec![("x", 1, 1, 0)];
+    machine.lock().unwrap().processes = vec![("x", 1, 1, 0)];
     for path in [
         r"\프로세스(x)\784",
         r"\230(x)\784",
@@ -508,13 +507,13 @@ fn names_of_every_language_are_known() {
 fn an_explanation_has_the_numbers() {
     let (machine, mut query) = machine();
     query.add(r"\Process(x)\% Processor Time").unwrap();
-    machine.borrow_mut().processes = vec![("x", 1, 1, 40)];
+    machine.lock().unwrap().processes = vec![("x", 1, 1, 40)];
     query.collect().unwrap();
     let explained = explain(&only(&query), query.names(), None);
     assert_eq!(explained.formula, "N1 - N0");
     assert_eq!(explained.numbers.as_deref(), Some("40 - N0"));
     assert_eq!(explained.value, Err(NoValue::FirstSample));
-    machine.borrow_mut().processes = vec![("x", 1, 1, 100)];
+    machine.lock().unwrap().processes = vec![("x", 1, 1, 100)];
     query.collect().unwrap();
     let explained = explain(&only(&query), query.names(), Some("About processes."));
     assert_eq!(explained.numbers.as_deref(), Some("100 - 40"));
@@ -527,7 +526,7 @@ fn an_explanation_has_the_numbers() {
 #[test]
 fn a_saved_block_answers_what_it_has() {
     let (machine, mut query) = machine();
-    machine.borrow_mut().processes = vec![("x", 1, 1, 40)];
+    machine.lock().unwrap().processes = vec![("x", 1, 1, 40)];
     query.add(r"\Process(x)\ID Process").unwrap();
     query.collect().unwrap();
     let bytes = query.snapshot().unwrap().bytes().to_vec();

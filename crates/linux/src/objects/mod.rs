@@ -30,7 +30,7 @@ use tallymon_provider::{Ask, ObjectSpec, ObjectsWriter, TitleIndex};
 use crate::sources::Sources;
 
 /// One performance object.
-pub(crate) trait Object {
+pub(crate) trait Object: Send {
     /// What it looks like.
     fn spec(&self) -> &ObjectSpec<'static>;
 

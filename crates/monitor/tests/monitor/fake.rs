@@ -1,7 +1,6 @@
 //! A source whose values, instances and failures follow a script, and an application over it.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
@@ -23,23 +22,43 @@ use tallymon_monitor::{App, Colours, Options};
 pub(crate) const START: FileTime = FileTime(134_168_316_000_000_000);
 const SECOND: u64 = 10_000_000;
 
+/// A value that the test sets and the source reads, in whatever thread.
+#[derive(Default)]
+pub(crate) struct Shared<T>(Mutex<T>);
+
+impl<T> Shared<T> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap()
+    }
+
+    pub(crate) fn set(&self, value: T) {
+        *self.lock() = value;
+    }
+}
+
+impl<T: Copy> Shared<T> {
+    pub(crate) fn get(&self) -> T {
+        *self.lock()
+    }
+}
+
 /// What the script says now; the test moves it on.
 #[derive(Default)]
 pub(crate) struct Script {
-    pub(crate) step: Cell<u64>,
-    pub(crate) failure: RefCell<Option<SourceError>>,
+    pub(crate) step: Shared<u64>,
+    pub(crate) failure: Shared<Option<SourceError>>,
     /// Processes that exist.
-    pub(crate) processes: RefCell<Vec<&'static str>>,
+    pub(crate) processes: Shared<Vec<&'static str>>,
     /// A state for the memory counters.
-    pub(crate) memory: Cell<Option<ValueState>>,
+    pub(crate) memory: Shared<Option<ValueState>>,
     /// The counters of the disk go backwards.
-    pub(crate) backwards: Cell<bool>,
+    pub(crate) backwards: Shared<bool>,
     /// Languages that were asked for.
-    pub(crate) snapshots: Cell<u64>,
+    pub(crate) snapshots: Shared<u64>,
 }
 
 /// A machine with six objects.
-pub(crate) struct Fake(pub(crate) Rc<Script>);
+pub(crate) struct Fake(pub(crate) Arc<Script>);
 
 const fn counter(name: u32, counter_type: CounterType, scale: i32) -> CounterSpec {
     CounterSpec {
@@ -152,7 +171,7 @@ impl Fake {
 
     fn instances(&self, name: TitleIndex) -> Vec<&'static str> {
         match name.0 {
-            230 => self.0.processes.borrow().clone(),
+            230 => self.0.processes.lock().clone(),
             234 => vec!["0 sda", "_Total"],
             238 => vec!["0", "1", "_Total"],
             _ => vec!["eth0", "lo"],
@@ -169,7 +188,7 @@ impl Source for Fake {
             _ => None,
         };
         if metadata.is_none()
-            && let Some(failure) = script.failure.borrow().clone()
+            && let Some(failure) = script.failure.lock().clone()
         {
             return Err(failure);
         }
@@ -236,7 +255,7 @@ pub(crate) const DEFAULTS: &[&str] = &[
 
 /// An application over the script, with its screen.
 pub(crate) struct Bench {
-    pub(crate) script: Rc<Script>,
+    pub(crate) script: Arc<Script>,
     pub(crate) app: App,
     terminal: Terminal<TestBackend>,
 }
@@ -247,10 +266,10 @@ impl Bench {
     }
 
     pub(crate) fn with(paths: &[&str], language: Language, change: impl FnOnce(&mut Options)) -> Bench {
-        let script = Rc::new(Script::default());
-        *script.processes.borrow_mut() = vec!["myapp", "myapp", "shell", "_Total"];
-        let query = move |script: &Rc<Script>| Query::new(Box::new(Fake(Rc::clone(script))), language);
-        let again = Rc::clone(&script);
+        let script = Arc::new(Script::default());
+        *script.processes.lock() = vec!["myapp", "myapp", "shell", "_Total"];
+        let query = move |script: &Arc<Script>| Query::new(Box::new(Fake(Arc::clone(script))), language);
+        let again = Arc::clone(&script);
         let mut options = Options::new(move || query(&again));
         options.paths = paths.iter().map(|path| (*path).to_string()).collect();
         options.glyphs = Glyphs::Braille;
@@ -327,6 +346,6 @@ pub(crate) const DENIED: ValueState = ValueState::Absent(Absence::AccessDenied);
 
 /// A block of all objects of the script.
 pub(crate) fn block() -> Vec<u8> {
-    let snapshot = Fake(Rc::new(Script::default())).snapshot(&Request::default()).unwrap();
+    let snapshot = Fake(Arc::new(Script::default())).snapshot(&Request::default()).unwrap();
     snapshot.bytes().to_vec()
 }

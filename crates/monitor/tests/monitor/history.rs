@@ -6,12 +6,12 @@ use tallymon::core::title::Language;
 use tallymon_monitor::model::{Monitor, POINT_BYTES, Scale};
 
 use crate::fake::{Bench, Fake, START, Script};
-use std::rc::Rc;
+use std::sync::Arc;
 
-fn monitor(paths: &[&str], budget: usize) -> (Rc<Script>, Query, Monitor) {
-    let script = Rc::new(Script::default());
-    *script.processes.borrow_mut() = vec!["a", "b", "_Total"];
-    let mut query = Query::new(Box::new(Fake(Rc::clone(&script))), Language::ENGLISH).unwrap();
+fn monitor(paths: &[&str], budget: usize) -> (Arc<Script>, Query, Monitor) {
+    let script = Arc::new(Script::default());
+    *script.processes.lock() = vec!["a", "b", "_Total"];
+    let mut query = Query::new(Box::new(Fake(Arc::clone(&script))), Language::ENGLISH).unwrap();
     for path in paths {
         query.add(path).unwrap();
     }
@@ -67,7 +67,7 @@ fn memory_stays_within_the_budget_and_constant() {
 fn a_late_series_has_no_values_before_it_came() {
     let (script, mut query, mut monitor) = monitor(&[r"\Process(*)\Working Set"], 1 << 20);
     take(&script, &mut query, &mut monitor, 5);
-    script.processes.borrow_mut().push("late");
+    script.processes.lock().push("late");
     take(&script, &mut query, &mut monitor, 5);
     let late = monitor.series().iter().find(|series| series.instance.as_deref() == Some("late")).unwrap();
     assert_eq!(late.at(monitor.next(), 4), None);
@@ -80,7 +80,7 @@ fn ended_instances_are_kept_but_not_for_ever() {
     let (script, mut query, mut monitor) = monitor(&[r"\Process(*)\Working Set"], 1 << 20);
     for number in 0..300 {
         let name: &'static str = Box::leak(format!("job{number}").into_boxed_str());
-        *script.processes.borrow_mut() = vec![name, "_Total"];
+        *script.processes.lock() = vec![name, "_Total"];
         take(&script, &mut query, &mut monitor, 2);
     }
     let ended = monitor.series().iter().filter(|series| series.ended.is_some()).count();

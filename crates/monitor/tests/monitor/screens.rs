@@ -123,7 +123,7 @@ fn no_such_object_counter_or_instance() {
     let style = bench.style_of("Procesor(");
     assert!(style.add_modifier.contains(ratatui::style::Modifier::UNDERLINED), "{style:?}");
     // The instance may come yet.
-    bench.script.processes.borrow_mut().push("nobody");
+    bench.script.processes.lock().push("nobody");
     bench.run(1);
     has(&bench.screen(), &["61,7"]);
 }
@@ -132,10 +132,10 @@ fn no_such_object_counter_or_instance() {
 fn an_instance_ends_and_returns() {
     let mut bench = Bench::new(&[r"\Process(*)\% Processor Time"]);
     bench.run(40);
-    *bench.script.processes.borrow_mut() = vec!["myapp", "_Total"];
+    *bench.script.processes.lock() = vec!["myapp", "_Total"];
     let screen = check("ended", bench.run(10));
     has(&screen, &["ended 09:40:40"]);
-    *bench.script.processes.borrow_mut() = vec!["myapp", "shell", "_Total"];
+    *bench.script.processes.lock() = vec!["myapp", "shell", "_Total"];
     let screen = check("returned", bench.run(10));
     assert_eq!(screen.matches("ended").count(), 1, "{screen}");
 }
@@ -178,10 +178,10 @@ fn a_host_that_can_not_be_reached_is_tried_again() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(20);
     let error = SourceError::new(SourceErrorKind::Unreachable, "web01 does not answer: connection refused");
-    *bench.script.failure.borrow_mut() = Some(error);
+    *bench.script.failure.lock() = Some(error);
     let screen = check("unreachable", bench.run(3));
     has(&screen, &["connection refused", "retry in 8 s"]);
-    *bench.script.failure.borrow_mut() = None;
+    *bench.script.failure.lock() = None;
     has(&check("reachable", bench.run(3)), &["live"]);
     assert_eq!(bench.app.pause(), std::time::Duration::from_secs(1));
 }
@@ -191,7 +191,7 @@ fn damaged_data_is_said_with_its_place() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(20);
     let error = SourceError::new(SourceErrorKind::BadData, "not a valid data block: 12 bytes needed at 4096");
-    *bench.script.failure.borrow_mut() = Some(error);
+    *bench.script.failure.lock() = Some(error);
     has(&check("damaged", bench.run(1)), &["at 4096"]);
 }
 

@@ -32,7 +32,7 @@ fn add_all_instances_and_follow_new_ones() {
     bench.run(1).types("a").types("working").key(KeyCode::Tab).key(KeyCode::Tab).key(KeyCode::Home);
     bench.key(KeyCode::Enter).key(KeyCode::Esc).key(KeyCode::Esc).run(2);
     assert_eq!(names(&bench).len(), 4);
-    bench.script.processes.borrow_mut().push("newcomer");
+    bench.script.processes.lock().push("newcomer");
     bench.run(1);
     assert!(names(&bench).contains(&r"\Process(newcomer)\Working Set".to_string()), "{:?}", names(&bench));
 }
