@@ -142,6 +142,7 @@ static CALLBACK_TABLE: Table<98> = Table({
     table[13] = module_load_started as *const c_void;
     table[14] = module_load_finished as *const c_void;
     table[16] = module_unload_finished as *const c_void;
+    table[17] = module_attached as *const c_void;
     table[22] = function_unload_started as *const c_void;
     table[28] = jit_inlining as *const c_void;
     table[30] = thread_destroyed as *const c_void;
@@ -277,6 +278,11 @@ extern "C" fn module_unload_finished(_this: *const c_void, module: Id, _status: 
     S_OK
 }
 
+extern "C" fn module_attached(_this: *const c_void, module: Id, assembly: Id) -> Hresult {
+    session::module_attached(module, assembly);
+    S_OK
+}
+
 extern "C" fn function_unload_started(_this: *const c_void, function: Id) -> Hresult {
     session::function_unloaded(function);
     S_OK
@@ -284,11 +290,11 @@ extern "C" fn function_unload_started(_this: *const c_void, function: Id) -> Hre
 
 unsafe extern "C" fn jit_inlining(
     _this: *const c_void,
-    _caller: Id,
+    caller: Id,
     callee: Id,
     should_inline: *mut i32,
 ) -> Hresult {
-    if !should_inline.is_null() && !session::may_inline(callee) {
+    if !should_inline.is_null() && !session::may_inline(caller, callee) {
         // SAFETY: it is not null, and the runtime passes a variable of its own.
         unsafe { *should_inline = 0 };
     }
@@ -481,6 +487,14 @@ impl Info {
         module: Id, base: *mut *const u8, length: u32, used: *mut u32, name: *mut u16, assembly: *mut Id
     );
     function!(
+        raw_assembly, 26, "GetAssemblyInfo",
+        assembly: Id, length: u32, used: *mut u32, name: *mut u16, domain: *mut Id, module: *mut Id
+    );
+    function!(
+        raw_domain, 25, "GetAppDomainInfo",
+        domain: Id, length: u32, used: *mut u32, name: *mut u16, process: *mut Id
+    );
+    function!(
         raw_metadata, 21, "GetModuleMetaData",
         module: Id, flags: u32, interface: *const Guid, out: *mut *mut c_void
     );
@@ -593,6 +607,28 @@ impl Info {
                 &raw mut assembly,
             )?;
         }
+        Ok(terminated(&name))
+    }
+
+    /// The name of the application domain that an assembly belongs to. .NET Core has one, .NET Framework any number.
+    pub(crate) fn domain_of(self, assembly: Id) -> Result<String, ComError> {
+        let (mut used, mut domain, mut other) = (0, 0, 0);
+        let mut name = [0u16; 512];
+        let length = name.len() as u32;
+        // SAFETY: all lead to live variables, and the buffer is as long as said.
+        unsafe {
+            self.raw_assembly(
+                assembly,
+                length,
+                &raw mut used,
+                name.as_mut_ptr(),
+                &raw mut domain,
+                &raw mut other,
+            )?;
+        }
+        name = [0; 512];
+        // SAFETY: as above.
+        unsafe { self.raw_domain(domain, length, &raw mut used, name.as_mut_ptr(), &raw mut other)? };
         Ok(terminated(&name))
     }
 

@@ -73,12 +73,22 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         (profile.lost.threads, "threads"),
         (profile.lost.modules, "modules"),
         (profile.lost.text, "names"),
+        (profile.lost.rings, "threads without events"),
+        (sum(|thread| thread.lost_events), "older events"),
         (sum(|thread| thread.lost_calls), "calls too deep"),
         (sum(|thread| thread.lost_nodes), "calls without room"),
         (sum(|thread| thread.unmatched), "ends without a beginning"),
     ];
     for (count, what) in lost.into_iter().filter(|(count, _)| *count > 0) {
         writeln!(out, "lost     {count} {what}")?;
+    }
+    let hidden = profile.methods.iter().filter(|method| method.inlined > 0);
+    let (n_methods, n_never) = (hidden.clone().count(), hidden.filter(|method| method.compiled == 0).count());
+    if n_methods > 0 {
+        writeln!(
+            out,
+            "inlined  perhaps: {n_methods} methods, of which {n_never} were never compiled by themselves; --exact counts all"
+        )?;
     }
     if !profile.problem.is_empty() {
         writeln!(out, "problem  {}", one_line(&profile.problem))?;

@@ -244,14 +244,15 @@ fn new_thread(map: &'static Map) -> Option<ThreadProfile<'static>> {
         return None;
     };
     let thread = map::frames(MAX_DEPTH).and_then(|frames| ThreadProfile::new(map.nodes(), record, frames));
-    if thread.is_none() {
+    let Some(mut thread) = thread else {
         map.header.lost_threads.fetch_add(1, Ordering::Relaxed);
         return None;
-    }
+    };
+    thread.keep_events(map.take_ring(record));
     record.os_id.store(os_thread_id(), Ordering::Relaxed);
     record.first_ticks.store(clock::now(), Ordering::Relaxed);
     record.state.store(READY, Ordering::Release);
-    thread
+    Some(thread)
 }
 
 /// Measures what a call costs more because it is seen, by calling the hooks around nothing.

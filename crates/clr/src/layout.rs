@@ -23,6 +23,29 @@ pub const HEADER_SIZE: usize = 4096;
 /// Bucket 0 counts calls below 2^6 ticks, bucket *n* those from 2^(5+n) to below 2^(6+n), the last one all longer ones.
 pub const BUCKETS: usize = 34;
 
+/// Events of a ring.
+///
+/// A thread's newest events stand in its ring, the one with number *n* at *n* modulo this.
+pub const RING: usize = 1 << 16;
+
+/// [`Event::kind`]: a call began.
+pub const EVENT_ENTER: u32 = 1;
+
+/// [`Event::kind`]: a call returned.
+pub const EVENT_LEAVE: u32 = 2;
+
+/// [`Event::kind`]: a call ended in a tail call.
+pub const EVENT_TAIL: u32 = 3;
+
+/// [`Event::kind`]: an exception ended a call.
+pub const EVENT_UNWIND: u32 = 4;
+
+/// [`Event::kind`]: a call was found to be gone.
+pub const EVENT_DROP: u32 = 5;
+
+/// [`Event::kind`]: an exception was thrown; the method is that of the innermost call.
+pub const EVENT_THROW: u32 = 6;
+
 /// The state of a record that is written completely.
 pub const READY: u32 = 1;
 
@@ -52,6 +75,9 @@ pub const FLAG_EXACT_ALL: u32 = 2;
 
 /// [`Header::flags`]: frames end at the exception callbacks, not only by the stack pointer.
 pub const FLAG_UNWIND_EVENTS: u32 = 4;
+
+/// [`Header::flags`]: the compiler's questions about inlining are counted.
+pub const FLAG_INLINING_COUNTED: u32 = 8;
 
 /// [`Header::clock`]: ticks of the processor's time stamp counter.
 pub const CLOCK_TSC: u32 = 1;
@@ -147,6 +173,14 @@ pub struct Header {
     pub wanted: AtomicU32,
     /// Which request was answered last, with its number in `wanted`.
     pub answered: AtomicU32,
+    /// The rings of events: a record is a whole ring of [`RING`] events.
+    pub rings: Region,
+    /// [`RING`], 0 in a file without rings.
+    pub ring_size: AtomicU32,
+    /// Bytes of an [`Event`].
+    pub event_size: AtomicU32,
+    /// Threads that found no ring.
+    pub lost_rings: AtomicU64,
 }
 
 /// A module (an assembly file).
@@ -161,6 +195,8 @@ pub struct ModuleRecord {
     pub id: AtomicU64,
     /// Text: its path, or its name when it has none.
     pub path: AtomicU64,
+    /// Text: the application domain that it was loaded into; 0 when it is not known.
+    pub domain: AtomicU64,
 }
 
 /// A method, or one instantiation of a generic one.
@@ -181,6 +217,10 @@ pub struct MethodRecord {
     pub name: AtomicU64,
     /// How often it was compiled.
     pub compiled: AtomicU32,
+    /// Places at which the compiler asked whether it may be inlined, and was not refused. It then weighs whether to do it.
+    pub inlined: AtomicU32,
+    /// Number of the method that has the last of these places, 0 when that is no method with hooks.
+    pub inlined_into: AtomicU32,
 }
 
 /// A thread that ran managed code. Its counts are written by that thread alone.
@@ -193,8 +233,8 @@ pub struct ThreadRecord {
     pub os_id: AtomicU32,
     /// The node that all its outermost calls hang under.
     pub root: AtomicU32,
-    /// Nothing yet.
-    pub reserved: AtomicU32,
+    /// Number of its ring of events plus one, 0 without one.
+    pub ring: AtomicU32,
     /// Text: its name, 0 when it has none.
     pub name: AtomicU64,
     /// Ticks when it was first seen.
@@ -207,6 +247,20 @@ pub struct ThreadRecord {
     pub lost_nodes: AtomicU64,
     /// Leaves and tail calls without the enter they belong to.
     pub unmatched: AtomicU64,
+    /// Events written into the ring since the start; the newest [`RING`] are there. Written behind the event.
+    pub events: AtomicU64,
+}
+
+/// Something that happened in a thread, for a time line.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Event {
+    /// Ticks.
+    pub ticks: AtomicU64,
+    /// Number of the method.
+    pub method: AtomicU32,
+    /// `EVENT_` kind.
+    pub kind: AtomicU32,
 }
 
 /// A method at one place of a thread's call tree.
@@ -320,6 +374,7 @@ const _: () = assert!(size_of::<ModuleRecord>() == 64);
 const _: () = assert!(size_of::<MethodRecord>() == 64);
 const _: () = assert!(size_of::<ThreadRecord>() == 128);
 const _: () = assert!(size_of::<Node>() == 256);
+const _: () = assert!(size_of::<Event>() == 16);
 
 #[cfg(test)]
 mod tests {
@@ -341,9 +396,17 @@ mod tests {
             (offset_of!(Header, lost_text), 296),
             (offset_of!(Header, wanted), 304),
             (offset_of!(Header, answered), 308),
+            (offset_of!(Header, rings), 312),
+            (offset_of!(Header, ring_size), 336),
+            (offset_of!(Header, lost_rings), 344),
         ];
         let records = [
             (offset_of!(ModuleRecord, path), 16),
+            (offset_of!(ModuleRecord, domain), 24),
+            (offset_of!(ThreadRecord, ring), 12),
+            (offset_of!(ThreadRecord, events), 64),
+            (offset_of!(MethodRecord, inlined_into), 40),
+            (offset_of!(Event, kind), 12),
             (offset_of!(ThreadRecord, root), 8),
             (offset_of!(ThreadRecord, name), 16),
             (offset_of!(ThreadRecord, unmatched), 56),

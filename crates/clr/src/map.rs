@@ -22,6 +22,9 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 /// Longest piece of text in bytes; longer ones are cut.
 const MAX_TEXT: usize = 8 * 1024;
 
+/// Bytes of a ring of events.
+const RING_BYTES: usize = RING * size_of::<Event>();
+
 /// A profile file, or memory of the same shape, that this process writes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Map {
@@ -35,16 +38,18 @@ pub(crate) struct Map {
     pub methods: &'static [MethodRecord],
     text: &'static [AtomicU8],
     nodes: &'static [Node],
+    /// The events of all rings.
+    events: &'static [Event],
 }
 
 impl Map {
-    /// Makes a profile file of `bytes` bytes at `path`, or at that name with `.1` to `.99` behind it when a file is there
-    /// already, and maps it. Only its owner may read it.
+    /// Makes a profile file of `bytes` bytes and `n_rings` rings of events at `path`, or at that name with `.1` to `.99`
+    /// behind it when a file is there already, and maps it. Only its owner may read it.
     ///
     /// # Errors
     ///
     /// When the file can not be made, its disk has no room, or the memory can not be mapped.
-    pub(crate) fn create(path: &Path, bytes: usize) -> io::Result<(Map, PathBuf)> {
+    pub(crate) fn create(path: &Path, bytes: usize, n_rings: usize) -> io::Result<(Map, PathBuf)> {
         let mut name = path.to_path_buf();
         let mut number = 0u32;
         let file = loop {
@@ -58,16 +63,17 @@ impl Map {
                 other => break other?,
             }
         };
-        let length = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
+        let whole = bytes.saturating_add(n_rings.saturating_mul(RING_BYTES));
+        let length = libc::off_t::try_from(whole).map_err(io::Error::other)?;
         // SAFETY: the descriptor is open for writing as long as `file` lives, and the call touches no memory of ours.
         let result = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) };
         let mapped = if result == 0 {
-            map(bytes, Some(file.as_raw_fd()))
+            map(whole, Some(file.as_raw_fd()))
         } else {
             Err(io::Error::from_raw_os_error(result))
         };
         match mapped {
-            Ok(start) => Ok((Map::format(start, bytes), name)),
+            Ok(start) => Ok((Map::format(start, bytes, n_rings), name)),
             Err(error) => {
                 // An empty file would look like a profile; that it stays when it can not be removed hurts nobody.
                 let _ = std::fs::remove_file(&name);
@@ -83,11 +89,12 @@ impl Map {
     /// When the memory can not be mapped.
     pub(crate) fn scratch() -> io::Result<Map> {
         let bytes = 1 << 20;
-        Ok(Map::format(map(bytes, None)?, bytes))
+        Ok(Map::format(map(bytes, None)?, bytes, 0))
     }
 
-    /// Divides `bytes` bytes of zeros among the regions and writes the header.
-    fn format(start: NonNull<u8>, bytes: usize) -> Map {
+    /// Divides `bytes` bytes of zeros among the regions, with the rings behind them, and writes the header.
+    fn format(start: NonNull<u8>, bytes: usize, n_rings: usize) -> Map {
+        let whole = bytes.saturating_add(n_rings.saturating_mul(RING_BYTES));
         let mut at = HEADER_SIZE;
         let mut part = |divisor: usize, record: usize| {
             let capacity = (bytes / divisor / record).max(2);
@@ -109,6 +116,7 @@ impl Map {
             methods: slice(start, bytes, methods),
             text: slice(start, bytes, text),
             nodes: slice(start, bytes, nodes),
+            events: slice(start, whole, (bytes, n_rings.saturating_mul(RING))),
         };
         let regions = [
             (&header.modules, modules, 0),
@@ -116,6 +124,7 @@ impl Map {
             (&header.methods, methods, 1),
             (&header.text, text, 0),
             (&header.nodes, nodes, 1),
+            (&header.rings, (bytes, n_rings), 0),
         ];
         for (region, (offset, capacity), used) in regions {
             region.offset.store(offset as u64, Ordering::Relaxed);
@@ -128,6 +137,8 @@ impl Map {
         header.thread_size.store(size_of::<ThreadRecord>() as u32, Ordering::Relaxed);
         header.method_size.store(size_of::<MethodRecord>() as u32, Ordering::Relaxed);
         header.node_size.store(size_of::<Node>() as u32, Ordering::Relaxed);
+        header.ring_size.store(if n_rings == 0 { 0 } else { RING as u32 }, Ordering::Relaxed);
+        header.event_size.store(size_of::<Event>() as u32, Ordering::Relaxed);
         header.state.store(READY, Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);
         map
@@ -136,6 +147,20 @@ impl Map {
     /// The nodes of all call trees.
     pub(crate) fn nodes(&self) -> Nodes<'static> {
         Nodes::new(self.nodes, &self.header.nodes)
+    }
+
+    /// A ring of events for the thread of this record, which gets to know it; empty when there are none or no more.
+    pub(crate) fn take_ring(&self, record: &ThreadRecord) -> &'static [Event] {
+        if self.events.is_empty() {
+            return &[];
+        }
+        let Some(number) = self.header.rings.take() else {
+            self.header.lost_rings.fetch_add(1, Ordering::Relaxed);
+            return &[];
+        };
+        record.ring.store(number.saturating_add(1), Ordering::Relaxed);
+        let from = (number as usize).saturating_mul(RING);
+        self.events.get(from..from.saturating_add(RING)).unwrap_or_default()
     }
 
     /// Stores text and returns where it stands (offset in the upper half, length in the lower one); 0 when there is no
@@ -216,6 +241,7 @@ impl Record for ModuleRecord {}
 impl Record for ThreadRecord {}
 impl Record for MethodRecord {}
 impl Record for Node {}
+impl Record for Event {}
 impl Record for Slot {}
 
 /// The records of a region of a mapping of `bytes` bytes, empty when they would not lie inside of it.
@@ -240,9 +266,9 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("tallymon-clr-map-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.prof");
-        let (map, first) = Map::create(&path, 8 << 20).unwrap();
+        let (map, first) = Map::create(&path, 8 << 20, 2).unwrap();
         assert_eq!(first, path);
-        assert_eq!(std::fs::metadata(&path).unwrap().len(), 8 << 20);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), (8 << 20) + 2 * RING_BYTES as u64);
         let h = map.header;
         let sizes = [64u64, 128, 64, 1, 256];
         let mut end = HEADER_SIZE as u64;
@@ -254,8 +280,11 @@ mod tests {
         }
         assert!(map.nodes.len() > 20_000 && map.threads.len() >= 1000);
         // A second file of the same name does not touch the first.
-        let (_, second) = Map::create(&path, 8 << 20).unwrap();
+        let (_, second) = Map::create(&path, 8 << 20, 0).unwrap();
         assert_eq!(second, folder.join("a.prof.1"));
+        // A ring for each of two threads, none for the third.
+        let rings = [0, 1, 2].map(|n| map.take_ring(&map.threads[n]).len());
+        assert_eq!((rings, h.lost_rings.load(Ordering::Relaxed)), ([RING, RING, 0], 1));
         let text = map.store_text("héllo");
         let bytes = std::fs::read(&path).unwrap();
         let at = (h.text.offset.load(Ordering::Relaxed) + (text >> 32)) as usize;
@@ -277,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_file_that_can_not_be_made_is_an_error() {
-        let error = Map::create(Path::new("/proc/no/such.prof"), 8 << 20).unwrap_err();
+        let error = Map::create(Path::new("/proc/no/such.prof"), 8 << 20, 0).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

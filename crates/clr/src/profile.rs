@@ -11,7 +11,10 @@
 //! stack pointer of its caller: the stack grows downwards, and a frame whose pointer is at or below that of a call that
 //! begins (below that of a call that ends) can not be there any more. Such frames are dropped, and counted.
 
-use crate::layout::{Node, Region, ThreadRecord, add, bucket};
+use crate::layout::{
+    EVENT_DROP, EVENT_ENTER, EVENT_LEAVE, EVENT_TAIL, EVENT_THROW, EVENT_UNWIND, Event, Node, Region,
+    ThreadRecord, add, bucket,
+};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// Unwinding functions that are remembered while `finally` blocks run inside of the unwinding of others.
@@ -44,6 +47,8 @@ pub struct ThreadProfile<'a> {
     depth: usize,
     pending: [Pending; MAX_PENDING],
     n_pending: usize,
+    /// Where its newest events stand; empty when none are kept.
+    ring: &'a [Event],
 }
 
 /// A function whose unwinding has begun.
@@ -125,7 +130,25 @@ impl<'a> ThreadProfile<'a> {
         let root = tree.create(0, 0)?;
         record.root.store(root, Relaxed);
         let pending = [Pending::default(); MAX_PENDING];
-        Some(ThreadProfile { tree, record, root, frames, depth: 0, pending, n_pending: 0 })
+        Some(ThreadProfile { tree, record, root, frames, depth: 0, pending, n_pending: 0, ring: &[] })
+    }
+
+    /// Keeps the newest events in a ring from now on; older ones are lost, and the count of all tells how many.
+    pub fn keep_events(&mut self, ring: &'a [Event]) {
+        self.ring = ring;
+    }
+
+    /// Never inlined: the way without a ring is to stay short.
+    #[inline(never)]
+    fn keep_event(&self, kind: u32, method: u32, ticks: u64) {
+        let count = self.record.events.load(Relaxed);
+        let place = usize::try_from(count).ok().and_then(|count| count.checked_rem(self.ring.len()));
+        let Some(event) = place.and_then(|place| self.ring.get(place)) else { return };
+        event.ticks.store(ticks, Relaxed);
+        event.method.store(method, Relaxed);
+        event.kind.store(kind, Relaxed);
+        // A reader that looks at the count before and behind its copy knows which events were overwritten meanwhile.
+        self.record.events.store(count.wrapping_add(1), Release);
     }
 
     /// The thread's record.
@@ -173,8 +196,12 @@ impl<'a> ThreadProfile<'a> {
         self.depth = self.depth.wrapping_add(1);
         node.open_callees.store(0, Relaxed);
         // The start stands there before the call counts as open, or a reader would take an old start for the new one.
-        node.open_start.store(clock(), Relaxed);
+        let now = clock();
+        node.open_start.store(now, Relaxed);
         node.enters.store(node.enters.load(Relaxed).wrapping_add(1), Release);
+        if !self.ring.is_empty() {
+            self.keep_event(EVENT_ENTER, method, now);
+        }
     }
 
     /// A call returns. `now` was read first, for the same reason.
@@ -190,11 +217,14 @@ impl<'a> ThreadProfile<'a> {
     }
 
     /// An exception is thrown.
-    pub fn thrown(&mut self) {
+    pub fn thrown(&mut self, now: u64) {
         add(&self.record.exceptions, 1);
         let node = self.top().map_or(self.root, |frame| frame.node);
         if let Some(node) = self.tree.nodes.get(node as usize) {
             add(&node.exceptions, 1);
+            if !self.ring.is_empty() {
+                self.keep_event(EVENT_THROW, node.method.load(Relaxed), now);
+            }
         }
     }
 
@@ -316,6 +346,15 @@ impl<'a> ThreadProfile<'a> {
             End::Drop => &node.dropped,
         };
         ended.store(ended.load(Relaxed).wrapping_add(1), Release);
+        if !self.ring.is_empty() {
+            let kind = match end {
+                End::Leave => EVENT_LEAVE,
+                End::Tail => EVENT_TAIL,
+                End::Unwind => EVENT_UNWIND,
+                End::Drop => EVENT_DROP,
+            };
+            self.keep_event(kind, node.method.load(Relaxed), now);
+        }
     }
 }
 
@@ -404,7 +443,7 @@ mod tests {
                 "}" => thread.unwind_leave(now.get()),
                 "c" => thread.catcher_enter(method),
                 "C" => thread.catcher_enter_after_unwind(method, now.get()),
-                "!" => thread.thrown(),
+                "!" => thread.thrown(now.get()),
                 _ => panic!("no such event: {event}"),
             }
         }
@@ -503,6 +542,27 @@ mod tests {
         assert_eq!(thread.depth(), 0);
         assert_eq!(bench.show(), "1*3 15/15 [3, 0, 0, 0]\n 2*3 15/0 [3, 0, 0, 0]\n");
         assert_eq!([&bench.record.lost_calls, &bench.record.lost_nodes].map(|n| n.load(Relaxed)), [3, 3]);
+    }
+
+    #[test]
+    fn the_newest_events_stay_in_the_ring() {
+        let mut bench = Bench::new(8, 8);
+        let ring: Vec<Event> = (0..4).map(|_| Event::default()).collect();
+        let mut thread = bench.thread();
+        thread.enter(1, 100, || 1);
+        thread.keep_events(&ring);
+        thread.enter(2, 90, || 2);
+        thread.thrown(3);
+        thread.tail_call(2, 90, 4);
+        thread.enter(3, 90, || 5);
+        thread.leave(1, 100, 6);
+        let event = |n: usize| {
+            let event = &ring[n % 4];
+            (event.kind.load(Relaxed), event.method.load(Relaxed), event.ticks.load(Relaxed))
+        };
+        assert_eq!(bench.record.events.load(Relaxed), 6);
+        let kept = [event(2), event(3), event(4), event(5)];
+        assert_eq!(kept, [(EVENT_TAIL, 2, 4), (EVENT_ENTER, 3, 5), (EVENT_DROP, 3, 6), (EVENT_LEAVE, 1, 6)]);
     }
 
     #[test]

@@ -84,8 +84,8 @@ pub(crate) fn start(info: Info) -> Result<(), String> {
     let first = clock::pair();
     let wanted = settings.file_of(std::process::id());
     let bytes = (settings.size as usize).saturating_mul(1 << 20);
-    let (map, _path) =
-        Map::create(&wanted, bytes).map_err(|error| format!("{}: {error}", wanted.display()))?;
+    let (map, _path) = Map::create(&wanted, bytes, settings.events as usize)
+        .map_err(|error| format!("{}: {error}", wanted.display()))?;
     let result = start_with(info, settings, map, kind, first);
     if let Err(why) = &result {
         map.set_text(&map.header.problem, why);
@@ -107,9 +107,10 @@ fn start_with(info: Info, settings: Settings, map: Map, kind: u32, first: (u64, 
         events |= events::EXCEPTIONS;
     }
     match (settings.exact, settings.mode) {
-        (false, _) => {}
         (true, Mode::All) => events |= events::DISABLE_INLINING,
-        (true, _) => events |= events::JIT_COMPILATION,
+        // Without counts that are exact the question is not refused, but counted.
+        (true, _) | (false, Mode::User | Mode::All) => events |= events::JIT_COMPILATION,
+        (false, Mode::Dormant) => {}
     }
     let hooks_on = settings.mode != Mode::Dormant;
     if settings.mode == Mode::Dormant {
@@ -160,7 +161,9 @@ fn describe(
         (true, Mode::All) => FLAG_EXACT_ALL,
         (true, _) => FLAG_EXACT_USER,
     };
-    header.flags.store(exact | if unwind_events { FLAG_UNWIND_EVENTS } else { 0 }, Relaxed);
+    let counted = !settings.exact && settings.mode != Mode::Dormant;
+    let inlining = if counted { FLAG_INLINING_COUNTED } else { 0 };
+    header.flags.store(exact | inlining | if unwind_events { FLAG_UNWIND_EVENTS } else { 0 }, Relaxed);
     header.clock.store(clock, Relaxed);
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     header.started.store(u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX), Relaxed);
@@ -238,6 +241,16 @@ pub(crate) fn module_load_finished(id: Id, loaded: bool) {
     state.modules.insert(id, Module { number, user });
 }
 
+/// A module belongs to an assembly from now on, and with it to an application domain.
+pub(crate) fn module_attached(id: Id, assembly: Id) {
+    let Some(session) = SESSION.get() else { return };
+    let Ok(name) = session.info.domain_of(assembly) else { return };
+    let number = session.lock().modules.get(&id).and_then(|module| module.number.checked_sub(1));
+    if let Some(record) = number.and_then(|number| session.map.modules.get(number as usize)) {
+        session.map.set_text(&record.domain, &name);
+    }
+}
+
 /// A module is gone, and its id may be used for another.
 pub(crate) fn module_unloaded(id: Id) {
     let Some(session) = SESSION.get() else { return };
@@ -257,11 +270,24 @@ pub(crate) fn function_unloaded(id: Id) {
     }
 }
 
-/// Whether calls of a function may be inlined; asked only when counts are to be exact for user modules.
-pub(crate) fn may_inline(callee: Id) -> bool {
+/// Whether calls of a function may be inlined into another: never one of a user module when counts are to be exact. What
+/// may be is counted for the methods that would have hooks, so that a report can say whose calls are missing.
+pub(crate) fn may_inline(caller: Id, callee: Id) -> bool {
     let Some(session) = SESSION.get() else { return true };
-    let Ok(function) = session.info.function(callee) else { return true };
-    !session.lock().modules.get(&function.module).is_some_and(|module| module.user)
+    if session.settings.exact {
+        let Ok(function) = session.info.function(callee) else { return true };
+        return !session.lock().modules.get(&function.module).is_some_and(|module| module.user);
+    }
+    let known = match session.functions.get(callee) {
+        Function::Unknown => session.add_function(callee),
+        known => known,
+    };
+    let Function::Method(number) = known else { return true };
+    if let Some(record) = session.map.methods.get(number as usize) {
+        record.inlined.fetch_add(1, Relaxed);
+        record.inlined_into.store(session.method_of(caller), Relaxed);
+    }
+    true
 }
 
 /// A thread of the kernel runs a thread of the runtime from now on; comes on that thread.
@@ -304,7 +330,8 @@ pub(crate) fn thread_destroyed(id: Id) {
 
 /// An exception is thrown on this thread.
 pub(crate) fn exception_thrown() {
-    hooks::with_thread(|thread| thread.thrown());
+    let now = clock::now();
+    hooks::with_thread(|thread| thread.thrown(now));
 }
 
 /// The unwinding of a function begins.

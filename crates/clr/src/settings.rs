@@ -17,6 +17,9 @@ pub const LIBRARY: &str = "libtallymon_clr.so";
 /// Smallest and largest size of a profile file in MiB.
 pub const SIZES: std::ops::RangeInclusive<u32> = 8..=1024;
 
+/// Smallest and largest number of MiB for events.
+pub const EVENTS: std::ops::RangeInclusive<u32> = 0..=1024;
+
 /// What is seen from the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
@@ -70,6 +73,8 @@ pub struct Settings {
     pub file: Option<PathBuf>,
     /// `TALLYMON_PROF_SIZE`: size of the file in MiB, within [`SIZES`].
     pub size: u32,
+    /// `TALLYMON_PROF_EVENTS`: MiB in addition for the newest events of threads, one for each thread, within [`EVENTS`].
+    pub events: u32,
 }
 
 impl Default for Settings {
@@ -82,6 +87,7 @@ impl Default for Settings {
             clock: ClockChoice::default(),
             file: None,
             size: 64,
+            events: 0,
         }
     }
 }
@@ -177,6 +183,12 @@ impl Settings {
                 _ => return wrong("TALLYMON_PROF_SIZE", "8 to 1024 (MiB)", value),
             };
         }
+        if let Some(value) = text("TALLYMON_PROF_EVENTS") {
+            settings.events = match value.parse() {
+                Ok(events) if EVENTS.contains(&events) => events,
+                _ => return wrong("TALLYMON_PROF_EVENTS", "0 to 1024 (MiB, one for each thread)", value),
+            };
+        }
         let list = |value: Option<String>| -> Vec<String> {
             let value = value.unwrap_or_default();
             value.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_string).collect()
@@ -210,6 +222,7 @@ impl Settings {
             ("TALLYMON_PROF_EXCEPTIONS", unwinding.into()),
             ("TALLYMON_PROF_CLOCK", clock.into()),
             ("TALLYMON_PROF_SIZE", self.size.to_string().into()),
+            ("TALLYMON_PROF_EVENTS", self.events.to_string().into()),
             ("TALLYMON_PROF_INCLUDE", self.filter.include.join(",").into()),
             ("TALLYMON_PROF_EXCLUDE", self.filter.exclude.join(",").into()),
         ];
@@ -276,6 +289,7 @@ mod tests {
             clock: ClockChoice::Monotonic,
             file: Some("/x/%p.prof".into()),
             size: 100,
+            events: 7,
         };
         let variables = settings.variables();
         let back = Settings::read(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| v.clone()));
@@ -296,6 +310,7 @@ mod tests {
             ("TALLYMON_PROF_SIZE", "7"),
             ("TALLYMON_PROF_SIZE", "1025"),
             ("TALLYMON_PROF_SIZE", "x"),
+            ("TALLYMON_PROF_EVENTS", "1025"),
         ] {
             assert_eq!(read(&[(name, value)]).unwrap_err().name, name);
         }

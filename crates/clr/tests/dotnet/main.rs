@@ -14,7 +14,8 @@ mod support;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use support::{Talk, balanced, benches, calls_of, enters_of, finish, shape};
-use tallymon_clr::reader::{self, Call, Exact, Profile};
+use tallymon_clr::export;
+use tallymon_clr::reader::{self, Call, EventKind, Exact, Profile};
 use tallymon_clr::settings::{ClockChoice, Mode, Settings, Unwinding, environment, find_library};
 
 #[test]
@@ -320,6 +321,54 @@ fn exact_counts_are_exact_and_others_say_what_inlining_hid() {
         });
         balanced(&plain);
         assert_eq!(counts(&plain)[1], 0);
+        let hidden = plain.methods.iter().find(|method| method.name == "Counts.Program.Small(int)").unwrap();
+        assert!(plain.inlining_counted && hidden.inlined >= 2 && hidden.compiled == 0, "{hidden:?}");
+        let caller = hidden.inlined_into.and_then(|at| plain.methods.get(at)).unwrap();
+        assert!(caller.name.starts_with("Counts.Program.Round"), "{caller:?}");
+        let mut words = Vec::new();
+        export::summary(&plain, &mut words).unwrap();
+        let words = String::from_utf8(words).unwrap();
+        assert!(words.contains("inlined  perhaps: "), "{words}");
+    }
+}
+
+#[test]
+fn the_newest_events_make_a_time_line() {
+    use EventKind::{Enter, Leave};
+    for bench in benches() {
+        let program = bench.program("article", "events");
+        let profile = program.check(&Settings { events: 8, ..Settings::default() }, |_| {});
+        let main = profile.threads.iter().find(|thread| !thread.events.is_empty()).unwrap();
+        let events = main.events.iter().map(|event| {
+            let name = &profile.methods[event.method.unwrap()].raw.method;
+            (event.kind, name.as_str())
+        });
+        let expected = [
+            (Enter, "Main"),
+            (Enter, "sum"),
+            (Leave, "sum"),
+            (Enter, ".ctor"),
+            (Leave, ".ctor"),
+            (Enter, "recursive"),
+            (Enter, "recursive"),
+            (Enter, "recursive"),
+            (Enter, "recursive"),
+            (Leave, "recursive"),
+            (Leave, "recursive"),
+            (Leave, "recursive"),
+            (Leave, "recursive"),
+            (Leave, "Main"),
+        ];
+        assert_eq!(events.collect::<Vec<_>>(), expected);
+        assert!(main.events.is_sorted_by_key(|event| event.at) && main.first <= main.events[0].at);
+        assert!(profile.modules.iter().all(|module| !module.domain.is_empty()), "{:?}", profile.modules);
+        // More events than a ring has: the newest stay.
+        let program = bench.program("threads", "events-many");
+        let profile = program.check(&Settings { events: 8, exact: true, ..Settings::default() }, |_| {});
+        let worker = profile.threads.iter().find(|thread| thread.name == "first worker").unwrap();
+        assert_eq!(worker.events.len(), 65_536);
+        // Two for each of 100,000, 50,000 and 21,891 calls and one more.
+        assert_eq!(worker.lost_events + 65_536, 2 * 171_892);
     }
 }
 

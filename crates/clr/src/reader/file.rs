@@ -1,0 +1,91 @@
+//! Reads of a profile file what is in use, which is a small part of its length while a program is young.
+
+use crate::layout::*;
+use crate::reader::decode::number64;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::mem::offset_of;
+use std::path::Path;
+
+/// Longest file that is read, in bytes: the largest that the profiler makes.
+const MAX_FILE: u64 = 2 << 30;
+
+/// The bytes of a profile file up to the last one in use; between the regions' used parts they are left zero.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    Read::by_ref(&mut file).take(HEADER_SIZE as u64).read_to_end(&mut bytes)?;
+    let length = file.metadata()?.len().min(MAX_FILE);
+    for (start, used) in used_parts(&bytes) {
+        let end = start.saturating_add(used).min(length);
+        let (Ok(from), Ok(to)) = (usize::try_from(start), usize::try_from(end)) else { continue };
+        if from >= to {
+            continue;
+        }
+        if bytes.len() < to {
+            // No more than the file is long; pages that nothing is read into cost nothing.
+            bytes.resize(to, 0);
+        }
+        file.seek(SeekFrom::Start(start))?;
+        let mut part = bytes.get_mut(from..to).unwrap_or_default();
+        while !part.is_empty() {
+            match file.read(part) {
+                // It became shorter meanwhile.
+                Ok(0) => break,
+                Ok(n) => part = part.get_mut(n..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// Offsets and lengths of the parts of the regions that are in use, as the header tells.
+fn used_parts(header: &[u8]) -> Vec<(u64, u64)> {
+    let regions = [
+        (offset_of!(Header, modules), size_of::<ModuleRecord>()),
+        (offset_of!(Header, threads), size_of::<ThreadRecord>()),
+        (offset_of!(Header, methods), size_of::<MethodRecord>()),
+        (offset_of!(Header, text), 1),
+        (offset_of!(Header, nodes), size_of::<Node>()),
+        (offset_of!(Header, rings), RING.saturating_mul(size_of::<Event>())),
+    ];
+    let part = |(at, size): (usize, usize)| {
+        let field = |offset: usize| number64(header, at.saturating_add(offset));
+        let count = field(offset_of!(Region, used)).min(field(offset_of!(Region, capacity)));
+        (field(offset_of!(Region, offset)), count.saturating_mul(size as u64))
+    };
+    let mut parts: Vec<(u64, u64)> = regions.into_iter().map(part).collect();
+    // The last one first, so that room is made once.
+    parts.sort_unstable_by(|a, b| b.cmp(a));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::tests::sample;
+
+    #[test]
+    fn what_is_in_use_is_read_and_no_more() {
+        let folder = std::env::temp_dir().join(format!("tallymon-clr-file-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.prof");
+        let mut bytes = sample();
+        // Behind the nodes in use: nobody looks there.
+        bytes[60_000] = 7;
+        std::fs::write(&path, &bytes).unwrap();
+        let read = read(&path).unwrap();
+        assert!(read.len() < 60_000, "{}", read.len());
+        let profile = |bytes: &[u8]| crate::reader::Profile::from_bytes(bytes).unwrap();
+        assert_eq!(profile(&read), profile(&bytes));
+        // Shorter than a header, and regions that lie outside.
+        std::fs::write(&path, b"TLM").unwrap();
+        assert_eq!(super::read(&path).unwrap(), b"TLM");
+        bytes[128..152].fill(0xFF);
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(super::read(&path).unwrap().len() < 65_537);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

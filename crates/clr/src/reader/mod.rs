@@ -1,0 +1,524 @@
+//! Reads a profile file, also one that is being written or whose program was killed.
+//!
+//! You give a path or bytes; you get a [`Profile`]: the program, its modules, methods and threads, and one tree of calls
+//! for each thread, times in nanoseconds. Any bytes give a profile or an error that names the field and its offset. The
+//! work is bounded by the length of the bytes: counts and offsets in them are cut to what is there, and a node is
+//! followed once.
+
+mod decode;
+mod file;
+
+use crate::layout::*;
+use crate::names::RawName;
+use crate::settings::Mode;
+use decode::{Bytes, Clock, check_header, number32, number64};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::mem::offset_of;
+use std::path::Path;
+
+/// What a profile file tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// Process id.
+    pub pid: u32,
+    /// Whether the runtime ended in order; false while the program runs and after it was killed.
+    pub ended: bool,
+    /// What was seen from the start.
+    pub mode: Mode,
+    /// Whether hooks were on at the end.
+    pub hooks_on: bool,
+    /// Whether inlining was refused: nowhere, in user modules, or everywhere.
+    pub exact: Exact,
+    /// Whether the compiler's questions about inlining were counted, see [`Method::inlined`].
+    pub inlining_counted: bool,
+    /// Whether the runtime's reports ended the calls that exceptions ended.
+    pub unwind_events: bool,
+    /// Whether times are from the processor's time stamp counter.
+    pub time_stamp_counter: bool,
+    /// Nanoseconds from 1970 to the start.
+    pub started: u64,
+    /// Nanoseconds from the start to the last sign of life.
+    pub duration: u64,
+    /// Major, minor, build and revision number of the runtime; 3.1 calls itself 4.0.30319.0.
+    pub runtime: [u16; 4],
+    /// The command line, words with a blank between them.
+    pub command: String,
+    /// The settings, as `NAME=value` lines.
+    pub settings: String,
+    /// What did not work, in words; empty when all did.
+    pub problem: String,
+    /// What the profiler's work adds to the time of a call's own record, in nanoseconds.
+    pub overhead_inner: f64,
+    /// What it adds to the time of the caller, in nanoseconds.
+    pub overhead_outer: f64,
+    /// What found no room.
+    pub lost: Lost,
+    /// The modules, in the order of loading.
+    pub modules: Vec<Module>,
+    /// The methods.
+    pub methods: Vec<Method>,
+    /// The threads, in the order of appearance.
+    pub threads: Vec<Thread>,
+    /// The calls of all threads; each thread's root is followed by all that is under it, callers before callees.
+    pub calls: Vec<Call>,
+}
+
+/// Where counts are exact because nothing is inlined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exact {
+    /// Nowhere: what the compiler inlined is not counted.
+    No,
+    /// In user modules.
+    User,
+    /// Everywhere.
+    All,
+}
+
+/// What the profiler could not record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lost {
+    /// Methods without a record; they are not seen.
+    pub methods: u64,
+    /// Threads without a record; they are not seen.
+    pub threads: u64,
+    /// Modules without a record.
+    pub modules: u64,
+    /// Texts without room: names that are empty here.
+    pub text: u64,
+    /// Threads that found no room for their events.
+    pub rings: u64,
+}
+
+/// A module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// Its path, or its name when it has none.
+    pub path: String,
+    /// Whether it is the user's own.
+    pub user: bool,
+    /// Whether it has been unloaded.
+    pub unloaded: bool,
+    /// The application domain that it was loaded into, empty when it is not known.
+    pub domain: String,
+}
+
+/// A method, or one instantiation of a generic one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Method {
+    /// Its name as people write it.
+    pub name: String,
+    /// Its name as metadata has it.
+    pub raw: RawName,
+    /// Where it belongs in [`Profile::modules`].
+    pub module: Option<usize>,
+    /// Its metadata token.
+    pub token: u32,
+    /// How often it was compiled, 0 when it only ever was a part of others.
+    pub compiled: u32,
+    /// Places at which the compiler thought of putting it into its caller. Calls from there may not be counted.
+    pub inlined: u32,
+    /// The method of the last of these places, when that is one that is seen.
+    pub inlined_into: Option<usize>,
+}
+
+/// A thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    /// Kernel thread id.
+    pub os_id: u32,
+    /// Its name, empty when it has none.
+    pub name: String,
+    /// Whether it has ended.
+    pub ended: bool,
+    /// Its root in [`Profile::calls`]; that call has no method.
+    pub root: usize,
+    /// Exceptions thrown.
+    pub exceptions: u64,
+    /// Calls that were too deep to be in the tree.
+    pub lost_calls: u64,
+    /// Calls that needed a node when there was no room.
+    pub lost_nodes: u64,
+    /// Ends of calls whose beginning was not seen.
+    pub unmatched: u64,
+    /// Nanoseconds from the start of the profile to when it was first seen.
+    pub first: u64,
+    /// Events that were overwritten by those that are there.
+    pub lost_events: u64,
+    /// Its newest events in their order, empty unless the settings ask for them.
+    pub events: Vec<Event>,
+}
+
+/// Something that happened in a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// Nanoseconds from the start of the profile.
+    pub at: u64,
+    /// The method in [`Profile::methods`], `None` when it has no record.
+    pub method: Option<usize>,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What happened in a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// A call began.
+    Enter,
+    /// A call returned.
+    Leave,
+    /// A call ended by a jump to another method.
+    Tail,
+    /// An exception ended a call.
+    Unwind,
+    /// A call was found to be gone.
+    Drop,
+    /// An exception was thrown by this method or something that it called and that is not seen.
+    Throw,
+}
+
+/// All calls of a method from one place of a call tree. Times are in nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The method in [`Profile::methods`], `None` for the root of a thread and for a method without a record.
+    pub method: Option<usize>,
+    /// The caller in [`Profile::calls`], `None` for a root.
+    pub parent: Option<usize>,
+    /// The callees, in the order of their first calls.
+    pub children: Vec<usize>,
+    /// Calls that began.
+    pub enters: u64,
+    /// Calls that returned.
+    pub leaves: u64,
+    /// Calls that ended in a tail call.
+    pub tails: u64,
+    /// Calls that an exception ended.
+    pub unwinds: u64,
+    /// Calls that were gone without a report of their end.
+    pub dropped: u64,
+    /// Exceptions thrown while this was the innermost call.
+    pub exceptions: u64,
+    /// Time of all calls, callees included; of an open call that until the last sign of life.
+    pub total: u64,
+    /// Time without that of the callees.
+    pub own: u64,
+    /// `total` without the measured work of the profiler; never more than `total`.
+    pub corrected_total: u64,
+    /// `own` without the measured work of the profiler; never more than `own`.
+    pub corrected_own: u64,
+    /// Shortest ended call, `None` before the first.
+    pub shortest: Option<u64>,
+    /// Longest ended call, `None` before the first.
+    pub longest: Option<u64>,
+    /// Whether a call is open.
+    pub open: bool,
+    /// Ended calls by their time: the shortest time of the bucket in nanoseconds and the count, empty buckets left out.
+    pub histogram: Vec<(u64, u32)>,
+}
+
+/// All calls of a method in a profile.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MethodTotal {
+    /// The method in [`Profile::methods`].
+    pub method: usize,
+    /// Calls that began.
+    pub enters: u64,
+    /// Calls that ended in a tail call.
+    pub tails: u64,
+    /// Calls that an exception ended.
+    pub unwinds: u64,
+    /// Calls that ended, in whatever way.
+    pub ended: u64,
+    /// Calls that are open, in all threads.
+    pub open: u64,
+    /// Time with callees; of recursive calls only the outermost counts.
+    pub total: u64,
+    /// `total` without the measured work of the profiler.
+    pub corrected_total: u64,
+    /// Time without callees.
+    pub own: u64,
+    /// `own` without the measured work of the profiler.
+    pub corrected_own: u64,
+    /// Shortest ended call, `None` before the first.
+    pub shortest: Option<u64>,
+    /// Longest ended call, `None` before the first.
+    pub longest: Option<u64>,
+    /// Exceptions thrown while it was the innermost call.
+    pub exceptions: u64,
+    /// Ended calls by their time, as in [`Call::histogram`].
+    pub histogram: BTreeMap<u64, u64>,
+}
+
+impl MethodTotal {
+    /// As [`Call::percentile`], for all calls of the method.
+    pub fn percentile(&self, part: f64) -> Option<u64> {
+        let counts = self.histogram.iter().map(|(start, count)| (*start, *count));
+        percentile(counts, part, self.shortest?, self.longest?)
+    }
+}
+
+/// Why there is no profile.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The file could not be read.
+    Io(io::Error),
+    /// The bytes are not a profile file.
+    Format {
+        /// The field.
+        what: &'static str,
+        /// Its byte offset.
+        at: usize,
+        /// What was needed.
+        needed: u64,
+        /// What was found; 0 when the bytes end before.
+        found: u64,
+    },
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Io(error) => error.fmt(f),
+            ReadError::Format { what, at, needed, found } => {
+                write!(f, "{what} at byte {at}: needed {needed:#x}, found {found:#x}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Asks the program whose profile is at `path` to switch its hooks on or off; it must have been started in mode
+/// dormant. It answers within a tenth of a second or so, see [`Profile::hooks_on`] and [`Profile::problem`].
+///
+/// # Errors
+///
+/// When the file can not be written or is not a profile file.
+#[cfg(unix)]
+pub fn switch(path: &Path, on: bool) -> Result<(), ReadError> {
+    use std::os::unix::fs::FileExt;
+    let file = File::options().read(true).write(true).open(path).map_err(ReadError::Io)?;
+    let mut header = [0; HEADER_SIZE];
+    file.read_exact_at(&mut header, 0).map_err(ReadError::Io)?;
+    check_header(&header)?;
+    let wanted: u32 = if on { 1 } else { 2 };
+    let at = offset_of!(Header, wanted) as u64;
+    file.write_all_at(&wanted.to_le_bytes(), at).map_err(ReadError::Io)
+}
+
+impl Profile {
+    /// Reads a profile file.
+    ///
+    /// # Errors
+    ///
+    /// When the file can not be read or is not a profile file of this version.
+    pub fn open(path: &Path) -> Result<Profile, ReadError> {
+        let mut bytes = Vec::new();
+        for _ in 0..3 {
+            bytes = file::read(path).map_err(ReadError::Io)?;
+            // Odd while the clock pair is being written; a program that was killed just then leaves it odd.
+            if number64(&bytes, offset_of!(Header, clock_sequence)) & 1 == 0 {
+                break;
+            }
+        }
+        Profile::from_bytes(&bytes)
+    }
+
+    /// Reads the bytes of a profile file.
+    ///
+    /// # Errors
+    ///
+    /// When they are too short for a header or are not a profile file of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Profile, ReadError> {
+        check_header(bytes)?;
+        let file = Bytes { bytes, clock: Clock::read(bytes) };
+        let header32 = |at| number32(bytes, at);
+        let header64 = |at| number64(bytes, at);
+        let flags = header32(offset_of!(Header, flags));
+        let exact = match flags & (FLAG_EXACT_ALL | FLAG_EXACT_USER) {
+            0 => Exact::No,
+            FLAG_EXACT_USER => Exact::User,
+            _ => Exact::All,
+        };
+        let mode = match header32(offset_of!(Header, mode)) {
+            0 => Mode::Dormant,
+            1 => Mode::User,
+            _ => Mode::All,
+        };
+        let runtime = header64(offset_of!(Header, runtime));
+        let part = |shift: u32| (runtime >> shift) as u16;
+        let overhead = |at| header64(at) as f64 / 256.0 / file.clock.rate;
+        let first = header64(offset_of!(Header, first_nanoseconds));
+        let mut profile = Profile {
+            pid: header32(offset_of!(Header, pid)),
+            ended: header32(offset_of!(Header, state)) == STATE_ENDED,
+            mode,
+            hooks_on: header32(offset_of!(Header, hooks_on)) != 0,
+            exact,
+            inlining_counted: flags & FLAG_INLINING_COUNTED != 0,
+            unwind_events: flags & FLAG_UNWIND_EVENTS != 0,
+            time_stamp_counter: header32(offset_of!(Header, clock)) == CLOCK_TSC,
+            started: header64(offset_of!(Header, started)),
+            duration: header64(offset_of!(Header, last_nanoseconds)).saturating_sub(first),
+            runtime: [part(48), part(32), part(16), part(0)],
+            command: file.text(header64(offset_of!(Header, command))),
+            settings: file.text(header64(offset_of!(Header, settings))),
+            problem: file.text(header64(offset_of!(Header, problem))),
+            overhead_inner: overhead(offset_of!(Header, overhead_inner)),
+            overhead_outer: overhead(offset_of!(Header, overhead_outer)),
+            lost: Lost {
+                methods: header64(offset_of!(Header, lost_methods)),
+                threads: header64(offset_of!(Header, lost_threads)),
+                modules: header64(offset_of!(Header, lost_modules)),
+                text: header64(offset_of!(Header, lost_text)),
+                rings: header64(offset_of!(Header, lost_rings)),
+            },
+            modules: Vec::new(),
+            methods: Vec::new(),
+            threads: Vec::new(),
+            calls: Vec::new(),
+        };
+        profile.read_modules(&file);
+        let numbers = profile.read_methods(&file);
+        profile.read_threads(&file, &numbers);
+        profile.correct();
+        Ok(profile)
+    }
+
+    /// The method of a call as people write it; the root of a thread is named by its thread.
+    pub fn name(&self, call: &Call) -> &str {
+        match call.method.and_then(|method| self.methods.get(method)) {
+            Some(method) => &method.name,
+            None => "(unknown method)",
+        }
+    }
+
+    /// Calls that began, in all threads.
+    pub fn enters(&self) -> u64 {
+        self.calls.iter().fold(0, |sum, call| sum.saturating_add(call.enters))
+    }
+
+    /// The profiler's own work within the recorded time, in nanoseconds.
+    pub fn overhead(&self) -> u64 {
+        let ended = self.calls.iter().map(Call::ended).fold(0, u64::saturating_add);
+        (ended as f64 * (self.overhead_inner + self.overhead_outer)) as u64
+    }
+
+    /// All calls of each method that was called, the one with the most time of its own first.
+    pub fn method_totals(&self) -> Vec<MethodTotal> {
+        let mut totals: Vec<MethodTotal> =
+            (0..self.methods.len()).map(|method| MethodTotal { method, ..MethodTotal::default() }).collect();
+        // How often each method is open on the way from the root to the current call.
+        let mut open = vec![0u32; self.methods.len()];
+        for thread in &self.threads {
+            self.walk(thread.root, |call, step| {
+                let Some(method) = call.method else { return };
+                let Some(open) = open.get_mut(method) else { return };
+                if step == Step::Up {
+                    *open = open.saturating_sub(1);
+                    return;
+                }
+                let outermost = *open == 0;
+                *open = open.saturating_add(1);
+                let Some(sum) = totals.get_mut(method) else { return };
+                let all = [
+                    (&mut sum.enters, call.enters),
+                    (&mut sum.tails, call.tails),
+                    (&mut sum.unwinds, call.unwinds),
+                    (&mut sum.ended, call.ended()),
+                    (&mut sum.open, u64::from(call.open)),
+                ];
+                for (sum, count) in all {
+                    *sum = sum.saturating_add(count);
+                }
+                for (start, count) in &call.histogram {
+                    let all = sum.histogram.entry(*start).or_default();
+                    *all = all.saturating_add(u64::from(*count));
+                }
+                sum.own = sum.own.saturating_add(call.own);
+                sum.corrected_own = sum.corrected_own.saturating_add(call.corrected_own);
+                sum.exceptions = sum.exceptions.saturating_add(call.exceptions);
+                sum.shortest = [sum.shortest, call.shortest].into_iter().flatten().min();
+                sum.longest = sum.longest.max(call.longest);
+                if outermost {
+                    sum.total = sum.total.saturating_add(call.total);
+                    sum.corrected_total = sum.corrected_total.saturating_add(call.corrected_total);
+                }
+            });
+        }
+        totals.retain(|sum| sum.enters > 0);
+        totals.sort_by(|a, b| b.own.cmp(&a.own).then(a.method.cmp(&b.method)));
+        totals
+    }
+
+    /// Visits a call and all under it: down before its callees, up behind them. Depth costs no stack.
+    pub fn walk(&self, root: usize, mut visit: impl FnMut(&Call, Step)) {
+        let mut path: Vec<(usize, usize)> = vec![(root, 0)];
+        if let Some(call) = self.calls.get(root) {
+            visit(call, Step::Down);
+        }
+        while let Some(last) = path.last_mut() {
+            let Some(call) = self.calls.get(last.0) else { break };
+            match call.children.get(last.1) {
+                Some(&child) => {
+                    last.1 = last.1.saturating_add(1);
+                    if let Some(callee) = self.calls.get(child) {
+                        visit(callee, Step::Down);
+                        path.push((child, 0));
+                    }
+                }
+                None => {
+                    visit(call, Step::Up);
+                    path.pop();
+                }
+            }
+        }
+    }
+}
+
+/// Which way [`Profile::walk`] passes a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// From its caller, before its callees.
+    Down,
+    /// Back to its caller, behind its callees.
+    Up,
+}
+
+impl Call {
+    /// Calls that ended, in whatever way.
+    pub fn ended(&self) -> u64 {
+        [self.leaves, self.tails, self.unwinds, self.dropped].into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// A time that this part of the ended calls did not exceed, in nanoseconds: the end of the histogram's bucket, so at
+    /// most twice too long. `None` before the first ended call.
+    pub fn percentile(&self, part: f64) -> Option<u64> {
+        let counts = self.histogram.iter().map(|(start, count)| (*start, u64::from(*count)));
+        percentile(counts, part, self.shortest?, self.longest?)
+    }
+}
+
+/// The end of the bucket in which this part of all counts is reached; buckets are the shortest times and the counts.
+fn percentile(
+    buckets: impl Iterator<Item = (u64, u64)> + Clone,
+    part: f64,
+    shortest: u64,
+    longest: u64,
+) -> Option<u64> {
+    let all = buckets.clone().map(|(_, count)| count).fold(0, u64::saturating_add);
+    let wanted = (all as f64 * part.clamp(0.0, 1.0)).ceil();
+    let mut sum = 0u64;
+    for (start, count) in buckets {
+        sum = sum.saturating_add(count);
+        if sum as f64 >= wanted {
+            return Some(start.saturating_mul(2).clamp(shortest, longest.max(shortest)));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
