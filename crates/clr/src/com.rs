@@ -9,7 +9,8 @@
 //! buffers with a length. No pointer of the runtime leaves this file but inside of [`Info`] and [`Metadata`].
 #![allow(unsafe_code)]
 
-use crate::session;
+use crate::hooks::Hooks;
+use crate::{session, stubs};
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::{NonNull, null, null_mut};
@@ -510,9 +511,9 @@ impl Info {
     /// Gives our hooks and the mapper to the runtime, which calls them from then on until the process ends.
     pub(crate) fn set_hooks(self) -> Result<(), ComError> {
         let [enter, leave, tail_call] = [
-            crate::hooks::enter as *const c_void,
-            crate::hooks::leave as *const c_void,
-            crate::hooks::tail_call as *const c_void,
+            stubs::enter::<Hooks> as *const c_void,
+            stubs::leave::<Hooks> as *const c_void,
+            stubs::tail_call::<Hooks> as *const c_void,
         ];
         // SAFETY: the three functions keep what the convention of these hooks wants kept.
         unsafe { self.raw_set_hooks(enter, leave, tail_call)? };

@@ -1,25 +1,19 @@
-//! What compiled code calls at each enter, leave and tail call, and the state of the thread that it finds there.
-//!
-//! The hooks are called in the middle of compiled methods, by a convention of their own: nothing but what is listed here
-//! may change. What must survive was found by changing everything else on .NET Core 3.1 and .NET 8.
-//!
-//! | hook | id | caller's stack pointer | must survive |
-//! |---|---|---|---|
-//! | enter | R14 | R15 | rax rcx rdx rsi rdi r8 r9 r10 r11, xmm0 to xmm7 |
-//! | leave, tail call | RDI | RSI | rax rdx, xmm0 xmm1 |
+//! What happens at each enter, leave and tail call, behind the functions of [`crate::stubs`] that compiled code calls,
+//! and the state of the thread that is found there.
 //!
 //! The thread is in cooperative mode there: while a hook runs, no garbage collection can begin. So hooks never wait,
 //! never call the runtime, and the first one of a thread asks the kernel for memory once.
 //!
-//! Unsafe code is here for the naked functions and for the thread's own pointer to its state, which no other thread
-//! ever sees.
+//! Unsafe code is here for the thread's own pointer to its state, which no other thread ever sees, and to call the stubs
+//! as compiled code does.
 #![allow(unsafe_code)]
 
 use crate::clock;
 use crate::layout::{ENDED, READY, ThreadRecord};
 use crate::map::{self, Map};
 use crate::profile::ThreadProfile;
-use std::arch::{asm, naked_asm};
+use crate::stubs::{self, Bodies};
+use std::arch::asm;
 use std::cell::Cell;
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::OnceLock;
@@ -45,127 +39,29 @@ pub(crate) fn set_map(map: Map) {
     let _ = MAP.set(map);
 }
 
-/// The hook for the beginning of a method, for `SetEnterLeaveFunctionHooks3`.
-///
-/// # Safety
-///
-/// Only code that the runtime compiled may call it, with the id in R14 and the caller's stack pointer in R15.
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn enter() {
-    // The stack is 8 beside a multiple of 16 here; nine pushes make it even, and 128 bytes keep it so.
-    naked_asm!(
-        "push rax",
-        "push rcx",
-        "push rdx",
-        "push rsi",
-        "push rdi",
-        "push r8",
-        "push r9",
-        "push r10",
-        "push r11",
-        "sub rsp, 128",
-        "movups [rsp], xmm0",
-        "movups [rsp + 16], xmm1",
-        "movups [rsp + 32], xmm2",
-        "movups [rsp + 48], xmm3",
-        "movups [rsp + 64], xmm4",
-        "movups [rsp + 80], xmm5",
-        "movups [rsp + 96], xmm6",
-        "movups [rsp + 112], xmm7",
-        "mov rdi, r14",
-        "mov rsi, r15",
-        "call {body}",
-        "movups xmm0, [rsp]",
-        "movups xmm1, [rsp + 16]",
-        "movups xmm2, [rsp + 32]",
-        "movups xmm3, [rsp + 48]",
-        "movups xmm4, [rsp + 64]",
-        "movups xmm5, [rsp + 80]",
-        "movups xmm6, [rsp + 96]",
-        "movups xmm7, [rsp + 112]",
-        "add rsp, 128",
-        "pop r11",
-        "pop r10",
-        "pop r9",
-        "pop r8",
-        "pop rdi",
-        "pop rsi",
-        "pop rdx",
-        "pop rcx",
-        "pop rax",
-        "ret",
-        body = sym enter_body,
-    )
-}
+/// The bodies of the hooks of this process.
+pub(crate) enum Hooks {}
 
-/// The hook for the return of a method, for `SetEnterLeaveFunctionHooks3`.
-///
-/// # Safety
-///
-/// Only code that the runtime compiled may call it, with the id in RDI and the caller's stack pointer in RSI.
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn leave() {
-    // A result may stand in rax and rdx, in xmm0 and xmm1, or in one of each. Two pushes and 40 bytes make it even.
-    naked_asm!(
-        "push rax",
-        "push rdx",
-        "sub rsp, 40",
-        "movups [rsp], xmm0",
-        "movups [rsp + 16], xmm1",
-        "call {body}",
-        "movups xmm0, [rsp]",
-        "movups xmm1, [rsp + 16]",
-        "add rsp, 40",
-        "pop rdx",
-        "pop rax",
-        "ret",
-        body = sym leave_body,
-    )
-}
+impl Bodies for Hooks {
+    extern "C" fn enter(method: usize, stack: usize) {
+        with_thread(|thread| thread.enter(method as u32, stack, clock::now));
+        #[cfg(all(test, target_arch = "x86_64"))]
+        tests::trash();
+    }
 
-/// The hook for a method that ends by jumping to another, for `SetEnterLeaveFunctionHooks3`.
-///
-/// # Safety
-///
-/// Only code that the runtime compiled may call it, with the id in RDI and the caller's stack pointer in RSI.
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn tail_call() {
-    // It comes before the arguments of the other method are placed, so what a leave keeps is enough.
-    naked_asm!(
-        "push rax",
-        "push rdx",
-        "sub rsp, 40",
-        "movups [rsp], xmm0",
-        "movups [rsp + 16], xmm1",
-        "call {body}",
-        "movups xmm0, [rsp]",
-        "movups xmm1, [rsp + 16]",
-        "add rsp, 40",
-        "pop rdx",
-        "pop rax",
-        "ret",
-        body = sym tail_call_body,
-    )
-}
+    extern "C" fn leave(method: usize, stack: usize) {
+        let now = clock::now();
+        with_thread(|thread| thread.leave(method as u32, stack, now));
+        #[cfg(all(test, target_arch = "x86_64"))]
+        tests::trash();
+    }
 
-extern "C" fn enter_body(method: usize, stack: usize) {
-    with_thread(|thread| thread.enter(method as u32, stack, clock::now));
-    #[cfg(test)]
-    tests::trash();
-}
-
-extern "C" fn leave_body(method: usize, stack: usize) {
-    let now = clock::now();
-    with_thread(|thread| thread.leave(method as u32, stack, now));
-    #[cfg(test)]
-    tests::trash();
-}
-
-extern "C" fn tail_call_body(method: usize, stack: usize) {
-    let now = clock::now();
-    with_thread(|thread| thread.tail_call(method as u32, stack, now));
-    #[cfg(test)]
-    tests::trash();
+    extern "C" fn tail_call(method: usize, stack: usize) {
+        let now = clock::now();
+        with_thread(|thread| thread.tail_call(method as u32, stack, now));
+        #[cfg(all(test, target_arch = "x86_64"))]
+        tests::trash();
+    }
 }
 
 /// Runs `f` on the state of this thread, if it has one or there is room for one.
@@ -288,19 +184,42 @@ pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
 }
 
 /// An enter and a leave of an empty call, as compiled code makes them.
+#[cfg(target_arch = "x86_64")]
 fn call_hooks(method: usize, stack: usize) {
     // SAFETY: the registers are those that the hook wants, the stack is even here, and all that the hook may change is
     // declared.
     unsafe {
-        asm!("call {hook}", hook = sym enter, in("r14") method, in("r15") stack, clobber_abi("C"));
+        asm!("call {hook}", hook = sym stubs::enter::<Hooks>, in("r14") method, in("r15") stack, clobber_abi("C"));
     }
     // SAFETY: as above.
     unsafe {
-        asm!("call {hook}", hook = sym leave, inout("rdi") method => _, inout("rsi") stack => _, clobber_abi("C"));
+        asm!(
+            "call {hook}", hook = sym stubs::leave::<Hooks>, inout("rdi") method => _, inout("rsi") stack => _,
+            clobber_abi("C"),
+        );
     }
 }
 
-#[cfg(test)]
+/// An enter and a leave of an empty call, as compiled code makes them.
+#[cfg(target_arch = "aarch64")]
+fn call_hooks(method: usize, stack: usize) {
+    // SAFETY: the registers are those that the hook wants, and all that the hook may change is declared.
+    unsafe {
+        asm!(
+            "bl {hook}", hook = sym stubs::enter::<Hooks>, inout("x10") method => _, inout("x11") stack => _,
+            clobber_abi("C"),
+        );
+    }
+    // SAFETY: as above.
+    unsafe {
+        asm!(
+            "bl {hook}", hook = sym stubs::leave::<Hooks>, inout("x10") method => _, inout("x11") stack => _,
+            clobber_abi("C"),
+        );
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
 
@@ -378,7 +297,7 @@ mod tests {
                 "movups [r12 + 112], xmm7",
                 "pop r12",
                 "pop rbx",
-                hook = sym enter,
+                hook = sym stubs::enter::<Hooks>,
                 general = in(reg) general.as_mut_ptr(),
                 vectors = in(reg) vectors.as_mut_ptr(),
                 in("r14") 1usize,
@@ -408,7 +327,10 @@ mod tests {
     #[test]
     fn the_leave_hooks_keep_both_result_registers() {
         set_map(Map::scratch().unwrap());
-        for hook in [leave as unsafe extern "C" fn() as usize, tail_call as unsafe extern "C" fn() as usize] {
+        for hook in [
+            stubs::leave::<Hooks> as unsafe extern "C" fn() as usize,
+            stubs::tail_call::<Hooks> as unsafe extern "C" fn() as usize,
+        ] {
             let (mut rax, mut rdx) = (0x1234_5678_9ABC_DEF0u64, 0x0FED_CBA9_8765_4321u64);
             let (mut xmm0, mut xmm1) = (1.5f64, -2.25f64);
             // SAFETY: the hook is called by its own convention, and what it may change is declared.

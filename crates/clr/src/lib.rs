@@ -31,9 +31,10 @@
 //! | [`layout`] | the records of the file |
 //! | [`profile`] | shadow stacks and call trees, without a runtime |
 //! | [`functions`] | the table from the runtime's functions to our methods |
-//! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: x86-64 Linux only |
+//! | `stubs` | the naked functions that compiled code calls, by platform |
+//! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: Linux on x86-64, untested on 64-bit ARM |
 //!
-//! Unsafe code is allowed in `com.rs`, `hooks.rs`, `map.rs` and `clock.rs`, each of which says why.
+//! Unsafe code is allowed in `com.rs`, `hooks.rs`, `map.rs`, `clock.rs` and `stubs/`, which say why.
 #![deny(unsafe_code)]
 
 pub mod export;
@@ -44,17 +45,19 @@ pub mod profile;
 pub mod reader;
 pub mod settings;
 pub mod signature;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub mod stubs;
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod clock;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod com;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod hooks;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod map;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod session;
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use com::DllGetClassObject;

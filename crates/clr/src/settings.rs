@@ -123,8 +123,15 @@ pub fn environment(settings: &Settings, library: &Path) -> Vec<(&'static str, Os
         ("CORECLR_ENABLE_PROFILING", "1".into()),
         ("CORECLR_PROFILER", CLASS_ID.into()),
         ("CORECLR_PROFILER_PATH", library.into()),
-        // The variable for the word size wins over the plain one, so one that another profiler left would win over ours.
-        ("CORECLR_PROFILER_PATH_64", library.into()),
+        // The variable for the processor wins over the plain one, so one that another profiler left would win over ours.
+        (
+            if cfg!(target_arch = "aarch64") {
+                "CORECLR_PROFILER_PATH_ARM64"
+            } else {
+                "CORECLR_PROFILER_PATH_64"
+            },
+            library.into(),
+        ),
     ];
     variables.extend(settings.variables());
     variables

@@ -14,7 +14,6 @@ use crate::settings::Mode;
 use decode::{Bytes, Clock, check_header, number32, number64};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::mem::offset_of;
 use std::path::Path;
@@ -299,7 +298,7 @@ impl std::error::Error for ReadError {}
 #[cfg(unix)]
 pub fn switch(path: &Path, on: bool) -> Result<(), ReadError> {
     use std::os::unix::fs::FileExt;
-    let file = File::options().read(true).write(true).open(path).map_err(ReadError::Io)?;
+    let file = std::fs::File::options().read(true).write(true).open(path).map_err(ReadError::Io)?;
     let mut header = [0; HEADER_SIZE];
     file.read_exact_at(&mut header, 0).map_err(ReadError::Io)?;
     check_header(&header)?;
