@@ -1,7 +1,19 @@
-//! Writes a profile as text: the tree of calls, collapsed stacks, and speedscope's JSON.
+//! Writes a profile: the tree of calls and a comparison as text, and the formats that other programs read.
 //!
 //! You give a [`Profile`] and a writer. Deep recursion is no trouble: nothing here recurses, and where a format repeats
 //! the whole stack in each line, stacks are cut at [`MAX_STACK`] calls.
+
+mod callgrind;
+mod chrome;
+mod diff;
+mod document;
+mod pprof;
+
+pub use callgrind::callgrind;
+pub use chrome::chrome;
+pub use diff::{Difference, diff, differences};
+pub use document::{CALL_FIELDS, document};
+pub use pprof::pprof;
 
 use crate::reader::{Call, Exact, Profile, Step, Thread};
 use crate::settings::Mode;
