@@ -45,4 +45,5 @@ pub use tallymon_core as core;
 pub use tallymon_host::Host;
 pub use tallymon_host::registry;
 pub use tallymon_log as log;
+pub use tallymon_provider::library;
 pub use tallymon_provider::{Finding, FindingState};

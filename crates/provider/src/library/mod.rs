@@ -9,9 +9,21 @@
 //! | [`event`] | what is reported, with NT's ids and fields |
 //! | [`check`] | looks at what Collect returned; pure |
 //! | [`protocol`] | the messages between this process and the child; pure |
+//! | `abi` | loads a library and calls its functions: the only unsafe code |
+//! | [`child`] | what the child process does |
+//! | `client` | asks a library in its child, and gives up on it |
+//! | `process` | starts child processes, and waits for their end |
 //!
 //! It does not know which libraries are registered, or who is to be asked for what.
 
+#[cfg(target_os = "linux")]
+mod abi;
 pub mod check;
+#[cfg_attr(not(target_os = "linux"), path = "child/none.rs")]
+pub mod child;
+#[cfg(target_os = "linux")]
+pub mod client;
 pub mod event;
+#[cfg(target_os = "linux")]
+pub mod process;
 pub mod protocol;

@@ -1,0 +1,8 @@
+//! The program `tally-host`: it loads one provider library for a reader of counters, so that the reader need not.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tallymon::library::child::serve()
+}

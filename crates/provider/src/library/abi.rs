@@ -1,0 +1,243 @@
+//! A provider library in this process: its functions in NT's form, and the buffer that they write to.
+//!
+//! The only unsafe file of the loader, for three things: calling functions of a library, memory with guards around it
+//! for them to write to, and closing descriptors that nobody owns. What a library does cannot be checked from here;
+//! that is why it runs in a process of its own.
+#![allow(unsafe_code, reason = "foreign functions, mmap and descriptors without owner")]
+
+use std::ffi::c_void;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::ptr::NonNull;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+
+use super::check::{ERROR_MORE_DATA, Guards, Returned};
+use super::protocol::{Load, Loaded, Stage};
+
+/// `ERROR_MOD_NOT_FOUND`: there is no such library, or it can not be loaded.
+const ERROR_MOD_NOT_FOUND: u32 = 126;
+/// `ERROR_PROC_NOT_FOUND`: there is no such function in it.
+const ERROR_PROC_NOT_FOUND: u32 = 127;
+
+type Open = unsafe extern "system" fn(*mut u16) -> u32;
+type Collect = unsafe extern "system" fn(*mut u16, *mut *mut c_void, *mut u32, *mut u32) -> u32;
+type Close = unsafe extern "system" fn() -> u32;
+
+/// A library that is loaded. It is unloaded when this goes away, without Close being called.
+#[derive(Debug)]
+pub(crate) struct Library {
+    open: Open,
+    collect: Collect,
+    close: Close,
+    /// Behind the functions, which must not outlive it.
+    _library: libloading::Library,
+}
+
+impl Library {
+    /// Loads a library and finds its functions. None of them is called.
+    pub(crate) fn load(load: &Load) -> Result<Library, Loaded> {
+        let failed = |stage, error, detail: libloading::Error| {
+            // The loader's own words are in the source of the error.
+            let detail =
+                std::error::Error::source(&detail).map_or_else(|| detail.to_string(), ToString::to_string);
+            Loaded { stage, error, detail }
+        };
+        // SAFETY: initialisers of the library run; the caller chose to trust it with this process.
+        let library = unsafe { libloading::Library::new(&load.library) }
+            .map_err(|error| failed(Stage::Library, ERROR_MOD_NOT_FOUND, error))?;
+        // SAFETY: the registration says that the function has this form.
+        let open = unsafe { library.get::<Open>(load.open.as_bytes()) }
+            .map(|function| *function)
+            .map_err(|error| failed(Stage::NoOpen, ERROR_PROC_NOT_FOUND, error))?;
+        // SAFETY: as above.
+        let collect = unsafe { library.get::<Collect>(load.collect.as_bytes()) }
+            .map(|function| *function)
+            .map_err(|error| failed(Stage::NoCollect, ERROR_PROC_NOT_FOUND, error))?;
+        // SAFETY: as above.
+        let close = unsafe { library.get::<Close>(load.close.as_bytes()) }
+            .map(|function| *function)
+            .map_err(|error| failed(Stage::NoClose, ERROR_PROC_NOT_FOUND, error))?;
+        Ok(Library { open, collect, close, _library: library })
+    }
+
+    /// Calls Open with a text that has its terminators, or with NULL.
+    pub(crate) fn open(&self, context: Option<&[u16]>) -> u32 {
+        // A copy, because the parameter is not constant.
+        let mut context = context.map(<[u16]>::to_vec);
+        let pointer = context.as_mut().map_or(std::ptr::null_mut(), Vec::as_mut_ptr);
+        // SAFETY: the function is of a library that is loaded, and the text lives until it returns.
+        unsafe { (self.open)(pointer) }
+    }
+
+    /// Calls Collect, again with a larger buffer as long as it wants one. `query` is without its end. Also says how
+    /// often it was called.
+    pub(crate) fn collect(&self, query: &[u16], buffer: &mut Buffer) -> io::Result<(Returned, u32)> {
+        let mut calls = 0u32;
+        loop {
+            calls = calls.saturating_add(1);
+            let returned = self.collect_once(query, buffer);
+            let again = returned.status == ERROR_MORE_DATA && returned.guards == Guards::default();
+            if !again || !buffer.grow()? {
+                return Ok((returned, calls));
+            }
+        }
+    }
+
+    fn collect_once(&self, query: &[u16], buffer: &mut Buffer) -> Returned {
+        let mut query: Vec<u16> = query.iter().copied().chain(std::iter::once(0)).collect();
+        buffer.prepare();
+        let start: *mut c_void = buffer.data().cast();
+        let capacity = buffer.capacity();
+        let (mut pointer, mut bytes, mut objects) = (start, capacity, 0u32);
+        // SAFETY: the function is of a library that is loaded; the text ends with a zero; the three variables and the
+        // buffer of `bytes` bytes behind the pointer live until it returns.
+        let status =
+            unsafe { (self.collect)(query.as_mut_ptr(), &raw mut pointer, &raw mut bytes, &raw mut objects) };
+        let moved = (pointer.addr() as i64).wrapping_sub(start.addr() as i64);
+        Returned { status, moved, bytes, objects, capacity, guards: buffer.guards() }
+    }
+
+    /// Calls Close.
+    pub(crate) fn close(&self) -> u32 {
+        // SAFETY: the function is of a library that is loaded.
+        unsafe { (self.close)() }
+    }
+}
+
+/// Length of the guard area on each side of the buffer, as NT has it.
+pub(crate) const GUARD: usize = 1024;
+/// Lengths of files and of pages that can not be touched: a multiple of every page size there is.
+const STEP: usize = 64 << 10;
+/// Length of the first file.
+const FIRST: usize = STEP;
+/// The longest file; an answer is at most 2 KB shorter.
+pub(crate) const LONGEST: usize = 64 << 20;
+const PATTERN: u8 = 0xa5;
+
+/// Memory for Collect to write to. A file holds it, so that another process can read it.
+///
+/// ```text
+/// pages that can not be touched | guard | buffer | guard | pages that can not be touched
+///                               '------- the file ------'
+/// ```
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    file: File,
+    /// Start of the mapping, in front of the first pages.
+    base: NonNull<u8>,
+    /// Length of the file.
+    length: usize,
+}
+
+impl Buffer {
+    /// A buffer in a file, which gets the length that is needed.
+    pub(crate) fn new(file: File) -> io::Result<Buffer> {
+        let base = map(&file, FIRST)?;
+        Ok(Buffer { file, base, length: FIRST })
+    }
+
+    /// How many bytes it holds.
+    pub(crate) fn capacity(&self) -> u32 {
+        // At most `LONGEST`, which fits.
+        u32::try_from(self.length.saturating_sub(2 * GUARD)).unwrap_or(u32::MAX)
+    }
+
+    /// Makes it twice as large; `false` when it may not get larger.
+    fn grow(&mut self) -> io::Result<bool> {
+        let length = self.length.saturating_mul(2);
+        if length > LONGEST {
+            return Ok(false);
+        }
+        let base = map(&self.file, length)?;
+        self.unmap();
+        (self.base, self.length) = (base, length);
+        Ok(true)
+    }
+
+    /// Fills the guard areas, and the first bytes, so that an old answer is not taken for a new one.
+    fn prepare(&mut self) {
+        for area in [self.guard_before(), self.guard_behind()] {
+            // SAFETY: both areas are inside of the mapping and GUARD bytes long.
+            unsafe { std::ptr::write_bytes(area, PATTERN, GUARD) };
+        }
+        // SAFETY: the buffer is longer than this.
+        unsafe { std::ptr::write_bytes(self.data(), 0, 64) };
+    }
+
+    fn guards(&self) -> Guards {
+        let intact = |area: *mut u8| {
+            let mut copy = [0u8; GUARD];
+            // SAFETY: the area is inside of the mapping and GUARD bytes long; `copy` is as long and elsewhere.
+            unsafe { std::ptr::copy_nonoverlapping(area, copy.as_mut_ptr(), GUARD) };
+            copy == [PATTERN; GUARD]
+        };
+        Guards { before: intact(self.guard_before()), behind: intact(self.guard_behind()) }
+    }
+
+    fn guard_before(&self) -> *mut u8 {
+        // SAFETY: the mapping begins with STEP bytes, and the file follows.
+        unsafe { self.base.as_ptr().add(STEP) }
+    }
+
+    fn data(&self) -> *mut u8 {
+        // SAFETY: the file is longer than a guard area.
+        unsafe { self.guard_before().add(GUARD) }
+    }
+
+    fn guard_behind(&self) -> *mut u8 {
+        // SAFETY: the file is `length` bytes long, at least two guard areas.
+        unsafe { self.guard_before().add(self.length.saturating_sub(GUARD)) }
+    }
+
+    fn unmap(&mut self) {
+        // SAFETY: this is exactly what was mapped, and nobody keeps an address in it but a library, whose process this
+        // is. An error would mean that it was not mapped, and could not be helped.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length.saturating_add(2 * STEP)) };
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.unmap();
+    }
+}
+
+/// Maps a file of a length with pages around it that can not be touched.
+fn map(file: &File, length: usize) -> io::Result<NonNull<u8>> {
+    file.set_len(length as u64)?;
+    let whole = length.saturating_add(2 * STEP);
+    // SAFETY: the kernel chooses the address, so no memory that somebody has is mapped over.
+    let base = unsafe { mmap_anonymous(std::ptr::null_mut(), whole, ProtFlags::empty(), MapFlags::PRIVATE) }?;
+    // SAFETY: the mapping is longer than STEP.
+    let at = unsafe { base.cast::<u8>().add(STEP) };
+    let flags = MapFlags::SHARED | MapFlags::FIXED;
+    // SAFETY: the range is inside of what was just mapped for this.
+    let mapped = unsafe { mmap(at.cast(), length, ProtFlags::READ | ProtFlags::WRITE, flags, file, 0) };
+    match (mapped, NonNull::new(base.cast::<u8>())) {
+        (Ok(_), Some(base)) => Ok(base),
+        (failed, _) => {
+            // SAFETY: this is exactly what was mapped, and nobody knows the address. There is nothing to be done if it
+            // fails.
+            let _ = unsafe { munmap(base, whole) };
+            Err(failed.err().unwrap_or(rustix::io::Errno::NOMEM).into())
+        }
+    }
+}
+
+/// Closes every descriptor but 0, 1, 2 and those that are kept: a child process inherits what its parent's other
+/// libraries forgot to close. To be called before anything else has opened files.
+pub(crate) fn close_all_but(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let entries = std::fs::read_dir("/proc/self/fd")?;
+    let numbers: Vec<RawFd> =
+        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    // The list's own descriptor is among them, and closed by now: closing it again does nothing.
+    for number in numbers {
+        if number > 2 && !keep.iter().any(|kept| kept.as_raw_fd() == number) {
+            // SAFETY: this process has just started, and the descriptors that it opened itself are kept.
+            unsafe { rustix::io::close(number) };
+        }
+    }
+    Ok(())
+}

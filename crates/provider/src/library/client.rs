@@ -1,0 +1,430 @@
+//! Asks one library in its child process: starts it, waits for as long as it is worth, and gives up on it.
+//!
+//! Nothing here waits by itself. [`Client::ask`] sends, [`Client::receive`] takes what has come, and [`wait`] waits for
+//! many libraries side by side, for each until its own deadline.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use super::abi::{GUARD, LONGEST as LONGEST_FILE};
+use super::check::Returned;
+use super::process::{Exit, Process};
+use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Stage, wide_of};
+
+/// How a library is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The program that loads it.
+    pub program: PathBuf,
+    /// The library and its functions.
+    pub load: Load,
+    /// Whether root gives its rights away before the library is loaded.
+    pub as_nobody: bool,
+    /// What it may take.
+    pub times: Times,
+}
+
+/// How long a library may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// For an answer; after that its last values stand in.
+    pub answer: Duration,
+    /// For the first answer, with everything that comes before it.
+    pub first_answer: Duration,
+    /// For Collect until its process is killed.
+    pub collect: Duration,
+    /// For loading and Open until its process is killed.
+    pub open: Duration,
+}
+
+impl Times {
+    /// The times of a registration: `Open Timeout` and `Collect Timeout` in milliseconds, where it has them.
+    ///
+    /// NT waits 10 seconds for each by default, and everybody with it. Here an answer is waited for 50 ms, the first
+    /// one for a second, unless the registration says otherwise; the 10 seconds are the time after which a library is
+    /// taken to hang.
+    pub fn of(open: Option<u32>, collect: Option<u32>) -> Times {
+        const HANGS: Duration = Duration::from_secs(10);
+        let time = |milliseconds: Option<u32>, default| {
+            milliseconds.map_or(Duration::from_millis(default), |time| Duration::from_millis(u64::from(time)))
+        };
+        let answer = time(collect, 50);
+        let first_answer = time(open, 1000).max(answer);
+        Times { answer, first_answer, collect: answer.max(HANGS), open: first_answer.max(HANGS) }
+    }
+}
+
+/// One of a library's functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Function {
+    /// Loading, and Open.
+    Open,
+    /// Collect.
+    Collect,
+    /// Unloading, and Close.
+    Close,
+}
+
+/// What came of asking a library.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It answered; the answer is not checked yet.
+    Answered(Answered),
+    /// It could not be loaded, or Open failed.
+    NotLoaded(Loaded),
+    /// It did not answer in time.
+    Late {
+        /// What it is doing.
+        during: Function,
+        /// An answer to an earlier request that came since.
+        earlier: Option<Answered>,
+    },
+    /// It did not answer for so long that its process was killed.
+    Hung {
+        /// What it was doing.
+        during: Function,
+    },
+    /// Its process ended.
+    Crashed {
+        /// What it was doing.
+        during: Function,
+        /// How the process ended.
+        exit: Exit,
+    },
+    /// Its process sent something that is no answer, and was killed.
+    Rubbish(String),
+    /// It crashed or hung, and is not asked before this time.
+    Resting {
+        /// When it is asked again.
+        until: Instant,
+    },
+    /// The child process could not be started.
+    NoProcess(io::Error),
+}
+
+/// What Collect returned.
+#[derive(Debug, Clone, Default)]
+pub struct Answered {
+    /// Its numbers.
+    pub returned: Returned,
+    /// As much of the bytes as could be read.
+    pub data: Vec<u8>,
+    /// How often Collect was called until the buffer was large enough.
+    pub calls: u32,
+    /// How long that took.
+    pub time: Duration,
+}
+
+/// Rest after the first failure; it doubles with each one that follows.
+const FIRST_REST: Duration = Duration::from_secs(1);
+/// The longest rest.
+const LONGEST_REST: Duration = Duration::from_secs(60);
+
+/// One library in its child process.
+#[derive(Debug)]
+pub struct Client {
+    settings: Settings,
+    process: Option<Process>,
+    phase: Phase,
+    /// What is being asked; `None` once there is an outcome.
+    asked: Option<Asked>,
+    outcome: Option<Outcome>,
+    earlier: Option<Answered>,
+    /// Failures in a row.
+    failures: u32,
+    rest: Option<Instant>,
+    /// Number of the last message.
+    number: u64,
+    answered: bool,
+    message: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// No library is loaded; there may be a process.
+    Unloaded,
+    Loading {
+        since: Instant,
+    },
+    Ready,
+    Collecting {
+        since: Instant,
+        /// Whether this is for what is asked now, not for an earlier request.
+        current: bool,
+    },
+    Closing,
+}
+
+impl Phase {
+    /// The function that the library is in, or was in last.
+    const fn function(self) -> Function {
+        match self {
+            Phase::Unloaded | Phase::Loading { .. } => Function::Open,
+            Phase::Ready | Phase::Collecting { .. } => Function::Collect,
+            Phase::Closing => Function::Close,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Asked {
+    query: Vec<u16>,
+    deadline: Instant,
+}
+
+impl Client {
+    /// A library that is not loaded yet.
+    pub fn new(settings: Settings) -> Client {
+        Client {
+            settings,
+            process: None,
+            phase: Phase::Unloaded,
+            asked: None,
+            outcome: None,
+            earlier: None,
+            failures: 0,
+            rest: None,
+            number: 0,
+            answered: false,
+            message: Vec::new(),
+        }
+    }
+
+    /// How it is asked.
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Number of the child process, if there is one.
+    pub fn process_id(&self) -> Option<u32> {
+        self.process.as_ref().map(Process::id)
+    }
+
+    /// Begins to ask with a query string. There is an outcome later, or at once when it can not be asked.
+    pub fn ask(&mut self, query: &str) {
+        let now = Instant::now();
+        let times = self.settings.times;
+        let time = if self.answered { times.answer } else { times.first_answer };
+        let deadline = now.checked_add(time).unwrap_or(now);
+        self.outcome = None;
+        self.asked = Some(Asked { query: wide_of(query), deadline });
+        self.receive();
+        if self.outcome.is_some() {
+            return;
+        }
+        match self.phase {
+            Phase::Unloaded => self.start(now),
+            Phase::Ready => self.send_collect(now),
+            Phase::Loading { since } => {
+                if now.duration_since(since) > times.open {
+                    self.fail(Outcome::Hung { during: Function::Open });
+                }
+            }
+            // It is on its way already.
+            Phase::Collecting { current: true, .. } | Phase::Closing => {}
+            Phase::Collecting { since, .. } => {
+                if now.duration_since(since) > times.collect {
+                    self.fail(Outcome::Hung { during: Function::Collect });
+                }
+            }
+        }
+    }
+
+    /// Takes what has come from the child.
+    pub fn receive(&mut self) {
+        while let Some(process) = &self.process {
+            self.message.resize(LONGEST, 0);
+            match recv(&process.socket, self.message.as_mut_slice(), RecvFlags::DONTWAIT) {
+                Err(Errno::AGAIN) => return,
+                Err(Errno::INTR) => {}
+                Ok((0, _)) | Err(_) => self.died(),
+                Ok((length, _)) => {
+                    let answer = Answer::from_bytes(self.message.get(..length).unwrap_or_default());
+                    match answer {
+                        Ok((number, answer)) if number == self.number => self.take(answer),
+                        Ok((number, _)) => {
+                            let words = format!("it answered message {number}, not {}", self.number);
+                            self.fail(Outcome::Rubbish(words));
+                        }
+                        Err(error) => self.fail(Outcome::Rubbish(error.to_string())),
+                    }
+                }
+            }
+        }
+    }
+
+    /// What came of asking, after [`wait`].
+    pub fn outcome(&mut self) -> Outcome {
+        self.asked = None;
+        let during = self.phase.function();
+        if let Phase::Collecting { current, .. } = &mut self.phase {
+            *current = false;
+        }
+        let earlier = self.earlier.take();
+        self.outcome.take().unwrap_or(Outcome::Late { during, earlier })
+    }
+
+    fn start(&mut self, now: Instant) {
+        if let Some(until) = self.rest.filter(|until| *until > now) {
+            return self.finish(Outcome::Resting { until });
+        }
+        if self.process.is_none() {
+            match Process::start(&self.settings.program, self.settings.as_nobody) {
+                Ok(process) => self.process = Some(process),
+                Err(error) => return self.finish(Outcome::NoProcess(error)),
+            }
+        }
+        self.phase = Phase::Loading { since: now };
+        self.send(&Ask::Load(self.settings.load.clone()));
+    }
+
+    fn send_collect(&mut self, now: Instant) {
+        if let Some(asked) = &mut self.asked {
+            let query = std::mem::take(&mut asked.query);
+            self.phase = Phase::Collecting { since: now, current: true };
+            self.send(&Ask::Collect(query));
+        }
+    }
+
+    fn send(&mut self, ask: &Ask) {
+        self.number = self.number.wrapping_add(1);
+        let Some(process) = &self.process else { return };
+        // There is at most one message on its way, so there is always room for it.
+        match send(&process.socket, &ask.to_bytes(self.number), SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            Ok(_) => {}
+            Err(Errno::MSGSIZE) => self.fail(Outcome::Rubbish("the request is too long for it".to_string())),
+            Err(_) => self.died(),
+        }
+    }
+
+    fn take(&mut self, answer: Answer) {
+        match (answer, self.phase) {
+            (Answer::Loaded(loaded), Phase::Loading { .. }) => {
+                if loaded.stage == Stage::Open {
+                    self.phase = Phase::Ready;
+                    self.send_collect(Instant::now());
+                } else {
+                    self.phase = Phase::Unloaded;
+                    self.finish(Outcome::NotLoaded(loaded));
+                }
+            }
+            (Answer::Collected { returned, calls, nanoseconds }, Phase::Collecting { current, .. }) => {
+                let time = Duration::from_nanos(nanoseconds);
+                let answered = Answered { returned, data: self.read(returned.bytes), calls, time };
+                self.phase = Phase::Ready;
+                self.failures = 0;
+                self.answered = true;
+                if current {
+                    self.finish(Outcome::Answered(answered));
+                } else {
+                    self.earlier = Some(answered);
+                    self.send_collect(Instant::now());
+                }
+            }
+            (Answer::Closed(_), Phase::Closing) => {
+                (self.process, self.phase) = (None, Phase::Unloaded);
+            }
+            (other, _) => self.fail(Outcome::Rubbish(format!("it was not asked for {other:?}"))),
+        }
+    }
+
+    /// The bytes of an answer. The file is read, never mapped, so that nothing happens here if it is cut meanwhile.
+    fn read(&self, bytes: u32) -> Vec<u8> {
+        let Some(process) = &self.process else { return Vec::new() };
+        let most = LONGEST_FILE.saturating_sub(2 * GUARD);
+        let wanted = usize::try_from(bytes).unwrap_or(usize::MAX).min(most);
+        let mut data = Vec::new();
+        let mut at = GUARD as u64;
+        while data.len() < wanted {
+            let start = data.len();
+            let end = wanted.min(start.saturating_add(1 << 16));
+            data.resize(end, 0);
+            let part = data.get_mut(start..).unwrap_or_default();
+            let read = match rustix::io::pread(&process.memory, part, at) {
+                Ok(read) => read,
+                Err(Errno::INTR) => {
+                    data.truncate(start);
+                    continue;
+                }
+                Err(_) => 0,
+            };
+            data.truncate(start.saturating_add(read));
+            at = at.saturating_add(read as u64);
+            if read == 0 {
+                break;
+            }
+        }
+        data
+    }
+
+    /// The child has closed its socket.
+    fn died(&mut self) {
+        let during = self.phase.function();
+        let exit = self.process.take().map(Process::end).unwrap_or_default();
+        self.fail(Outcome::Crashed { during, exit });
+    }
+
+    /// Ends the child, and lets the library rest.
+    fn fail(&mut self, outcome: Outcome) {
+        self.process = None;
+        self.phase = Phase::Unloaded;
+        let rest = FIRST_REST.saturating_mul(1u32.checked_shl(self.failures).unwrap_or(u32::MAX));
+        self.failures = self.failures.saturating_add(1).min(30);
+        self.rest = Instant::now().checked_add(rest.min(LONGEST_REST));
+        self.finish(outcome);
+    }
+
+    fn finish(&mut self, outcome: Outcome) {
+        self.outcome = Some(outcome);
+        self.asked = None;
+    }
+}
+
+/// Waits until every library that was asked has an outcome or reached its deadline.
+pub fn wait(clients: &mut [&mut Client]) {
+    loop {
+        let now = Instant::now();
+        let mut last: Option<Instant> = None;
+        let mut entries = Vec::new();
+        for client in clients.iter() {
+            if let (Some(asked), Some(process)) = (&client.asked, &client.process)
+                && asked.deadline > now
+            {
+                entries.push(PollFd::new(&process.socket, PollFlags::IN));
+                last = Some(last.map_or(asked.deadline, |last| last.min(asked.deadline)));
+            }
+        }
+        let Some(deadline) = last else { return };
+        let left = Timespec::try_from(deadline.duration_since(now)).ok();
+        // A signal is as good as a message: what has come is taken, and the time is looked at again.
+        let _ = poll(&mut entries, left.as_ref());
+        drop(entries);
+        clients.iter_mut().for_each(|client| client.receive());
+    }
+}
+
+/// Has the libraries call Close and end, and waits a little for it.
+pub fn close(clients: &mut [&mut Client]) {
+    const TIME: Duration = Duration::from_millis(50);
+    let now = Instant::now();
+    for client in clients.iter_mut() {
+        client.receive();
+        client.asked = None;
+        if client.phase == Phase::Ready {
+            client.phase = Phase::Closing;
+            client.send(&Ask::Close);
+            let deadline = now.checked_add(TIME).unwrap_or(now);
+            client.asked = Some(Asked { query: Vec::new(), deadline });
+        }
+    }
+    wait(clients);
+    for client in clients.iter_mut() {
+        (client.process, client.phase) = (None, Phase::Unloaded);
+    }
+}

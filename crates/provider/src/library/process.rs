@@ -1,0 +1,163 @@
+//! Starts child processes, and waits for their end without making anybody else wait.
+//!
+//! All are started by one thread that lives as long as this process does: a child is killed by the kernel when the
+//! thread that started it ends, and a thread of the reader may end long before the reader.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use rustix::fs::MemfdFlags;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, Signal};
+
+/// Name of the program.
+const PROGRAM: &str = "tally-host";
+/// User and group of nobody.
+const NOBODY: u32 = 65_534;
+/// How long the end of a child is waited for when its socket is closed already.
+const END: Duration = Duration::from_millis(20);
+
+/// The program that loads libraries: `$TALLYMON_HOST`, else `tally-host` beside this program, in
+/// `../libexec/tallymon` from there, or in `$PATH`; `None` when it is in none of these places.
+pub fn find_program() -> Option<PathBuf> {
+    if let Some(given) = std::env::var_os("TALLYMON_HOST").filter(|given| !given.is_empty()) {
+        return Some(PathBuf::from(given));
+    }
+    let own = std::env::current_exe().ok();
+    let folder = own.as_deref().and_then(Path::parent);
+    let beside = folder.map(|folder| folder.join(PROGRAM));
+    let libexec = folder.and_then(Path::parent).map(|above| above.join("libexec/tallymon").join(PROGRAM));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // An empty or relative folder in the path would be one that anybody may have made.
+    let in_path =
+        std::env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(PROGRAM));
+    beside.into_iter().chain(libexec).chain(in_path).find(|file| file.is_file())
+}
+
+/// A child process with its socket and the memory that it writes to. It is killed when this goes away.
+#[derive(Debug)]
+pub(crate) struct Process {
+    /// `None` once it was given away to be waited for.
+    child: Option<std::process::Child>,
+    pub(crate) socket: OwnedFd,
+    pub(crate) memory: File,
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Exit {
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Its exit code.
+    pub code: Option<i32>,
+}
+
+impl Process {
+    /// Starts the program.
+    pub(crate) fn start(program: &Path, as_nobody: bool) -> io::Result<Process> {
+        let (socket, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        let memory = File::from(rustix::fs::memfd_create("tallymon", MemfdFlags::CLOEXEC)?);
+        let mut command = Command::new(program);
+        command.stdin(Stdio::from(theirs)).stdout(Stdio::from(memory.try_clone()?)).stderr(Stdio::null());
+        if as_nobody && rustix::process::geteuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let child = spawn(command)?;
+        Ok(Process { child: Some(child), socket, memory })
+    }
+
+    /// The number of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.as_ref().map_or(0, std::process::Child::id)
+    }
+
+    /// Ends it, and says how it ended if it had ended by itself.
+    pub(crate) fn end(mut self) -> Exit {
+        let Some(child) = &mut self.child else { return Exit::default() };
+        let mut waited = Duration::ZERO;
+        let step = Duration::from_micros(200);
+        loop {
+            if let Ok(Some(status)) = child.try_wait() {
+                return Exit { signal: status.signal(), code: status.code() };
+            }
+            if waited >= END {
+                return Exit::default();
+            }
+            std::thread::sleep(step);
+            waited = waited.saturating_add(step);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        // What it forked is in its group, also when it has ended itself. The number can not belong to anybody else,
+        // because nobody has waited for it yet, or its group still has members.
+        if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+        }
+        // An error means that it has ended.
+        let _ = child.kill();
+        if !matches!(child.try_wait(), Ok(Some(_))) {
+            reap(child);
+        }
+    }
+}
+
+enum Job {
+    Spawn(Box<Command>, Sender<io::Result<std::process::Child>>),
+    Wait(std::process::Child),
+}
+
+/// The thread that starts and waits; `None` when it could not be started.
+fn thread() -> Option<&'static Sender<Job>> {
+    static THREAD: OnceLock<Option<Sender<Job>>> = OnceLock::new();
+    let start = || {
+        let (sender, jobs) = channel::<Job>();
+        let run = move || {
+            for job in jobs {
+                match job {
+                    Job::Spawn(mut command, reply) => {
+                        let child = command.spawn();
+                        // The descriptors of the child must be closed here before anybody waits for it to close them.
+                        drop(command);
+                        if let Err(unwanted) = reply.send(child)
+                            && let Ok(mut child) = unwanted.0
+                        {
+                            let _ = child.kill();
+                            let _ = child.wait();
+                        }
+                    }
+                    // It was killed, so this takes no time worth mentioning.
+                    Job::Wait(mut child) => _ = child.wait(),
+                }
+            }
+        };
+        std::thread::Builder::new().name("tally-host starter".to_string()).spawn(run).ok().map(|_| sender)
+    };
+    THREAD.get_or_init(start).as_ref()
+}
+
+fn spawn(command: Command) -> io::Result<std::process::Child> {
+    let gone = || io::Error::other("the thread that starts child processes does not answer");
+    let (sender, reply) = channel();
+    thread().ok_or_else(gone)?.send(Job::Spawn(Box::new(command), sender)).map_err(|_| gone())?;
+    // A process that was forked from a reader has no such thread.
+    reply.recv_timeout(Duration::from_secs(5)).map_err(|_| gone())?
+}
+
+fn reap(child: std::process::Child) {
+    if let Some(thread) = thread() {
+        // Without the thread it stays a zombie until this process ends.
+        let _ = thread.send(Job::Wait(child));
+    }
+}
