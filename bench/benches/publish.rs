@@ -58,8 +58,8 @@ fn write(directory: &Path) {
         .instances_about(64)
         .counter("Counter", KIND)
         .counter("Gauge", KIND)
-        .counter("Shared, lanes", KIND)
-        .shared_lanes(16)
+        .counter("Shared", KIND)
+        .shared()
         .text("Text", 32)
         .average("Average")
         .together(|set| (0..8).fold(set, |set, n| set.counter(format!("n{n}"), KIND)));
@@ -104,8 +104,8 @@ fn write(directory: &Path) {
         let shared = single.shared("Shared").expect("it is shared");
         Box::new(move |n| (0..n).for_each(|_| black_box(&shared).increment()))
     });
-    row("SharedCounter::increment, 16 lanes", |_| {
-        let shared = instances[4].shared("Shared, lanes").expect("it is shared");
+    row("SharedCounter::increment", |_| {
+        let shared = instances[4].shared("Shared").expect("it is shared");
         Box::new(move |n| (0..n).for_each(|_| black_box(&shared).increment()))
     });
     row("Average::record", |thread| {

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::check::{check as check_of, factor};
@@ -49,7 +49,7 @@ impl Drop for Claim {
 }
 
 impl Instance {
-    fn position(&self, name: &str) -> Result<usize, PublishError> {
+    pub(super) fn position(&self, name: &str) -> Result<usize, PublishError> {
         let position = self.inner.definition.position(name);
         position.ok_or_else(|| PublishError::NoSuch { name: name.to_string() })
     }
@@ -58,7 +58,7 @@ impl Instance {
         self.inner.word(offset).ok_or_else(|| PublishError::NoSuch { name: name.to_string() })
     }
 
-    fn wrong(name: &str, needed: &'static str) -> PublishError {
+    pub(super) fn wrong(name: &str, needed: &'static str) -> PublishError {
         PublishError::WrongKind { counter: name.to_string(), needed }
     }
 
@@ -106,27 +106,6 @@ impl Instance {
     pub fn elapsed(&self, name: &str) -> Result<Elapsed, PublishError> {
         let (claim, word) = self.number(name)?;
         Ok(Elapsed { word, _claim: claim, _one: PhantomData })
-    }
-
-    /// A writer, one of any number, of a number that was declared as shared.
-    ///
-    /// # Errors
-    ///
-    /// There is no such counter, or it is not shared.
-    pub fn shared(&self, name: &str) -> Result<SharedCounter, PublishError> {
-        let position = self.position(name)?;
-        let counter = self.inner.definition.counters.get(position);
-        let Some((Storage::Sum { lanes, lane_stride }, offset)) =
-            counter.map(|counter| (counter.storage, counter.offset))
-        else {
-            return Err(Instance::wrong(name, "not declared as shared"));
-        };
-        let mut words = Vec::new();
-        for lane in 0..lanes {
-            let lane = usize::try_from(lane).unwrap_or(usize::MAX);
-            words.push(self.word(offset.saturating_add(lane.saturating_mul(lane_stride)), name)?);
-        }
-        Ok(SharedCounter { lanes: words.into(), _inner: Arc::clone(&self.inner) })
     }
 
     /// The writer of a text.
@@ -272,43 +251,6 @@ impl Elapsed {
     pub fn stop(&self) {
         self.word.store(0, Ordering::Relaxed);
     }
-}
-
-/// A writer of a number that many threads add to. No addition is lost.
-#[derive(Debug, Clone)]
-pub struct SharedCounter {
-    lanes: Arc<[Word]>,
-    _inner: Arc<Inner>,
-}
-
-impl SharedCounter {
-    /// Adds a number.
-    #[inline]
-    pub fn add(&self, n: u64) {
-        let lane = LANE.with(|lane| *lane);
-        let lane = lane.checked_rem(self.lanes.len()).unwrap_or(0);
-        if let Some(word) = self.lanes.get(lane) {
-            word.fetch_add(n, Ordering::Relaxed);
-        }
-    }
-
-    /// Adds one.
-    #[inline]
-    pub fn increment(&self) {
-        self.add(1);
-    }
-
-    /// The sum now. Threads that add meanwhile may or may not be in it.
-    pub fn value(&self) -> u64 {
-        self.lanes.iter().map(|word| word.load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
-    }
-}
-
-static NEXT_LANE: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    /// Threads take the lanes in turn.
-    static LANE: usize = NEXT_LANE.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The only writer of a text.

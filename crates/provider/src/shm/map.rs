@@ -1,7 +1,7 @@
 //! The memory of a published file, as its writer has it mapped.
 //!
-//! The only file of this crate with unsafe code, for two things: mapping the file, and keeping an address in it beside
-//! the reference that keeps the mapping alive. Everything in the file is touched as whole atomic words of 8 bytes, so
+//! One of the two files of this crate with unsafe code (the other is `rseq.rs`), for two things: mapping the file, and
+//! keeping addresses in it beside the reference that keeps the mapping alive. Everything in the file is touched as whole atomic words of 8 bytes, so
 //! that other processes may read it at any time. Address space for the largest possible file is taken at the start;
 //! the file grows into it, so that no address ever changes. A reader never maps: it would die of a file that is cut.
 #![allow(unsafe_code, reason = "mmap, and addresses in the mapping")]
@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use super::rseq::Area;
 
 /// A file mapped for reading and writing.
 #[derive(Debug)]
@@ -113,8 +115,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range is exactly what was mapped, and nobody has an address in it any more: each `Word` holds a
-        // reference to `self`.
+        // SAFETY: the range is exactly what was mapped, and nobody has an address in it any more: each `Word` and
+        // `Lanes` holds a reference to `self`.
         // An error would mean that it was not mapped, and could not be helped.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.reserved) };
     }
@@ -147,5 +149,77 @@ impl Deref for Word {
     fn deref(&self) -> &AtomicU64 {
         // SAFETY: the address came from a checked reference into the mapping, which lives as long as `self`.
         unsafe { self.address.as_ref() }
+    }
+}
+
+/// Words at equal distances in a mapping, which stay where they are as long as this exists. The first of them belong to
+/// the processors, one each; the others to nobody.
+#[derive(Debug, Clone)]
+pub(crate) struct Lanes {
+    first: NonNull<u8>,
+    stride: usize,
+    n: usize,
+    /// How many lanes belong to a processor; they are changed by [`Lanes::add_here`] only.
+    processors: u32,
+    _mapping: Arc<Mapping>,
+}
+
+// SAFETY: they are addresses of atomics in a mapping that it keeps alive itself.
+unsafe impl Send for Lanes {}
+// SAFETY: as above.
+unsafe impl Sync for Lanes {}
+
+impl Lanes {
+    /// `n` words `stride` bytes apart, of which the first `processors` are for [`Lanes::add_here`]. `None` when they are
+    /// not multiples of 8 or not all inside of the file, or when there are fewer words than processors.
+    pub(crate) fn new(
+        mapping: &Arc<Mapping>,
+        offset: usize,
+        n: usize,
+        stride: usize,
+        processors: u32,
+    ) -> Option<Lanes> {
+        let last = stride.checked_mul(n.checked_sub(1)?)?.checked_add(offset)?;
+        mapping.word(offset)?;
+        mapping.word(last)?;
+        if !stride.is_multiple_of(8) || usize::try_from(processors).ok()? > n {
+            return None;
+        }
+        // SAFETY: offset is inside of the mapping, as the word there is.
+        let first = unsafe { mapping.base.add(offset) };
+        Some(Lanes { first, stride, n, processors, _mapping: Arc::clone(mapping) })
+    }
+
+    /// How many there are.
+    pub(crate) const fn len(&self) -> usize {
+        self.n
+    }
+
+    /// How many of them belong to processors.
+    pub(crate) const fn processors(&self) -> u32 {
+        self.processors
+    }
+
+    /// A word, to be read; one that belongs to no processor may be added to. `None` when there are not so many.
+    #[inline(always)]
+    pub(crate) fn get(&self, lane: usize) -> Option<&AtomicU64> {
+        if lane >= self.n {
+            return None;
+        }
+        // SAFETY: the last lane is inside of the mapping, so this one is, and the product does not overflow.
+        let address = unsafe { self.first.add(lane.wrapping_mul(self.stride)) };
+        // SAFETY: offset and stride are multiples of 8, so it is aligned; it is mapped as long as `self` lives, and
+        // everybody in this process uses it as an atomic, or as the kernel's restartable sequences do.
+        Some(unsafe { address.cast::<AtomicU64>().as_ref() })
+    }
+
+    /// Adds in the lane of the processor that runs this thread. False when nothing was added.
+    #[inline(always)]
+    pub(crate) fn add_here(&self, area: Area, n: u64) -> bool {
+        // SAFETY:
+        // * The lanes below `processors` are inside of the mapping, which lives as long as `self`, and aligned.
+        // * They belong to their processors: nobody else in this process changes them but when the slot is made ready
+        //   for an instance, before there are lanes.
+        unsafe { area.add(self.first, self.stride, self.processors, n) }
     }
 }

@@ -40,13 +40,20 @@ mod map;
 mod process;
 mod publisher;
 mod reader;
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", target_env = "gnu", not(miri)))]
+mod rseq;
+#[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", target_env = "gnu", not(miri))))]
+#[path = "rseq_absent.rs"]
+mod rseq;
 mod set;
+mod shared;
 
 pub use bytes::FormatError;
 pub use definition::{CounterDefinition, ObjectDefinition, Text as DefinitionText};
 pub use directory::directories;
-pub use handle::{Average, Counter, Elapsed, Gauge, Group, Numbers, SharedCounter, Text};
+pub use handle::{Average, Counter, Elapsed, Gauge, Group, Numbers, Text};
 pub use process::perf_time;
 pub use publisher::{Instance, NewInstance, PublishError, Publisher};
 pub use reader::{InstanceRef, ParentRef, Publication, Published, Reader, Refusal, RefusalReason};
 pub use set::{CounterSet, DeclareError};
+pub use shared::SharedCounter;

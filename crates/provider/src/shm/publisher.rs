@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::definition::{ObjectDefinition, encode};
 use super::directory::{MAX_FILES, SUFFIX, writable};
 use super::layout::{MAX_DEFINITIONS, MAX_FILE, VERSION, extent, header, instance, slot};
-use super::map::{Mapping, Word};
+use super::map::{Lanes, Mapping, Word};
 use super::process::{perf_time, start_time};
 use super::set::{CounterSet, DeclareError};
 
@@ -511,6 +511,12 @@ impl Inner {
     /// The word at an offset of the slot of values.
     pub(super) fn word(&self, offset: usize) -> Option<Word> {
         Word::new(&self.shared.mapping, self.place.values.checked_add(offset)?)
+    }
+
+    /// The lanes of a shared counter, the first ones of them for processors.
+    pub(super) fn lanes(&self, offset: usize, n: u32, stride: usize, processors: u32) -> Option<Lanes> {
+        let at = self.place.values.checked_add(offset)?;
+        Lanes::new(&self.shared.mapping, at, usize::try_from(n).ok()?, stride, processors)
     }
 
     /// Makes somebody the only writer of a counter; false when there is one.

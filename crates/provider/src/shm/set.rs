@@ -8,6 +8,7 @@ use tallymon_core::title::Language;
 
 use super::definition::{CounterDefinition, GroupPlace, ObjectDefinition, Storage, Text};
 use super::layout::{LINE, MAX_GROUP, MAX_LANES, MAX_STRIDE, slot, text_value};
+use super::shared::lanes_of_this_machine;
 
 /// A set of counters, declared once: what readers see as an object.
 ///
@@ -213,11 +214,11 @@ impl CounterSet {
     /// line of its own, which costs memory; see [`CounterSet::shared_lanes`].
     #[must_use]
     pub fn shared(self) -> CounterSet {
-        let lanes = std::thread::available_parallelism().map_or(1, |n| n.get().next_power_of_two().min(16));
-        self.shared_lanes(u32::try_from(lanes).unwrap_or(1))
+        self.shared_lanes(lanes_of_this_machine())
     }
 
-    /// As [`CounterSet::shared`] with a number of lanes, 1 to 64; with 1 all threads add in the same place.
+    /// As [`CounterSet::shared`] with a number of lanes, 1 to 64; with 1 all threads add in the same place. With less than
+    /// one more than there are processors, adding needs a locked instruction.
     #[must_use]
     pub fn shared_lanes(mut self, lanes: u32) -> CounterSet {
         let Some(counter) = self.object.counters.last_mut() else { return self };
