@@ -7,7 +7,8 @@
 //! |---|---|
 //! | [`proc`] | one pure parser a kernel file |
 //! | `objects` | one object a file: its table of counters and how they are filled |
-//! | `sources` | the kernel files, kept open, read when an object needs them |
+//! | `expression` | where a value comes from, in one line that is also shown to people |
+//! | `sources`, `texts` | the kernel files, kept open, read when an object needs them |
 //! | [`kept`], [`netlink`], [`pids`], [`statvfs`], [`clock`] | the ways in which the kernel is asked |
 //!
 //! A value that the kernel does not give is marked as absent with the reason. It is never made up and never a zero.
@@ -21,9 +22,12 @@ pub mod proc;
 pub mod root;
 pub mod statvfs;
 
+mod expression;
 mod objects;
 mod rising;
 mod sources;
 mod system;
+mod texts;
 
+pub use objects::spec::{Origin, Quality};
 pub use system::{Clocks, System, clocks, host_name};

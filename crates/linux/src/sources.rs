@@ -22,6 +22,7 @@ use crate::proc::{ParseError, SystemFacts};
 use crate::root::Root;
 use crate::statvfs::Spaces;
 use crate::system::{boot_time, clocks};
+use crate::texts::Texts;
 
 /// Everything that the objects are read from.
 pub(crate) struct Sources {
@@ -47,6 +48,7 @@ pub(crate) struct Sources {
     swaps: File<Vec<Area>>,
     semaphores: File<Semaphores>,
     shared_memory: File<SharedMemory>,
+    texts: Texts,
     snmp: File<Snmp>,
     snmp6: File<Snmp6>,
 }
@@ -59,6 +61,8 @@ struct File<T> {
     parse: fn(&[u8]) -> Result<T, ParseError>,
     /// How often it was read.
     reads: u64,
+    /// What was read, for the objects that look for other numbers in it; `None` for a file that has none of these.
+    text: Option<Vec<u8>>,
     /// The request that `value` is of.
     request: u64,
     value: Result<T, Absence>,
@@ -70,7 +74,12 @@ impl<T> File<T> {
     fn new(path: PathBuf, shape: Shape, parse: fn(&[u8]) -> Result<T, ParseError>) -> File<T> {
         let value = Err(Absence::NotRequested);
         let kept = Kept::new(path, shape);
-        File { kept, tells: false, parse, reads: 0, request: 0, value, trouble: None }
+        File { kept, tells: false, parse, reads: 0, text: None, request: 0, value, trouble: None }
+    }
+
+    /// The same file, its text kept for [`Sources::text`].
+    fn with_text(self) -> File<T> {
+        File { text: Some(Vec::new()), ..self }
     }
 
     /// What the file says now; read at most once a request, and one that tells only when it has changed.
@@ -83,10 +92,16 @@ impl<T> File<T> {
             self.reads = self.reads.wrapping_add(1);
             self.trouble = None;
             self.value = match self.kept.read(buffer) {
-                Ok(bytes) => (self.parse)(bytes).map_err(|error| {
-                    self.trouble = Some(error.to_string());
-                    Absence::ReadFailed
-                }),
+                Ok(bytes) => {
+                    if let Some(text) = &mut self.text {
+                        text.clear();
+                        text.extend_from_slice(bytes);
+                    }
+                    (self.parse)(bytes).map_err(|error| {
+                        self.trouble = Some(error.to_string());
+                        Absence::ReadFailed
+                    })
+                }
                 Err(error) => {
                     self.trouble = Some(error.to_string());
                     Err(absence(&error))
@@ -145,9 +160,9 @@ impl Sources {
             processes: ProcessTable::new(folder, root.is_system()),
             buffer: Buffer::new(),
             request: 0,
-            stat: File::new(proc("stat"), Shape::Whole, Stat::parse),
-            meminfo: File::new(proc("meminfo"), Shape::Whole, MemInfo::parse),
-            vmstat: File::new(proc("vmstat"), Shape::Records, VmStat::parse),
+            stat: File::new(proc("stat"), Shape::Whole, Stat::parse).with_text(),
+            meminfo: File::new(proc("meminfo"), Shape::Whole, MemInfo::parse).with_text(),
+            vmstat: File::new(proc("vmstat"), Shape::Records, VmStat::parse).with_text(),
             loadavg: File::new(proc("loadavg"), Shape::Whole, LoadAvg::parse),
             interrupts: File::new(proc("interrupts"), Shape::Records, Interrupts::parse),
             softirqs: File::new(proc("softirqs"), Shape::Records, softirq_totals),
@@ -161,6 +176,7 @@ impl Sources {
             swaps: File::new(proc("swaps"), Shape::Records, areas),
             semaphores: File::new(proc("sysvipc/sem"), Shape::Records, Semaphores::parse),
             shared_memory: File::new(proc("sysvipc/shm"), Shape::Records, SharedMemory::parse),
+            texts: Texts::default(),
             snmp: File::new(proc("net/snmp"), Shape::Whole, Snmp::parse),
             snmp6: File::new(proc("net/snmp6"), Shape::Whole, Snmp6::parse),
             root,
@@ -188,6 +204,27 @@ impl Sources {
         shared_memory: SharedMemory;
         snmp: Snmp;
         snmp6: Snmp6;
+    }
+
+    /// The text of a file below `/proc` or `/sys`, which is read at most once a request.
+    pub(crate) fn text(&mut self, path: &'static str) -> Result<&[u8], Absence> {
+        macro_rules! typed {
+            ($name:ident) => {{
+                self.$name.get(self.request, &mut self.buffer)?;
+                Ok(self.$name.text.as_deref().unwrap_or_default())
+            }};
+        }
+        match path {
+            "/proc/stat" => typed!(stat),
+            "/proc/meminfo" => typed!(meminfo),
+            "/proc/vmstat" => typed!(vmstat),
+            _ => self.texts.get(path, &self.root, self.request, &mut self.buffer),
+        }
+    }
+
+    /// The text of the file of an instance, which is opened for this once.
+    pub(crate) fn text_of(&mut self, path: PathBuf) -> Result<&[u8], Absence> {
+        Kept::new(path, Shape::Records).read(&mut self.buffer).map_err(|error| absence(&error))
     }
 
     /// The time of an object that has a clock of its own, as NT's System, Process and Thread do: a file time.

@@ -9,6 +9,7 @@ use tallymon_provider::{
 
 use crate::clock::Moment;
 use crate::kept::ReadError;
+use crate::objects::spec::Origin;
 use crate::objects::{self, Object};
 use crate::root::Root;
 use crate::sources::Sources;
@@ -41,6 +42,12 @@ impl System {
         let specs = objects.iter().map(|object| *object.spec()).collect();
         Ok(System { sources, objects, specs })
     }
+
+    /// Where the values of an object's counters come from, one a counter in their order; empty for an unknown object.
+    pub fn origins(&self, object: TitleIndex) -> &'static [Origin] {
+        let known = self.objects.iter().find(|known| known.spec().name == object);
+        known.map_or(&[], |object| object.origins())
+    }
 }
 
 impl Provider for System {
@@ -50,6 +57,10 @@ impl Provider for System {
 
     fn parents(&self, object: TitleIndex) -> &[TitleIndex] {
         if object == objects::THREAD { &[objects::PROCESS] } else { &[] }
+    }
+
+    fn is_costly(&self, object: TitleIndex) -> bool {
+        self.objects.iter().any(|known| known.spec().name == object && known.costly())
     }
 
     fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {

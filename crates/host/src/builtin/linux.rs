@@ -37,3 +37,27 @@ pub(crate) fn clocks() -> Clocks {
         system_time: now.civil,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{BASE_INDEX, OWN_INDEXES};
+
+    #[test]
+    fn everything_has_a_name_and_help_in_every_language() {
+        let system = System::open().unwrap();
+        for language in titles::languages() {
+            let titles = titles::titles(language).unwrap();
+            for object in system.objects() {
+                let counters = object.counters.iter().map(|counter| (counter.name, counter.help));
+                for (name, help) in counters.chain([(object.name, object.help)]) {
+                    let known = name.0 <= BASE_INDEX || OWN_INDEXES.contains(&name.0);
+                    assert!(known, "{}: the index {} is nobody's", object.name.0, name.0);
+                    let place = format!("{language:?}: object {}, counter {}", object.name.0, name.0);
+                    assert!(titles.name(name).is_some_and(|text| !text.trim().is_empty()), "{place}");
+                    assert!(titles.help(help).is_some_and(|text| text.ends_with(['.', '。'])), "{place}");
+                }
+            }
+        }
+    }
+}

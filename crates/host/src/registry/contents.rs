@@ -321,12 +321,12 @@ mod tests {
     #[test]
     fn indexes_run_out() {
         let mut contents = Contents::new(Scope::System);
-        contents.last_counter = 999_994;
-        contents.last_help = 999_995;
+        contents.last_counter = 899_994;
+        contents.last_help = 899_995;
         let before = contents.clone();
-        assert_eq!(contents.allocate(&texts(&[0, 4])), Err(OutOfIndexes { wanted: 4, highest: 999_999 }));
+        assert_eq!(contents.allocate(&texts(&[0, 4])), Err(OutOfIndexes { wanted: 4, highest: 899_999 }));
         assert_eq!(contents, before);
-        assert_eq!(contents.allocate(&texts(&[0, 2])).unwrap().last_help.0, 999_999);
+        assert_eq!(contents.allocate(&texts(&[0, 2])).unwrap().last_help.0, 899_999);
         contents.last_counter = u32::MAX - 1;
         assert!(contents.allocate(&texts(&[0])).is_err());
     }

@@ -38,7 +38,7 @@ pub use loadperf::{load_perf_counter_text_strings, unload_perf_counter_text_stri
 pub use manifest::{Manifest, ManifestPackage};
 pub use package::{HIGHEST_OFFSET, Package, PackageTitle};
 pub use reg::read_reg;
-pub use roots::{BASE_INDEX, FIRST_INDEX_OUTSIDE, Roots, Scope};
+pub use roots::{BASE_INDEX, FIRST_INDEX_OUTSIDE, OWN_INDEXES, Roots, Scope};
 pub use service::{CounterSet, ManifestProvider, Service, SetCounter, TitleRange};
 pub use store::Version;
 pub use writer::{Removed, Writer};

@@ -18,6 +18,10 @@ pub enum Scope {
 /// The highest index that NT's own texts have.
 pub const BASE_INDEX: u32 = 1847;
 
+/// The indexes of the built-in objects and counters that NT does not have. Each means the same on every machine and in
+/// every version: one that is no longer used is not given to another text.
+pub const OWN_INDEXES: RangeInclusive<u32> = 900_000..=999_999;
+
 /// The first index that no registry ever gives away; programs that make up indexes while they run start here.
 pub const FIRST_INDEX_OUTSIDE: u32 = 2_000_000;
 
@@ -28,7 +32,7 @@ impl Scope {
     /// system later gets something of its own.
     pub const fn indexes(self) -> RangeInclusive<u32> {
         match self {
-            Scope::System => BASE_INDEX + 1..=999_999,
+            Scope::System => BASE_INDEX + 1..=*OWN_INDEXES.start() - 1,
             Scope::User => 1_000_000..=FIRST_INDEX_OUTSIDE - 1,
         }
     }

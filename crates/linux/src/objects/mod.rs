@@ -8,31 +8,54 @@ pub(crate) mod paging_file;
 pub(crate) mod process_table;
 pub(crate) mod spec;
 
+mod cache;
+mod energy_meter;
 mod icmp;
 mod icmpv6;
 mod ip;
 mod logical_disk;
 mod memory;
 mod network_interface;
+mod numa_node_memory;
 #[allow(clippy::module_inception, reason = "NT's own name of this object")]
 mod objects;
 mod physical_disk;
+mod pressure;
 mod process;
 mod processor;
 mod protocol;
 mod system;
+mod table;
 mod tcp;
+mod thermal;
 mod thread;
 mod udp;
 
 use tallymon_provider::{Ask, ObjectSpec, ObjectsWriter, TitleIndex};
 
 use crate::sources::Sources;
+use spec::Origin;
 
 /// One performance object.
 pub(crate) trait Object: Send {
     /// What it looks like.
     fn spec(&self) -> &ObjectSpec<'static>;
+
+    /// Where the values of its counters come from, one a counter.
+    fn origins(&self) -> &'static [Origin] {
+        &[]
+    }
+
+    /// Whether it is so dear that it is read only when it is asked for by name.
+    fn costly(&self) -> bool {
+        false
+    }
+
+    /// The sources of an object that is a table, for the tests.
+    #[cfg(test)]
+    fn expressions(&self) -> Option<&[crate::expression::Expression]> {
+        None
+    }
 
     /// Writes it. A counter whose source is missing is marked as absent, one that nobody looks at need not be read.
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>);
@@ -63,6 +86,11 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(tcp::v6()),
         Box::new(udp::v4()),
         Box::new(udp::v6()),
+        Box::new(pressure::new()),
+        Box::new(numa_node_memory::new()),
+        Box::new(thermal::new()),
+        Box::new(energy_meter::EnergyMeter::new()),
+        Box::new(cache::new()),
         Box::new(paging_file::PagingFile::new()),
     ]
 }

@@ -50,6 +50,78 @@ pub(super) const fn sharing(counter: CounterSpec, shares: u16) -> CounterSpec {
     CounterSpec { shares: Some(shares), ..counter }
 }
 
+/// How well a value on Linux is what NT means by the counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quality {
+    /// Exact.
+    E,
+    /// Close: the same idea with a small difference.
+    C,
+    /// An approximation.
+    A,
+    /// Kept by the collector itself: a peak, or a difference of its own.
+    D,
+    /// Only when it is asked for, because it costs or needs rights.
+    O,
+    /// Zero, and that is the truth.
+    Z,
+    /// Linux has nothing like it: no data.
+    N,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// How good it is.
+    pub quality: Quality,
+    /// The file and the key in it. `file:key + :key * 10 | other` is a sum, scaled, and a second source that counts where
+    /// the first is missing. Empty for a value that has no source.
+    pub source: &'static str,
+    /// The first kernel that has it; empty for all that we know of.
+    pub since: &'static str,
+}
+
+/// The origin in a line of a table.
+macro_rules! origin {
+    ($quality:ident $source:literal $since:literal) => {
+        $crate::objects::spec::Origin {
+            quality: $crate::objects::spec::Quality::$quality,
+            source: $source,
+            since: $since,
+        }
+    };
+    ($quality:ident $source:literal) => {
+        $crate::objects::spec::origin!($quality $source "")
+    };
+    ($quality:ident) => {
+        $crate::objects::spec::origin!($quality "" "")
+    };
+}
+
+/// Declares the counters of an object that needs no code of its own: the counters, and where their values come from.
+///
+/// Each line is `name type scale detail: quality "expression" "first kernel";`. The help follows the name.
+macro_rules! rows {
+    ($table:ident, $origins:ident {
+        $($name:literal $type:ident $scale:literal $detail:ident: $quality:ident $($source:literal)*;)*
+    }) => {
+        const $table: &[tallymon_provider::CounterSpec] = &[$(
+            $crate::objects::spec::counter(
+                $name,
+                $name + 1,
+                tallymon_provider::CounterType::$type,
+                $scale,
+                tallymon_provider::DetailLevel::$detail,
+            )
+        ),*];
+
+        const $origins: &[$crate::objects::spec::Origin] =
+            &[$($crate::objects::spec::origin!($quality $($source)*)),*];
+    };
+}
+
+pub(super) use {origin, rows};
+
 /// Declares the counters of an object: an enumeration of their positions, and the table.
 ///
 /// Each line is `Position: name, help, type, scale, detail`, and `, sharing Position` for shared data.

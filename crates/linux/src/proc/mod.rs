@@ -13,6 +13,7 @@ mod columns;
 pub mod cpuidle;
 pub mod diskstats;
 pub mod error;
+pub mod flat;
 pub mod interrupts;
 pub mod loadavg;
 pub mod meminfo;

@@ -1,0 +1,69 @@
+//! NUMA Node Memory: one instance a node of memory, and `_Total`.
+
+use super::spec::rows;
+use super::table::{Table, folders};
+
+rows! { COUNTERS, ORIGINS {
+    900_402 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "meminfo:MemTotal / 1024";
+    900_404 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "meminfo:MemFree / 1024";
+    900_406 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: A "meminfo:FilePages - :Dirty - :Shmem / 1024";
+    900_408 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: A "meminfo:MemFree + :Active(file) + :Inactive(file) / 1024";
+    900_410 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "meminfo:Dirty + :Writeback / 1024";
+    900_412 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "numastat:numa_hit";
+    900_414 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "numastat:numa_miss";
+    900_416 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "numastat:numa_foreign";
+    900_418 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "numastat:other_node";
+}}
+
+/// The object NUMA Node Memory. Its first four counters are Windows' in MBytes.
+pub(super) fn new() -> Table {
+    Table::many(900_400, COUNTERS, ORIGINS, |sources| {
+        let nodes = folders(sources, "devices/system/node", |name| node(name).is_some())?;
+        let number = |(name, folder): (String, std::path::PathBuf)| {
+            (node(&name).unwrap_or_default().to_string(), folder)
+        };
+        Ok(nodes.into_iter().map(number).collect())
+    })
+    .with_total()
+}
+
+fn node(name: &str) -> Option<&str> {
+    name.strip_prefix("node").filter(|number| number.parse::<u32>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{Machine, collect, instance, named, names};
+    use tallymon_provider::Interest;
+
+    const MEMINFO: &[u8] = b"Node 1 MemTotal:       4096 kB\nNode 1 MemFree:        1024 kB\n\
+        Node 1 Active(file):    1024 kB\nNode 1 Inactive(file):  2048 kB\nNode 1 Dirty: 512 kB\n\
+        Node 1 Writeback: 512 kB\nNode 1 FilePages: 4096 kB\nNode 1 Shmem: 512 kB\n";
+
+    #[test]
+    fn nodes_and_their_sum() {
+        let mut machine = Machine::new(&[
+            ("sys/devices/system/node/node2/meminfo", MEMINFO),
+            ("sys/devices/system/node/node10/meminfo", MEMINFO),
+            ("sys/devices/system/node/node10/numastat", b"numa_hit 7\nnuma_miss 2\n"),
+            ("sys/devices/system/node/online", b"2,10\n"),
+        ]);
+        let snapshot = machine.read(900_400);
+        assert_eq!(names(&snapshot), ["2", "10", "_Total"]);
+        let expected = [(900_402, 8), (900_404, 2), (900_406, 6), (900_408, 8), (900_410, 2), (900_412, 7)];
+        for (counter, value) in expected {
+            assert_eq!(named(&instance(&snapshot, "_Total"), counter), Ok(value), "{counter}");
+        }
+        assert!(named(&instance(&snapshot, "2"), 900_412).is_err());
+    }
+
+    #[test]
+    fn the_running_kernel() {
+        let Ok(text) = std::fs::read_to_string("/sys/devices/system/node/node0/meminfo") else {
+            return eprintln!("this kernel has no nodes of memory: not compared");
+        };
+        let total: u64 = text.lines().next().unwrap().split_whitespace().nth(3).unwrap().parse().unwrap();
+        let snapshot = collect(&mut crate::System::open().unwrap(), 900_400, &Interest::everything());
+        assert_eq!(named(&instance(&snapshot, "0"), 900_402), Ok(total / 1024));
+    }
+}

@@ -1,0 +1,298 @@
+//! Objects that need no code of their own: each counter says in its table where its value comes from.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use tallymon_provider::{
+    Absence, Ask, CounterBlockMut, CounterSpec, CounterType, DetailLevel, Frequency, InstanceKind,
+    ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+};
+
+use super::Object;
+use super::spec::{Origin, object};
+use crate::expression::{Expression, File};
+use crate::proc::flat::{Key, Number, find};
+use crate::sources::Sources;
+
+/// The instances of an object, by name, and the folder that their files are in.
+pub(super) type Instances = fn(&mut Sources) -> Result<Vec<(String, PathBuf)>, Absence>;
+
+/// An object of values that are found by their keys.
+pub(super) struct Table {
+    layout: ObjectLayout<'static>,
+    origins: &'static [Origin],
+    expressions: Vec<Expression>,
+    /// The files and the sorted keys that are looked for in them.
+    files: BTreeMap<File, Vec<Key>>,
+    instances: Option<Instances>,
+    /// Whether there is an instance `_Total`, the sum of all others.
+    total: bool,
+}
+
+type Values = Vec<Result<u64, Absence>>;
+
+impl Table {
+    /// An object without instances. Its help follows its name, and its first counter is the one to be shown first.
+    pub(super) fn one(name: u32, counters: &'static [CounterSpec], origins: &'static [Origin]) -> Table {
+        Table::new(name, InstanceKind::None, counters, origins)
+    }
+
+    /// An object with instances.
+    pub(super) fn many(
+        name: u32,
+        counters: &'static [CounterSpec],
+        origins: &'static [Origin],
+        instances: Instances,
+    ) -> Table {
+        let table = Table::new(name, InstanceKind::Many, counters, origins);
+        Table { instances: Some(instances), ..table }
+    }
+
+    /// The same with an instance `_Total`.
+    pub(super) fn with_total(self) -> Table {
+        Table { total: true, ..self }
+    }
+
+    fn new(
+        name: u32,
+        kind: InstanceKind,
+        counters: &'static [CounterSpec],
+        origins: &'static [Origin],
+    ) -> Table {
+        let spec = object(name, name.saturating_add(1), DetailLevel::ADVANCED, 0, kind, counters);
+        let expressions: Vec<Expression> =
+            origins.iter().map(|origin| Expression::parse(origin.source).unwrap_or_default()).collect();
+        let mut files: BTreeMap<File, Vec<Key>> = BTreeMap::new();
+        for (file, key) in expressions.iter().flat_map(Expression::keys) {
+            files.entry(file).or_default().push(key);
+        }
+        for keys in files.values_mut() {
+            keys.sort();
+            keys.dedup();
+        }
+        let layout = ObjectLayout::new(spec);
+        Table { layout, origins, expressions, files, instances: None, total: false }
+    }
+
+    /// The values of one instance, whose files are in `folder`.
+    fn values(&self, wanted: &[bool], folder: Option<&PathBuf>, sources: &mut Sources) -> Values {
+        let mut found: BTreeMap<File, Result<Vec<Option<Number>>, Absence>> = BTreeMap::new();
+        for (expression, _) in self.expressions.iter().zip(wanted).filter(|(_, wanted)| **wanted) {
+            for (file, _) in expression.keys() {
+                let keys = self.files.get(&file).map_or(&[][..], Vec::as_slice);
+                found.entry(file).or_insert_with(|| look(file, keys, folder, sources));
+            }
+        }
+        let page_size = sources.facts.page_size;
+        let value = |(expression, wanted): (&Expression, &bool)| {
+            if !wanted {
+                return Err(Absence::NotRequested);
+            }
+            expression.value(page_size, |file, key| {
+                let numbers = found.get(&file).ok_or(Absence::Other)?.as_ref().map_err(|absence| *absence)?;
+                let at = self.files.get(&file).and_then(|keys| keys.binary_search(&key).ok());
+                Ok(at.and_then(|at| numbers.get(at)).copied().flatten())
+            })
+        };
+        self.expressions.iter().zip(wanted).map(value).collect()
+    }
+
+    fn write(&self, block: &mut CounterBlockMut<'_>, values: &Values) {
+        write(self.layout.spec().counters, block, values);
+    }
+}
+
+/// The numbers of a file.
+fn look(
+    file: File,
+    keys: &[Key],
+    folder: Option<&PathBuf>,
+    sources: &mut Sources,
+) -> Result<Vec<Option<Number>>, Absence> {
+    let bytes = match folder {
+        Some(folder) if !file.0.starts_with('/') => sources.text_of(folder.join(file.0))?,
+        _ => sources.text(file.0)?,
+    };
+    find(file.0, file.form(), bytes, keys).map_err(|_| Absence::ReadFailed)
+}
+
+/// Writes the values of an instance; a fraction is made to fit together with its base.
+pub(super) fn write(
+    counters: &[CounterSpec],
+    block: &mut CounterBlockMut<'_>,
+    values: &[Result<u64, Absence>],
+) {
+    let base = |position: usize| {
+        let next = position.saturating_add(1);
+        let counter = counters.get(next)?;
+        if counter.counter_type != CounterType::PERF_RAW_BASE {
+            return None;
+        }
+        values.get(next)?.ok()
+    };
+    for (position, value) in values.iter().enumerate() {
+        match value {
+            Ok(value) => match base(position) {
+                Some(base) => block.set_fraction(position, *value, base),
+                None if counters.get(position).is_some_and(is_base) => {}
+                None => block.set(position, *value),
+            },
+            Err(absence) => block.absent([position], *absence),
+        }
+    }
+}
+
+fn is_base(counter: &CounterSpec) -> bool {
+    counter.counter_type == CounterType::PERF_RAW_BASE
+}
+
+/// Adds the values of an instance to those of all. One that some do not have is the sum of the others.
+pub(super) fn add(total: &mut [Result<u64, Absence>], values: &[Result<u64, Absence>]) {
+    for (total, value) in total.iter_mut().zip(values) {
+        *total = match (*total, *value) {
+            (Ok(sum), Ok(value)) => Ok(sum.wrapping_add(value)),
+            (Ok(sum), Err(_)) => Ok(sum),
+            (Err(_), value) => value,
+        };
+    }
+}
+
+impl Object for Table {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        self.origins
+    }
+
+    #[cfg(test)]
+    fn expressions(&self) -> Option<&[Expression]> {
+        Some(&self.expressions)
+    }
+
+    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let spec = self.layout.spec();
+        let mut wanted: Vec<bool> =
+            spec.counters.iter().map(|counter| ask.interest.wants(spec.name, counter.name)).collect();
+        wanted.resize(self.expressions.len(), true);
+        let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        let Some(instances) = self.instances else {
+            let values = self.values(&wanted, None, sources);
+            self.write(&mut object.single(), &values);
+            return;
+        };
+        let mut total: Values = vec![Ok(0); self.expressions.len()];
+        match instances(sources) {
+            Ok(instances) => {
+                if !instances.is_empty() {
+                    total.fill(Err(Absence::NotRequested));
+                }
+                for (name, folder) in instances {
+                    let values = self.values(&wanted, Some(&folder), sources);
+                    add(&mut total, &values);
+                    self.write(&mut object.instance(&name, None, None), &values);
+                }
+            }
+            Err(absence) => total.fill(Err(absence)),
+        }
+        if self.total {
+            self.write(&mut object.instance("_Total", None, None), &total);
+        }
+    }
+}
+
+/// The folders below one of `/sys` whose names are accepted, in the order of their names. Without the folder there are
+/// none.
+pub(super) fn folders(
+    sources: &Sources,
+    below: &str,
+    accept: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, PathBuf)>, Absence> {
+    list(sources.root.sys(below), accept)
+}
+
+/// The entries of a folder whose names are accepted, sorted, numbers by their value.
+pub(super) fn list(
+    folder: PathBuf,
+    accept: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, PathBuf)>, Absence> {
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Err(Absence::AccessDenied);
+        }
+        Err(_) => return Err(Absence::ReadFailed),
+    };
+    let mut found: Vec<(String, PathBuf)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            accept(&name).then(|| (name, entry.path()))
+        })
+        .collect();
+    found.sort_by_cached_key(|(name, _)| natural(name));
+    Ok(found)
+}
+
+/// A name in pieces that are either digits or not, so that `eth2` comes before `eth10`.
+fn natural(name: &str) -> Vec<(u64, String)> {
+    let mut pieces = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(digits);
+        let letters = behind.find(|letter: char| letter.is_ascii_digit()).unwrap_or(behind.len());
+        let (word, behind) = behind.split_at(letters);
+        pieces.push((number.parse().unwrap_or(0), word.to_string()));
+        rest = behind;
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_are_numbers() {
+        let mut names = ["eth10", "eth2", "a", "intel-rapl:0:0", "intel-rapl:0", "2", "10"];
+        names.sort_by_key(|name| natural(name));
+        assert_eq!(names, ["a", "eth2", "eth10", "intel-rapl:0", "intel-rapl:0:0", "2", "10"]);
+    }
+
+    /// A word that can not be read would silently be a value that is never there.
+    #[test]
+    fn every_table_says_where_its_values_come_from() {
+        let mut tables = 0;
+        for object in super::super::all() {
+            let Some(expressions) = object.expressions() else { continue };
+            tables += 1;
+            let spec = object.spec();
+            assert_eq!(spec.counters.len(), object.origins().len(), "{}", spec.name.0);
+            for ((counter, origin), expression) in spec.counters.iter().zip(object.origins()).zip(expressions)
+            {
+                let place = format!("{} {}", spec.name.0, counter.name.0);
+                assert_eq!(
+                    origin.source.is_empty(),
+                    origin.quality == super::super::spec::Quality::N,
+                    "{place}"
+                );
+                assert_eq!(
+                    Expression::parse(origin.source).as_ref(),
+                    (!origin.source.is_empty()).then_some(expression),
+                    "{place}"
+                );
+            }
+        }
+        assert!(tables > 3, "{tables}");
+    }
+
+    #[test]
+    fn sums_pass_over_what_is_missing() {
+        let mut total = [Err(Absence::NotRequested), Ok(1), Ok(2)];
+        add(&mut total, &[Ok(5), Err(Absence::AccessDenied), Ok(u64::MAX)]);
+        assert_eq!(total, [Ok(5), Ok(1), Ok(1)]);
+    }
+}
