@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::blg::BlgReader;
 use crate::csv::CsvReader;
 use crate::error::{LogError, LogErrorKind};
+use crate::native::NativeReader;
 use crate::reader::LogReader;
 
 /// A format of logs.
@@ -19,6 +20,8 @@ pub enum Format {
     Csv,
     /// Tab-separated text.
     Tsv,
+    /// The log of this project.
+    Tally,
 }
 
 /// One line of [`FORMATS`].
@@ -68,6 +71,15 @@ pub const FORMATS: &[FormatInfo] = &[
         description: "PDH-TSV: computed values, separated by tabs",
         writes: true,
         detect: |head| crate::csv::detect(head) == Some(b'\t'),
+    },
+    FormatInfo {
+        format: Format::Tally,
+        name: "tally",
+        aliases: &["native"],
+        extension: "tally",
+        description: "native log: raw values in a fraction of a byte each",
+        writes: true,
+        detect: crate::native::detect,
     },
 ];
 
@@ -142,8 +154,9 @@ pub fn read<'a>(
     match format {
         Some(Format::Blg) => Ok(Box::new(BlgReader::new(input, options)?)),
         Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::new(input, options)?)),
+        Some(Format::Tally) => Ok(Box::new(NativeReader::new(input)?)),
         None => Err(LogError::new(LogErrorKind::NotALog(format!(
-            "needed the buffers of a BLG or a first line with \"(PDH-\", found {shown}"
+            "needed the buffers of a BLG, the head of a native log or a first line with \"(PDH-\", found {shown}"
         )))),
     }
 }

@@ -25,6 +25,7 @@
 //! | [`format`](mod@format) | the table of formats, detection by content, [`open`] |
 //! | [`reader`] | what every log gives: [`LogReader`], [`Column`], [`Record`], [`Cooker`] |
 //! | [`blg`] | Windows' binary logs, read and written |
+//! | [`native`] | the native log, `.tally`, read and written |
 //! | [`csv`] | PDH-CSV and PDH-TSV, read and written |
 //! | [`zone`] | local times of logs and UTC |
 //! | [`select`] | which counters and records are meant |
@@ -44,6 +45,7 @@ pub mod error;
 pub mod format;
 pub mod info;
 pub mod quantile;
+pub mod native;
 pub mod reader;
 pub mod relog;
 pub mod select;

@@ -16,6 +16,7 @@ use crate::blg::{BlgWriter, Data, Entry, FileHeader, RawCounter, WriteOptions, f
 use crate::csv::{CsvOptions, CsvWriter, LineEnd};
 use crate::error::{LogError, LogErrorKind, Notes};
 use crate::format::{Format, ReadOptions, open};
+use crate::native::{self, NativeWriter, Output, RowTime, RowWriter};
 use crate::reader::{Column, Cooker, Record, table_order};
 use crate::select::{Search, Selection, nothing_found};
 use crate::zone::{Zone, ZoneRules, add_minutes};
@@ -115,6 +116,7 @@ pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Rep
         let sink: Box<dyn RecordSink> = match options.format {
             Format::Csv | Format::Tsv => Box::new(plan.text_sink(out, options)?),
             Format::Blg => Box::new(plan.binary_sink(out, options)?),
+            Format::Tally => Box::new(plan.native_sink(File::create(&part)?)?),
         };
         plan.write(sink, options)?;
         Ok(std::fs::rename(&part, output)?)
@@ -133,11 +135,16 @@ pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Rep
 ///
 /// # Errors
 ///
-/// As [`relog()`]. A BLG can not be written into a stream, because its header is known only at the end.
+/// As [`relog()`]. A BLG can not be written into a stream, because its header is known only at the end, nor can a native
+/// log.
 pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Result<Report, LogError> {
-    if options.format == Format::Blg {
-        let words = "a BLG can be written to a file only: its header is completed at the end".to_owned();
-        return Err(LogError::new(LogErrorKind::Request(words)));
+    let words = match options.format {
+        Format::Blg => "a BLG can be written to a file only: its header is completed at the end",
+        Format::Tally => "a native log can be written to a file only: what could not be written whole is cut",
+        Format::Csv | Format::Tsv => "",
+    };
+    if !words.is_empty() {
+        return Err(LogError::new(LogErrorKind::Request(words.to_owned())));
     }
     let mut plan = Plan::new(inputs, options)?;
     let sink = plan.text_sink(out, options)?;
@@ -271,6 +278,16 @@ impl Plan {
         let mut writer = CsvWriter::new(out, options);
         writer.header(self.chosen.iter().map(|chosen| &chosen.column.path))?;
         Ok(TextSink { writer, cooker: Cooker::default(), values: Vec::new(), row: EMPTY })
+    }
+
+    fn native_sink<W: Output>(&self, out: W) -> Result<NativeSink<W>, LogError> {
+        let options = native::WriteOptions {
+            zone: self.zone.clone(),
+            keep_instances: true,
+            ..native::WriteOptions::sealed()
+        };
+        let columns = self.chosen.iter().map(|chosen| &chosen.column);
+        Ok(NativeSink { writer: RowWriter::new(NativeWriter::new(out, options)?, columns)? })
     }
 
     fn binary_sink<W: Write + Seek>(&mut self, out: W, options: &Options) -> Result<BinarySink<W>, LogError> {
@@ -508,6 +525,22 @@ impl<W: Write + Seek> RecordSink for BinarySink<W> {
 
     fn finish(self: Box<Self>) -> io::Result<()> {
         self.writer.finish().map(drop)
+    }
+}
+
+struct NativeSink<W: Output> {
+    writer: RowWriter<W>,
+}
+
+impl<W: Output> RecordSink for NativeSink<W> {
+    fn restart(&mut self) {}
+
+    fn record(&mut self, time: FileTime, minutes: i32, row: &[Result<Sample, NoValue>]) -> io::Result<()> {
+        self.writer.row(RowTime { time, local_minutes: minutes }, row)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.writer.into_inner().seal().map(drop)
     }
 }
 

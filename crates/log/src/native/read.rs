@@ -1,0 +1,386 @@
+//! Reads native logs: one chunk is in memory at a time.
+
+use std::collections::HashMap;
+use std::io::{Read, Seek, SeekFrom};
+use std::rc::Rc;
+
+use tallymon_core::error::Error;
+use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::time::FileTime;
+
+use super::bits::BitReader;
+use super::fields::Fields;
+use super::frame::{FRAME, Found, Frames, kind};
+use super::index::{self, ChunkHead, Known};
+use super::schema::{self, Definition, Instance};
+use super::state::{Lane, State};
+use super::{HEAD, MOST_COLUMNS, MOST_NUMBERS};
+use crate::bytes;
+use crate::error::{Damage, LogError};
+use crate::format::Format;
+use crate::reader::{About, LogReader, Record};
+
+/// Columns that a log may have before it has any bytes, and for each byte that was read: a log of a few bytes does not
+/// fill the memory with names.
+const COLUMNS: (usize, u64) = (1 << 16, 16);
+
+/// Reads a native log.
+#[derive(Debug)]
+pub struct NativeReader<R> {
+    frames: Frames<R>,
+    about: About,
+    definitions: HashMap<u64, Rc<Definition>>,
+    hosts: Vec<String>,
+    tables: Vec<State>,
+    /// Columns of instances, also of those that are gone: an instance that comes back gets them again.
+    known: HashMap<(u64, usize, Instance), Vec<usize>>,
+    /// Object and position in it of each column, while it has one.
+    places: Vec<Option<(usize, usize)>>,
+    texts: HashMap<u64, String>,
+    /// The chunk before was read, so that the next one can build on it.
+    whole: bool,
+    rows: usize,
+    /// The next row of the chunk.
+    row: usize,
+    times: Lane,
+    minutes: Lane,
+    cells: Vec<Result<Sample, NoValue>>,
+    index: Option<(u64, Known)>,
+}
+
+/// When an object of a host was read for a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window<'a> {
+    /// The host.
+    pub host: &'a str,
+    /// The object.
+    pub object: &'a str,
+    /// When reading began, UTC.
+    pub begin: FileTime,
+    /// When it ended, UTC.
+    pub end: FileTime,
+}
+
+impl NativeReader<std::fs::File> {
+    /// Opens a log.
+    ///
+    /// # Errors
+    ///
+    /// The file can not be read, or it is no log of this version.
+    pub fn open(path: &std::path::Path) -> Result<NativeReader<std::fs::File>, LogError> {
+        let file = std::fs::File::open(path).map_err(|error| LogError::from(error).in_file(path))?;
+        NativeReader::new(file).map_err(|error| error.in_file(path))
+    }
+}
+
+impl<R: Read> NativeReader<R> {
+    /// Reads a log from its first byte.
+    ///
+    /// # Errors
+    ///
+    /// The input can not be read, or it is no log of this version.
+    pub fn new(mut input: R) -> Result<NativeReader<R>, LogError> {
+        let mut head = Vec::new();
+        input.by_ref().take(HEAD.len() as u64).read_to_end(&mut head)?;
+        index::check_head(&head)?;
+        let mut reader = NativeReader {
+            frames: Frames::new(input, HEAD.len() as u64),
+            about: About::new(Format::Tally),
+            definitions: HashMap::new(),
+            hosts: Vec::new(),
+            tables: Vec::new(),
+            known: HashMap::new(),
+            places: Vec::new(),
+            texts: HashMap::new(),
+            whole: false,
+            rows: 0,
+            row: 0,
+            times: Lane::default(),
+            minutes: Lane::default(),
+            cells: Vec::new(),
+            index: None,
+        };
+        reader.next_chunk()?;
+        Ok(reader)
+    }
+
+    /// The windows of the objects in the record that was read last.
+    pub fn windows(&self) -> impl Iterator<Item = Window<'_>> {
+        let row = self.row.saturating_sub(1);
+        self.tables.iter().filter(move |table| table.is_sampled(row)).map(|table| {
+            let [.., begin, end] = table.now;
+            let Definition { host, object, .. } = &*table.definition;
+            Window { host, object, begin: FileTime(begin), end: FileTime(end) }
+        })
+    }
+
+    /// The text of a text counter in the record that was read last.
+    pub fn text(&self, column: usize) -> Option<&str> {
+        let (table, cell) = self.places.get(column).copied().flatten()?;
+        let table = self.tables.get(table).filter(|table| table.is_sampled(self.row.saturating_sub(1)))?;
+        self.texts.get(&table.text(cell)?).map(String::as_str)
+    }
+
+    /// Whether a value of the record that was read last is from an earlier time.
+    pub fn is_stale(&self, column: usize) -> bool {
+        let place = self.places.get(column).copied().flatten();
+        place.is_some_and(|(table, cell)| self.tables.get(table).is_some_and(|table| table.is_stale(cell)))
+    }
+
+    /// Reads records until one is a chunk that can be used; `false` at the end.
+    fn next_chunk(&mut self) -> Result<bool, LogError> {
+        loop {
+            let Some(found) = self.frames.next()? else { return Ok(false) };
+            match found {
+                Found::Damage { at, length, cut } => {
+                    self.whole = false;
+                    let what = if cut {
+                        format!("the last record is cut after {length} bytes; all before it is there")
+                    } else {
+                        format!("{length} bytes are no record; reading goes on behind them")
+                    };
+                    self.damage(at, what);
+                }
+                Found::Record { kind, at } => match self.record(kind, at) {
+                    Ok(true) => return Ok(true),
+                    Ok(false) => {}
+                    Err(error) => {
+                        self.whole = false;
+                        self.rows = 0;
+                        let at = at.saturating_add(FRAME as u64).saturating_add(error.at as u64);
+                        self.damage(at, format!("the record is whole and can not be understood: {error}"));
+                    }
+                },
+            }
+        }
+    }
+
+    /// Takes a record; `true` when there are rows now.
+    fn record(&mut self, kind: u8, at: u64) -> Result<bool, Error> {
+        let body = self.frames.body();
+        match kind {
+            kind::LOG => self.about.zone = schema::decode_log(body)?.0,
+            kind::DEFINITION => {
+                let definition = Definition::decode(body)?;
+                self.definitions.entry(schema::hash(body)).or_insert_with(|| Rc::new(definition));
+            }
+            kind::CHUNK => {
+                let head = ChunkHead::decode(&mut Fields::new(body))?;
+                if !head.key && !self.whole {
+                    let what = format!("{} records build on what is damaged and are left out", head.rows);
+                    self.damage(at, what);
+                    return Ok(false);
+                }
+                let body = body.to_vec();
+                self.chunk(&body)?;
+                return Ok(self.rows > 0);
+            }
+            // An index tells nothing new to whoever reads everything; other kinds are of later versions.
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    fn damage(&mut self, byte: u64, what: String) {
+        let record = Some(self.about.records.saturating_add(1));
+        self.about.notes.damage(Damage { byte, buffer: None, record, line: None, what });
+    }
+
+    fn chunk(&mut self, body: &[u8]) -> Result<(), Error> {
+        (self.rows, self.row, self.whole) = (0, 0, false);
+        let mut fields = Fields::new(body);
+        let head = ChunkHead::decode(&mut fields)?;
+        if head.key {
+            self.tables.clear();
+            self.texts.clear();
+            self.places.fill(None);
+            self.cells.fill(Err(NoValue::NoInstance));
+        }
+        for _ in 0..fields.count("objects of a chunk")? {
+            let at = fields.at();
+            let hash = bytes::u64(fields.bytes(8, "definition of an object")?, 0, "definition of an object")?;
+            let definition = self.definitions.get(&hash).map(Rc::clone);
+            let definition =
+                definition.ok_or_else(|| bytes::value("object", at, "a definition before it", hash))?;
+            let host = self.host(&definition.host);
+            self.tables.push(State::new(hash, definition, host));
+        }
+        for table in 0..self.tables.len() {
+            self.instances(&mut fields, table)?;
+        }
+        let mut number = fields.number("number of a text")?;
+        for _ in 0..fields.count("texts of a chunk")? {
+            self.texts.insert(number, fields.text("text of a counter")?.to_owned());
+            number = number.wrapping_add(1);
+        }
+        let at = fields.at();
+        let mut bits = BitReader::new(fields.rest());
+        let mut decode = || {
+            self.times.decode(&mut bits, head.rows, head.key)?;
+            self.minutes.decode(&mut bits, head.rows, head.key)?;
+            let mut room = MOST_NUMBERS;
+            for table in &mut self.tables {
+                table.decode(&mut bits, head.rows, head.key, &mut room)?;
+            }
+            (!bits.is_spent()).then_some(())
+        };
+        decode()
+            .ok_or_else(|| bytes::value("numbers of a chunk", at, "series of numbers", head.rows as u64))?;
+        (self.rows, self.whole) = (head.rows, true);
+        Ok(())
+    }
+
+    fn host(&mut self, name: &str) -> usize {
+        match self.hosts.iter().position(|host| host == name) {
+            Some(host) => host,
+            None => {
+                self.hosts.push(name.to_owned());
+                self.hosts.len().saturating_sub(1)
+            }
+        }
+    }
+
+    /// Reads the instances that an object has from this chunk on.
+    fn instances(&mut self, fields: &mut Fields<'_>, number: usize) -> Result<(), Error> {
+        let Some(table) = self.tables.get(number) else { return Ok(()) };
+        let definition = Rc::clone(&table.definition);
+        let hash = table.hash;
+        // Instances that are just the same are told apart by their order.
+        let mut same: HashMap<Instance, usize> = HashMap::new();
+        for _ in 0..fields.count("instances of an object")? {
+            let at = fields.at();
+            let instance = Instance::decode(fields, &definition)?;
+            let width = instance.width(&definition);
+            let cells = self.tables.iter().map(State::cells).fold(width, usize::saturating_add);
+            let nth = same.entry(instance.clone()).or_default();
+            let key = (hash, *nth, instance);
+            *nth = nth.saturating_add(1);
+            let (least, each) = COLUMNS;
+            let read = usize::try_from(self.frames.read().saturating_mul(each)).unwrap_or(usize::MAX);
+            let columns = self.about.columns.len().saturating_add(width);
+            if cells > MOST_COLUMNS || columns > least.saturating_add(read) {
+                return Err(bytes::value("columns of a log", at, "fewer of them", columns as u64));
+            }
+            if !self.known.contains_key(&key) {
+                let first = self.about.columns.len();
+                let made = (0..width).filter_map(|nth| definition.column(&key.2, nth));
+                self.about.columns.extend(made);
+                self.known.insert(key.clone(), (first..self.about.columns.len()).collect());
+            }
+            self.cells.resize(self.about.columns.len(), Err(NoValue::NoInstance));
+            self.places.resize(self.about.columns.len(), None);
+            let Some(columns) = self.known.get(&key) else { continue };
+            let Some(table) = self.tables.get_mut(number) else { continue };
+            for (cell, column) in (table.cells()..).zip(columns) {
+                if let Some(place) = self.places.get_mut(*column) {
+                    *place = Some((number, cell));
+                }
+            }
+            table.add(&key.2, columns);
+        }
+        Ok(())
+    }
+
+    /// Moves all objects to a row of the chunk.
+    fn go_to(&mut self, row: usize) {
+        let time = self.times.at(row);
+        let mut before = vec![[time, 0, 0, 0, time, time]; self.hosts.len()];
+        for table in &mut self.tables {
+            if let Some(before) = before.get_mut(table.host) {
+                table.go_to(row, before);
+            }
+        }
+    }
+
+    /// Takes the next row into `cells`.
+    fn take(&mut self) -> Option<(FileTime, i32)> {
+        if self.row >= self.rows {
+            return None;
+        }
+        let row = self.row;
+        self.go_to(row);
+        for table in &self.tables {
+            if table.is_sampled(row) {
+                table.values(&mut self.cells);
+            } else {
+                for column in table.columns() {
+                    if let Some(cell) = self.cells.get_mut(column) {
+                        *cell = Err(NoValue::NoInstance);
+                    }
+                }
+            }
+        }
+        self.row = row.saturating_add(1);
+        self.about.records = self.about.records.saturating_add(1);
+        let minutes = super::series::unzigzag(self.minutes.at(row));
+        Some((FileTime(self.times.at(row)), i32::try_from(minutes).unwrap_or_default()))
+    }
+}
+
+impl<R: Read + Seek> NativeReader<R> {
+    /// Goes to a time: the next record is the first one, in the order of the log, that is not older. Where a clock was
+    /// set back this is the one before the step.
+    ///
+    /// Returns `false` when the log ends before that time; there is no next record then.
+    ///
+    /// # Errors
+    ///
+    /// The input can not be read.
+    pub fn seek(&mut self, time: FileTime) -> Result<bool, LogError> {
+        let length = self.frames.input().seek(SeekFrom::End(0))?;
+        let known = match self.index.take() {
+            Some((size, known)) if size == length => known,
+            _ => {
+                let known = index::rebuild(self.frames.input(), length)?;
+                self.load(&known)?;
+                known
+            }
+        };
+        let place = known.keys.iter().find(|key| key.most >= time.0).map_or(length, |key| key.at);
+        self.index = Some((length, known));
+        self.frames.input().seek(SeekFrom::Start(place))?;
+        self.frames.restart(place);
+        (self.rows, self.row, self.whole) = (0, 0, false);
+        while self.next_chunk()? {
+            let found = self.times.values.iter().position(|found| *found >= time.0);
+            self.row = found.unwrap_or(self.rows);
+            if found.is_some() {
+                return Ok(true);
+            }
+            self.go_to(self.rows.saturating_sub(1));
+        }
+        Ok(false)
+    }
+
+    /// Reads the definitions that an index names.
+    fn load(&mut self, known: &Known) -> Result<(), LogError> {
+        for at in &known.definitions {
+            self.frames.input().seek(SeekFrom::Start(*at))?;
+            self.frames.restart(*at);
+            if let Some(Found::Record { kind: kind::DEFINITION, .. }) = self.frames.next()?
+                && let Err(error) = self.record(kind::DEFINITION, *at)
+            {
+                self.damage(*at, format!("the definition can not be understood: {error}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read> LogReader for NativeReader<R> {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record>, LogError> {
+        loop {
+            if let Some((time, local_minutes)) = self.take() {
+                return Ok(Some(Record { time, local_minutes, cells: self.cells.clone() }));
+            }
+            if !self.next_chunk()? {
+                self.rows = 0;
+                return Ok(None);
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What a reader holds of an object: its instances, and the numbers of the chunk that is being read.
+
+use std::rc::Rc;
+
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::time::{FileTime, Frequency};
+
+use super::bits::BitReader;
+use super::schema::{Definition, Instance};
+use super::series::{self, Parameters};
+use super::status;
+use super::table::{CLOCKS, STATUS, STREAMS, TIME, clock};
+
+/// One number for each row of a chunk.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lane {
+    last: u64,
+    parameters: Parameters,
+    pub(super) values: Vec<u64>,
+}
+
+impl Lane {
+    pub(super) fn decode(&mut self, bits: &mut BitReader<'_>, rows: usize, key: bool) -> Option<()> {
+        self.values.clear();
+        if key {
+            self.parameters = Parameters::default();
+            self.last = bits.number()?;
+        }
+        series::decode(bits, self.last, rows, &mut self.parameters, &mut self.values)?;
+        self.last = self.values.last().copied().unwrap_or(self.last);
+        Some(())
+    }
+
+    pub(super) fn at(&self, row: usize) -> u64 {
+        self.values.get(row).copied().unwrap_or(0)
+    }
+}
+
+/// One kind of number of all columns of an object.
+#[derive(Debug, Default)]
+struct Stream {
+    /// The number of each column in the row that was taken last.
+    now: Vec<u64>,
+    parameters: Vec<Parameters>,
+    /// Columns that change in the chunk.
+    changed: Vec<usize>,
+    /// Their numbers, all rows of a column together.
+    values: Vec<u64>,
+}
+
+/// What has to be known of a column to make a sample of its numbers.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    /// Position in the columns of the log.
+    column: usize,
+    counter_type: CounterType,
+    time_base: u64,
+    /// The clock that its second number is told from.
+    clock: Option<usize>,
+    text: bool,
+}
+
+/// An object of a host while it is read.
+#[derive(Debug)]
+pub(super) struct State {
+    /// Of its definition.
+    pub(super) hash: u64,
+    pub(super) definition: Rc<Definition>,
+    /// Number of its host.
+    pub(super) host: usize,
+    cells: Vec<Cell>,
+    /// First cell and number of cells of the instances whose first numbers are not read yet.
+    untold: Vec<(usize, usize)>,
+    streams: [Stream; STREAMS],
+    pub(super) sampled: Lane,
+    clocks: [Lane; CLOCKS],
+    /// The clocks in the row that was taken last.
+    pub(super) now: [u64; CLOCKS],
+    /// The next chunk is the first that it is in.
+    pub(super) new: bool,
+}
+
+impl State {
+    pub(super) fn new(hash: u64, definition: Rc<Definition>, host: usize) -> State {
+        State {
+            hash,
+            definition,
+            host,
+            cells: Vec::new(),
+            untold: Vec::new(),
+            streams: std::array::from_fn(|_| Stream::default()),
+            sampled: Lane::default(),
+            clocks: std::array::from_fn(|_| Lane::default()),
+            now: [0; CLOCKS],
+            new: true,
+        }
+    }
+
+    /// Adds an instance, whose columns are these.
+    pub(super) fn add(&mut self, instance: &Instance, columns: &[usize]) {
+        self.untold.push((self.cells.len(), columns.len()));
+        for (nth, column) in columns.iter().enumerate() {
+            let Some(counter) = self.definition.counters.get(instance.counter(nth)) else { continue };
+            self.cells.push(Cell {
+                column: *column,
+                counter_type: counter.counter_type,
+                time_base: counter.time_base.0.cast_unsigned(),
+                clock: clock(counter.counter_type.denominator()),
+                text: counter.counter_type.is_text(),
+            });
+        }
+    }
+
+    /// Number of its columns.
+    pub(super) fn cells(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Reads the numbers of a chunk. `room` is how many numbers there may be, and becomes fewer.
+    pub(super) fn decode(
+        &mut self,
+        bits: &mut BitReader<'_>,
+        rows: usize,
+        key: bool,
+        room: &mut usize,
+    ) -> Option<()> {
+        let key = std::mem::replace(&mut self.new, false) || key;
+        self.sampled.decode(bits, rows, key)?;
+        for clock in &mut self.clocks {
+            clock.decode(bits, rows, key)?;
+        }
+        let widest = self.untold.iter().map(|(_, width)| *width).max().unwrap_or(0);
+        let mut starts = Vec::new();
+        for stream in &mut self.streams {
+            stream.now.resize(self.cells.len(), 0);
+            for nth in 0..widest {
+                starts.clear();
+                let having = self.untold.iter().filter(|(_, width)| nth < *width);
+                series::decode(bits, 0, having.clone().count(), &mut Parameters::default(), &mut starts)?;
+                for ((cell, _), start) in having.zip(&starts) {
+                    if let Some(now) = stream.now.get_mut(cell.saturating_add(nth)) {
+                        *now = *start;
+                    }
+                }
+            }
+            stream.decode(bits, rows, key, room)?;
+        }
+        self.untold.clear();
+        Some(())
+    }
+
+    /// Moves to a row of the chunk. `before` are the clocks of the object before this one of the same host.
+    pub(super) fn go_to(&mut self, row: usize, before: &mut [u64; CLOCKS]) {
+        for stream in &mut self.streams {
+            let rows = stream.values.len().checked_div(stream.changed.len()).unwrap_or(0);
+            let values = stream.values.get(row..).unwrap_or_default().iter().step_by(rows.max(1));
+            for (cell, value) in stream.changed.iter().zip(values) {
+                if let Some(now) = stream.now.get_mut(*cell) {
+                    *now = *value;
+                }
+            }
+        }
+        if self.sampled.at(row) == 0 {
+            return;
+        }
+        for ((clock, before), now) in self.clocks.iter().zip(before).zip(&mut self.now) {
+            *before = before.wrapping_add(clock.at(row));
+            *now = *before;
+        }
+    }
+
+    /// Whether it was sampled in a row of the chunk.
+    pub(super) fn is_sampled(&self, row: usize) -> bool {
+        self.sampled.at(row) != 0
+    }
+
+    /// The values of the row it moved to, each into the place of its column.
+    pub(super) fn values(&self, out: &mut [Result<Sample, NoValue>]) {
+        let [first, second, multi, state, time, frequency] = &self.streams;
+        let numbers = first.now.iter().zip(&second.now).zip(&multi.now).zip(&state.now);
+        let numbers = numbers.zip(&time.now).zip(&frequency.now);
+        let taken = self.now.get(TIME).copied().unwrap_or(0);
+        for (cell, (((((first, second), multi), state), time), frequency)) in self.cells.iter().zip(numbers) {
+            let Some(place) = out.get_mut(cell.column) else { continue };
+            if *state > status::STALE {
+                *place = Err(status::reason(*state).unwrap_or(NoValue::NoInstance));
+                continue;
+            }
+            if cell.text {
+                *place = Err(NoValue::NotNumeric);
+                continue;
+            }
+            let clock = cell.clock.and_then(|clock| self.now.get(clock)).copied().unwrap_or(0);
+            let multi = multi.wrapping_add(1) & u64::from(u32::MAX);
+            *place = Ok(Sample {
+                counter_type: cell.counter_type,
+                first: *first,
+                second: second.wrapping_add(clock),
+                frequency: Frequency(frequency.wrapping_add(cell.time_base).cast_signed()),
+                multi_count: u32::try_from(multi).unwrap_or(u32::MAX),
+                time: FileTime(time.wrapping_add(taken)),
+            });
+        }
+    }
+
+    /// Whether a column has a value of an earlier time in the row it moved to.
+    pub(super) fn is_stale(&self, cell: usize) -> bool {
+        self.number(STATUS, cell) == Some(status::STALE)
+    }
+
+    /// The number of the text that a column has in the row it moved to.
+    pub(super) fn text(&self, cell: usize) -> Option<u64> {
+        let there = self.number(STATUS, cell)? <= status::STALE && self.cells.get(cell)?.text;
+        self.number(0, cell).filter(|_| there)
+    }
+
+    fn number(&self, stream: usize, cell: usize) -> Option<u64> {
+        self.streams.get(stream)?.now.get(cell).copied()
+    }
+
+    /// Columns of the log that its columns are, in their order.
+    pub(super) fn columns(&self) -> impl Iterator<Item = usize> {
+        self.cells.iter().map(|cell| cell.column)
+    }
+}
+
+impl Stream {
+    fn decode(&mut self, bits: &mut BitReader<'_>, rows: usize, key: bool, room: &mut usize) -> Option<()> {
+        if key {
+            self.parameters.clear();
+        }
+        self.changed.clear();
+        self.values.clear();
+        let count = usize::try_from(bits.small()).ok()?;
+        if count == 0 {
+            return Some(());
+        }
+        *room = count.checked_mul(rows).and_then(|numbers| room.checked_sub(numbers))?;
+        self.parameters.resize(self.now.len(), Parameters::default());
+        let mut next = 0usize;
+        for _ in 0..count {
+            let cell = usize::try_from(bits.small()).ok().and_then(|gap| next.checked_add(gap))?;
+            let start = *self.now.get(cell)?;
+            let parameters = self.parameters.get_mut(cell)?;
+            series::decode(bits, start, rows, parameters, &mut self.values)?;
+            self.changed.push(cell);
+            next = cell.saturating_add(1);
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,538 @@
+//! Writes native logs: rows of values are held until a chunk is full, and written as one record.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
+
+use super::bits::BitWriter;
+use super::fields::PutFields;
+use super::frame::{frame, kind};
+use super::index::{self, Entry};
+use super::schema::{self, Definition, Instance};
+use super::series::Scratch;
+use super::table::{CLOCKS, Lane, Table};
+use super::{HEAD, MOST_COLUMNS, MOST_ROWS};
+use crate::zone::Zone;
+
+/// Where a log is written to. It can be cut, so that what could not be written whole leaves nothing behind.
+pub trait Output: Write {
+    /// Cuts everything behind the first `length` bytes, and goes on there.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system reports.
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+}
+
+impl Output for File {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)?;
+        self.seek(SeekFrom::Start(length)).map(drop)
+    }
+}
+
+impl Output for Vec<u8> {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        Ok(())
+    }
+}
+
+/// How a log is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Seconds of rows that are held at most before they are written: what a crash can cost.
+    pub flush_seconds: u32,
+    /// Rows that are held at most, to 4096.
+    pub rows: usize,
+    /// Numbers that are written between two places to begin reading at, about: what going to a time costs to decode.
+    pub numbers_between_keys: u64,
+    /// Instances that are gone keep their columns. Without this they are forgotten, and are new when they come back.
+    pub keep_instances: bool,
+    /// Time zone of the machine, for formats that tell local times.
+    pub zone: Zone,
+    /// What writes the log, as its first record tells.
+    pub writer: String,
+}
+
+impl Default for WriteOptions {
+    /// A log that is recorded: what is lost by a crash are ten seconds.
+    fn default() -> WriteOptions {
+        WriteOptions {
+            flush_seconds: 10,
+            rows: 60,
+            numbers_between_keys: 600_000,
+            keep_instances: false,
+            zone: Zone::Unknown,
+            writer: concat!("tallymon ", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+impl WriteOptions {
+    /// A log that is complete: longer chunks, each standing for itself.
+    pub fn sealed() -> WriteOptions {
+        WriteOptions {
+            flush_seconds: u32::MAX,
+            rows: 600,
+            numbers_between_keys: 600_000,
+            ..WriteOptions::default()
+        }
+    }
+}
+
+/// An object of a host in a [`NativeWriter`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TableId(pub(super) usize);
+
+/// An instance of an object in a [`NativeWriter`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct InstanceId {
+    pub(super) table: usize,
+    pub(super) position: usize,
+}
+
+/// When a row was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RowTime {
+    /// The moment, UTC.
+    pub time: FileTime,
+    /// Minutes to add to it to get the local time of the machine.
+    pub local_minutes: i32,
+}
+
+/// Writes a native log.
+///
+/// A row is begun by [`NativeWriter::row`], filled by [`NativeWriter::put`], and ended by the next row or the end. Columns
+/// that a row does not have have no instance in it.
+#[derive(Debug)]
+pub struct NativeWriter<W: Output> {
+    out: W,
+    /// Bytes that were written.
+    at: u64,
+    options: WriteOptions,
+    tables: Vec<Table>,
+    by_hash: HashMap<u64, usize>,
+    hosts: Vec<String>,
+    /// Tables that the chunks since the last key have.
+    told: usize,
+    /// Rows of this chunk that are complete.
+    rows: usize,
+    /// Number of the row that is being filled, over all chunks, from 1.
+    stamp: u64,
+    open: bool,
+    key: bool,
+    times: Lane,
+    minutes: Lane,
+    /// Numbers and rows since the last key, its own included.
+    numbers: u64,
+    rows_since_key: usize,
+    texts: HashMap<String, u64>,
+    /// Texts that the chunks before do not have, and the number of the first of them.
+    new_texts: (u64, Vec<String>),
+    index: Vec<Entry>,
+    definitions: Vec<u64>,
+    /// The epoch: columns are numbered anew with each key.
+    epoch: u64,
+    scratch: Scratch,
+}
+
+impl NativeWriter<File> {
+    /// Makes a log. What was there under this name is replaced.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system reports.
+    pub fn create(path: &Path, options: WriteOptions) -> io::Result<NativeWriter<File>> {
+        NativeWriter::new(
+            OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?,
+            options,
+        )
+    }
+
+    /// Goes on with a log, or makes it. What is torn at its end is cut, and so is the index of a sealed log.
+    ///
+    /// # Errors
+    ///
+    /// The file can not be read or written, or it is no log of this version.
+    pub fn append_to(path: &Path, options: WriteOptions) -> Result<NativeWriter<File>, crate::LogError> {
+        let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = open().map_err(|error| crate::LogError::from(error).in_file(path))?;
+        let length = file.metadata().map_err(|error| crate::LogError::from(error).in_file(path))?.len();
+        let known = index::rebuild(&mut file, length).map_err(|error| error.in_file(path))?;
+        let mut writer = NativeWriter::with(file, options);
+        let mut begin = || {
+            if known.end == 0 {
+                writer.out.cut(0)?;
+                return writer.begin();
+            }
+            writer.out.cut(known.end)?;
+            writer.at = known.end;
+            let body = schema::encode_log(&writer.options.zone, &writer.options.writer);
+            writer.record(kind::LOG, &body)
+        };
+        begin().map_err(|error| crate::LogError::from(error).in_file(path))?;
+        writer.index = known.keys;
+        writer.definitions = known.definitions;
+        Ok(writer)
+    }
+
+    /// Has the operating system bring everything that was written to the disk.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system reports.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.out.sync_data()
+    }
+}
+
+impl<W: Output> NativeWriter<W> {
+    /// Makes a log.
+    ///
+    /// # Errors
+    ///
+    /// Those of the output.
+    pub fn new(out: W, options: WriteOptions) -> io::Result<NativeWriter<W>> {
+        let mut writer = NativeWriter::with(out, options);
+        writer.begin()?;
+        Ok(writer)
+    }
+
+    fn with(out: W, options: WriteOptions) -> NativeWriter<W> {
+        NativeWriter {
+            out,
+            at: 0,
+            options,
+            tables: Vec::new(),
+            by_hash: HashMap::new(),
+            hosts: Vec::new(),
+            told: 0,
+            rows: 0,
+            stamp: 0,
+            open: false,
+            key: true,
+            times: Lane::default(),
+            minutes: Lane::default(),
+            numbers: 0,
+            rows_since_key: 0,
+            texts: HashMap::new(),
+            new_texts: (0, Vec::new()),
+            index: Vec::new(),
+            definitions: Vec::new(),
+            epoch: 0,
+            scratch: Scratch::default(),
+        }
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        self.write(&HEAD)?;
+        let body = schema::encode_log(&self.options.zone, &self.options.writer);
+        self.record(kind::LOG, &body)
+    }
+
+    /// The table of an object; the same one for the same definition.
+    ///
+    /// # Errors
+    ///
+    /// Those of the output.
+    pub fn table(&mut self, definition: &Definition) -> io::Result<TableId> {
+        let body = definition.encode();
+        let hash = schema::hash(&body);
+        if let Some(known) = self.by_hash.get(&hash) {
+            return Ok(TableId(*known));
+        }
+        let at = self.at;
+        self.record(kind::DEFINITION, &body)?;
+        self.definitions.push(at);
+        let host = match self.hosts.iter().position(|host| *host == definition.host) {
+            Some(host) => host,
+            None => {
+                self.hosts.push(definition.host.clone());
+                self.hosts.len().saturating_sub(1)
+            }
+        };
+        let mut table = Table::new(hash, definition.clone(), host);
+        // The rows of this chunk before the object was known.
+        table.sampled.values.resize(self.rows, 0);
+        table.clocks.iter_mut().for_each(|clock| clock.values.resize(self.rows, 0));
+        self.tables.push(table);
+        let number = self.tables.len().saturating_sub(1);
+        self.by_hash.insert(hash, number);
+        Ok(TableId(number))
+    }
+
+    /// The instance of an object with all its counters; `None` for an object without instances. It may be asked for again
+    /// in each row. An instance that is gone is forgotten with the next [`NativeWriter::epoch`].
+    ///
+    /// # Errors
+    ///
+    /// There are more columns than a log may have at a time.
+    pub fn instance(&mut self, table: TableId, text: Option<&str>) -> io::Result<InstanceId> {
+        self.instance_with(table, Instance { text: text.map(str::to_owned), columns: None }, 0)
+    }
+
+    pub(super) fn instance_with(
+        &mut self,
+        table: TableId,
+        instance: Instance,
+        nth: usize,
+    ) -> io::Result<InstanceId> {
+        let columns = self.tables.iter().map(Table::cells).fold(0usize, usize::saturating_add);
+        if columns > MOST_COLUMNS {
+            let words =
+                format!("a native log has at most {MOST_COLUMNS} columns at a time, and there are {columns}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+        }
+        let place = self.tables.get_mut(table.0);
+        let position = place.map_or(usize::MAX, |place| place.instance(instance, nth));
+        Ok(InstanceId { table: table.0, position })
+    }
+
+    /// Grows when instances that are gone were forgotten: an [`InstanceId`] that had no value in the last row has to be
+    /// asked for again then.
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Begins a row.
+    ///
+    /// # Errors
+    ///
+    /// Those of the output, when rows before it are written now. These are lost then, and nothing else is.
+    pub fn row(&mut self, time: RowTime) -> io::Result<()> {
+        self.end_row();
+        let written = match self.times.values.first() {
+            Some(first) if self.is_full(*first, time.time.0) => self.flush(),
+            _ => Ok(()),
+        };
+        if self.rows == 0 && self.key {
+            self.begin_key();
+        }
+        self.times.values.push(time.time.0);
+        self.minutes.values.push(super::series::zigzag(i64::from(time.local_minutes)));
+        self.stamp = self.stamp.saturating_add(1);
+        self.open = true;
+        written
+    }
+
+    /// Notes the value of the `nth` counter of an instance in this row, or why there is none. A stale value is one of an
+    /// earlier time.
+    pub fn put(&mut self, instance: InstanceId, nth: usize, value: Result<Sample, NoValue>, stale: bool) {
+        if let Some(table) = self.tables.get_mut(instance.table) {
+            table.put(instance.position, nth, (self.rows, self.stamp), value, stale);
+        }
+    }
+
+    /// Notes the text of a text counter in this row.
+    pub fn put_text(&mut self, instance: InstanceId, nth: usize, text: &str) {
+        let Some(table) = self.tables.get_mut(instance.table) else { return };
+        let (first, new) = &mut self.new_texts;
+        let number = match self.texts.get(text) {
+            Some(number) => *number,
+            None => {
+                let number = first.saturating_add(new.len() as u64);
+                new.push(text.to_owned());
+                self.texts.insert(text.to_owned(), number);
+                number
+            }
+        };
+        let sample = Sample {
+            counter_type: tallymon_core::counter::CounterType(0),
+            first: number,
+            second: 0,
+            frequency: tallymon_core::time::Frequency(0),
+            multi_count: 1,
+            time: self.times.values.last().copied().map(FileTime).unwrap_or_default(),
+        };
+        table.put(instance.position, nth, (self.rows, self.stamp), Ok(sample), false);
+    }
+
+    /// Notes from when to when an object was read in this row, UTC.
+    pub fn window(&mut self, table: TableId, begin: FileTime, end: FileTime) {
+        if let Some(table) = self.tables.get_mut(table.0) {
+            let [.., first, last] = &mut table.now;
+            (*first, *last) = (Some(begin.0), Some(end.0));
+            table.sampled_in = self.stamp;
+        }
+    }
+
+    /// Writes the rows that are held.
+    ///
+    /// # Errors
+    ///
+    /// Those of the output. The rows are lost then, and nothing else is.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.end_row();
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let body = self.chunk();
+        let at = self.at;
+        let key = std::mem::replace(&mut self.key, false);
+        let written = self.record(kind::CHUNK, &body).and_then(|()| self.out.flush());
+        match &written {
+            Ok(()) if key => {
+                if let Some(entry) = self.index.last_mut() {
+                    entry.at = at;
+                }
+            }
+            Ok(()) => {}
+            Err(_) => {
+                // What follows can not build on what is not there.
+                self.key = true;
+                if key {
+                    self.index.pop();
+                }
+            }
+        }
+        if self.numbers >= self.options.numbers_between_keys || self.rows_since_key >= MOST_ROWS {
+            self.key = true;
+        }
+        written
+    }
+
+    /// Writes what is held, and an index that lets a reader go to a time at once. The log may be gone on with later.
+    ///
+    /// # Errors
+    ///
+    /// Those of the output.
+    pub fn seal(mut self) -> io::Result<W> {
+        self.flush()?;
+        let at = self.at;
+        let body = index::encode(&self.index, &self.definitions);
+        self.record(kind::INDEX, &body)?;
+        self.record(kind::END, &at.to_le_bytes())?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    /// Bytes that were written so far.
+    pub const fn bytes(&self) -> u64 {
+        self.at
+    }
+
+    fn is_full(&self, first: u64, now: u64) -> bool {
+        let held = now.abs_diff(first);
+        let longest = u64::from(self.options.flush_seconds).saturating_mul(UNITS_PER_SECOND);
+        // What changes is held in memory: about 32 MB of it.
+        let changed = self.tables.iter().map(Table::changed).fold(0usize, usize::saturating_add);
+        self.rows >= self.options.rows.clamp(1, MOST_ROWS)
+            || held >= longest
+            || changed.saturating_mul(self.rows) > 4_000_000
+            || (changed.saturating_mul(self.rows) as u64) >= self.options.numbers_between_keys
+    }
+
+    fn begin_key(&mut self) {
+        self.epoch = self.epoch.saturating_add(1);
+        for table in &mut self.tables {
+            table.begin_key(self.options.keep_instances);
+        }
+        self.told = 0;
+        self.numbers = 0;
+        self.rows_since_key = 0;
+        let next = self.new_texts.0.saturating_add(self.new_texts.1.len() as u64);
+        self.texts.clear();
+        self.new_texts = (next, Vec::new());
+    }
+
+    fn end_row(&mut self) {
+        if !std::mem::replace(&mut self.open, false) {
+            return;
+        }
+        let (row, stamp) = (self.rows, self.stamp);
+        let time = self.times.last();
+        // What the object of the same host before this one has: most often just the same.
+        let mut before: Vec<[u64; CLOCKS]> = vec![[time, 0, 0, 0, time, time]; self.hosts.len()];
+        for table in &mut self.tables {
+            let sampled = table.sampled_in == stamp;
+            table.sampled.values.push(u64::from(sampled));
+            let before = before.get_mut(table.host).filter(|_| sampled);
+            let Some(before) = before else {
+                table.clocks.iter_mut().for_each(|clock| clock.values.push(clock.last()));
+                table.now = [None; CLOCKS];
+                continue;
+            };
+            table.end_row(row, stamp);
+            for ((clock, before), now) in table.clocks.iter_mut().zip(before).zip(&mut table.now) {
+                let difference = now.take().map_or_else(|| clock.last(), |now| now.wrapping_sub(*before));
+                clock.values.push(difference);
+                *before = before.wrapping_add(difference);
+            }
+        }
+        self.rows = self.rows.saturating_add(1);
+    }
+
+    /// The body of a chunk of the rows that are held, which are none afterwards.
+    fn chunk(&mut self) -> Vec<u8> {
+        let (key, rows) = (self.key, self.rows);
+        let most = self.times.values.iter().copied().max().unwrap_or(0);
+        let first = self.times.values.first().copied().unwrap_or(0);
+        if key {
+            self.index.push(Entry { at: 0, first, most });
+        } else if let Some(entry) = self.index.last_mut() {
+            entry.most = entry.most.max(most);
+        }
+        let mut body = vec![u8::from(key)];
+        body.put(rows as u64);
+        body.put(first);
+        body.put_signed(most.wrapping_sub(first).cast_signed());
+        let told = if key { 0 } else { self.told };
+        let new = self.tables.get(told..).unwrap_or_default();
+        body.put(new.len() as u64);
+        for table in new {
+            body.extend_from_slice(&table.hash.to_le_bytes());
+        }
+        self.told = self.tables.len();
+        for table in &self.tables {
+            let untold = table.untold();
+            body.put(untold.len() as u64);
+            for instance in untold {
+                instance.encode(&mut body);
+            }
+        }
+        let (number, texts) = &mut self.new_texts;
+        body.put(*number);
+        body.put(texts.len() as u64);
+        for text in texts.iter() {
+            body.put_text(text);
+        }
+        *number = number.saturating_add(texts.len() as u64);
+        texts.clear();
+        let mut bits = BitWriter::default();
+        self.times.encode(&mut bits, key, &mut self.scratch);
+        self.minutes.encode(&mut bits, key, &mut self.scratch);
+        for (number, table) in self.tables.iter_mut().enumerate() {
+            // A table that is new has nothing to build on.
+            let numbers = table.encode(&mut bits, rows, key || number >= told, &mut self.scratch);
+            self.numbers = self.numbers.saturating_add(numbers);
+        }
+        bits.drain_into(&mut body);
+        self.rows_since_key = self.rows_since_key.saturating_add(rows);
+        self.rows = 0;
+        body
+    }
+
+    fn record(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
+        self.write(&frame(kind, body))
+    }
+
+    /// Writes all of the bytes, or leaves nothing of them behind.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self.out.write_all(bytes) {
+            Ok(()) => {
+                self.at = self.at.saturating_add(bytes.len() as u64);
+                Ok(())
+            }
+            Err(error) => {
+                // The error of writing is the one to tell; a rest that stays is damage that readers pass over.
+                let _ = self.out.cut(self.at);
+                Err(error)
+            }
+        }
+    }
+}

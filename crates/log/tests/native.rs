@@ -1,0 +1,285 @@
+//! The native log: what goes in comes out, whatever format it came from.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::slice::from_ref;
+
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::{Absence, NoValue, Sample};
+use tallymon_core::time::{FileTime, Frequency};
+use tallymon_log::csv::LineEnd;
+use tallymon_log::native::{Counter, Definition, NativeReader, NativeWriter, RowTime, WriteOptions};
+use tallymon_log::relog::Options;
+use tallymon_log::{Format, LogReader, ReadOptions, Records, info, open, relog, relog_to};
+use tallymon_testkit::shared;
+
+/// A folder that goes away with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("tallymon-native-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn to(format: Format) -> Options {
+    Options { format, line_end: LineEnd::Lf, strip_path: true, ..Options::default() }
+}
+
+fn text(input: &Path) -> String {
+    let mut out = Vec::new();
+    relog_to(&[input.to_path_buf()], &mut out, &to(Format::Csv)).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+const SAMPLES: [&str; 5] = [
+    "PowerShell_CounterSamples.blg",
+    "Tx_BasicPerfCounters.blg",
+    "PAL_SampleLog.blg",
+    "PowerShell_CounterSamples.csv",
+    "PowerShell_CounterSamples.tsv",
+];
+
+#[test]
+fn samples_come_back_from_a_native_log() {
+    let folder = Folder::new("samples");
+    for name in SAMPLES {
+        let Some(path) = shared(&format!("logs/{name}")) else { return };
+        let native = folder.0.join(name).with_extension("tally");
+        let report = relog(from_ref(&path), &native, &to(Format::Tally)).unwrap();
+        assert_eq!(report.remarks, [""; 0]);
+        let mut one = open(&path, &ReadOptions::default()).unwrap();
+        let mut other = open(&native, &ReadOptions::default()).unwrap();
+        let ones: Vec<_> = Records::new(&mut *one).map(Result::unwrap).collect();
+        let others: Vec<_> = Records::new(&mut *other).map(Result::unwrap).collect();
+        assert_eq!(
+            (other.about().format, &other.about().notes),
+            (Format::Tally, &Default::default()),
+            "{name}"
+        );
+        assert_eq!(other.about().zone, one.about().zone, "{name}");
+        assert_eq!((ones.len(), one.about().columns.len()), (others.len(), other.about().columns.len()));
+        let mut taken = vec![false; other.about().columns.len()];
+        for (position, column) in one.about().columns.iter().enumerate() {
+            // The same path may stand for several columns; they keep their order.
+            let places = other.about().columns.iter().enumerate();
+            let place = places
+                .filter(|(place, other)| !taken[*place] && *other == column)
+                .map(|(place, _)| place)
+                .next();
+            let place = place.unwrap_or_else(|| panic!("{name}: {} is missing", column.path));
+            taken[place] = true;
+            for (one, other) in ones.iter().zip(&others) {
+                assert_eq!((one.time, one.local_minutes), (other.time, other.local_minutes), "{name}");
+                let cell = one.cells.get(position).copied().unwrap_or(Err(NoValue::NoInstance));
+                assert_eq!(cell, other.cells[place], "{name}: {}", column.path);
+            }
+        }
+        assert_eq!(text(&native), text(&path), "{name}");
+        let sizes = [&path, &native].map(|path| std::fs::metadata(path).unwrap().len());
+        assert!(sizes[1] < sizes[0], "{name}: {sizes:?}");
+    }
+}
+
+#[test]
+fn a_blg_made_of_a_native_log_is_that_made_of_the_blg() {
+    let folder = Folder::new("blg");
+    for name in SAMPLES.iter().take(3) {
+        let Some(path) = shared(&format!("logs/{name}")) else { return };
+        let [native, direct, back] = ["n.tally", "d.blg", "b.blg"].map(|name| folder.0.join(name));
+        relog(from_ref(&path), &native, &to(Format::Tally)).unwrap();
+        relog(from_ref(&path), &direct, &to(Format::Blg)).unwrap();
+        relog(from_ref(&native), &back, &to(Format::Blg)).unwrap();
+        assert!(std::fs::read(&direct).unwrap() == std::fs::read(&back).unwrap(), "{name}");
+    }
+}
+
+fn counter(name: &str, counter_type: CounterType) -> Counter {
+    Counter { name: name.to_owned(), counter_type, scale: 0, time_base: Frequency(0), group: 0, wild: true }
+}
+
+fn sample(counter_type: CounterType, first: u64, time: u64) -> Sample {
+    Sample { counter_type, first, second: 0, frequency: Frequency(0), multi_count: 1, time: FileTime(time) }
+}
+
+const SECOND: u64 = 10_000_000;
+const RAW: CounterType = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
+
+fn process() -> Definition {
+    Definition {
+        host: "box".to_owned(),
+        object: "Process".to_owned(),
+        counters: vec![counter("Working Set", RAW), counter("Handle Count", RAW)],
+    }
+}
+
+fn time(row: u64) -> RowTime {
+    RowTime { time: FileTime(133_000_000_000_000_000 + row * SECOND), local_minutes: 60 }
+}
+
+/// Rows in which instances come and go, texts change, values are missing or old, and an object is not always read.
+fn write_mixed(writer: &mut NativeWriter<Vec<u8>>, rows: std::ops::Range<u64>) {
+    let process = writer.table(&process()).unwrap();
+    let system = Definition {
+        host: "box".to_owned(),
+        object: "System".to_owned(),
+        counters: vec![counter("Threads", RAW), counter("Version", CounterType(0x0000_0b00))],
+    };
+    let system = writer.table(&system).unwrap();
+    for row in rows {
+        let at = time(row);
+        writer.row(at).unwrap();
+        for pid in 0..20u64 {
+            if (row / 7 + pid).is_multiple_of(5) {
+                continue;
+            }
+            let instance = writer.instance(process, Some(&format!("p{pid}"))).unwrap();
+            writer.put(instance, 0, Ok(sample(RAW, pid * 4096 + row / 10, at.time.0 + 5)), row % 11 == 3);
+            let missing = Err(NoValue::NoData(Absence::AccessDenied));
+            writer.put(
+                instance,
+                1,
+                if pid == 3 { missing } else { Ok(sample(RAW, row, at.time.0 + 5)) },
+                false,
+            );
+        }
+        writer.window(process, FileTime(at.time.0 + 5), FileTime(at.time.0 + 900 + row % 3));
+        if row.is_multiple_of(3) {
+            let instance = writer.instance(system, None).unwrap();
+            writer.put(instance, 0, Ok(sample(RAW, row * row, at.time.0)), false);
+            writer.put_text(instance, 1, &format!("6.{}", row / 20));
+        }
+    }
+}
+
+/// Checks the rows that a reader gives from `row` on; returns how many there are.
+fn check_mixed<R: std::io::Read>(reader: &mut NativeReader<R>, mut row: u64) -> u64 {
+    let first = row;
+    while let Some(record) = reader.next_record().unwrap() {
+        let at = time(row);
+        assert_eq!((record.time, record.local_minutes), (at.time, 60));
+        let columns = &reader.about().columns;
+        let find = |path: &str| columns.iter().position(|column| column.path == path);
+        for pid in 0..20u64 {
+            let gone = (row / 7 + pid).is_multiple_of(5);
+            for (name, expected) in [
+                ("Working Set", Ok(sample(RAW, pid * 4096 + row / 10, at.time.0 + 5))),
+                (
+                    "Handle Count",
+                    match pid {
+                        3 => Err(NoValue::NoData(Absence::AccessDenied)),
+                        _ => Ok(sample(RAW, row, at.time.0 + 5)),
+                    },
+                ),
+            ] {
+                let found = find(&format!(r"\\box\Process(p{pid})\{name}"));
+                let cell = found.map_or(Err(NoValue::NoInstance), |found| record.cells[found]);
+                assert_eq!(
+                    cell,
+                    if gone { Err(NoValue::NoInstance) } else { expected },
+                    "{row} {pid} {name}"
+                );
+                if let Some(found) = found.filter(|_| !gone && name == "Working Set") {
+                    assert_eq!(reader.is_stale(found), row % 11 == 3, "{row} {pid}");
+                }
+            }
+        }
+        let threads = find(r"\\box\System\Threads").unwrap();
+        let version = find(r"\\box\System\Version").unwrap();
+        if row.is_multiple_of(3) {
+            assert_eq!(record.cells[threads], Ok(sample(RAW, row * row, at.time.0)));
+            assert_eq!(reader.text(version), Some(&*format!("6.{}", row / 20)));
+        } else {
+            assert_eq!(record.cells[threads], Err(NoValue::NoInstance));
+            assert_eq!(reader.text(version), None);
+        }
+        let window = reader.windows().next().unwrap();
+        assert_eq!((window.host, window.object), ("box", "Process"));
+        assert_eq!((window.begin.0, window.end.0), (at.time.0 + 5, at.time.0 + 900 + row % 3), "{row}");
+        row += 1;
+    }
+    row - first
+}
+
+#[test]
+fn instances_texts_and_missing_values_come_back() {
+    for options in [
+        WriteOptions::default(),
+        WriteOptions { numbers_between_keys: 1, ..WriteOptions::default() },
+        WriteOptions { flush_seconds: 1, ..WriteOptions::default() },
+        WriteOptions { keep_instances: true, ..WriteOptions::sealed() },
+    ] {
+        let mut writer = NativeWriter::new(Vec::new(), options).unwrap();
+        write_mixed(&mut writer, 0..400);
+        let bytes = writer.seal().unwrap();
+        let mut reader = NativeReader::new(&bytes[..]).unwrap();
+        assert_eq!(check_mixed(&mut reader, 0), 400);
+        assert_eq!(reader.about().notes, Default::default());
+        assert_eq!(reader.about().columns.len(), 42);
+        // Any time is found, in a sealed log and in one that was not ended.
+        for cut in [0, 30] {
+            let data = std::io::Cursor::new(&bytes[..bytes.len() - cut]);
+            let mut reader = NativeReader::new(data).unwrap();
+            for row in [399, 0, 200, 7, 8, 60, 333, 1] {
+                assert!(reader.seek(time(row).time).unwrap());
+                assert_eq!(check_mixed(&mut reader, row), 400 - row);
+                assert!(reader.seek(FileTime(time(row).time.0 - 3)).unwrap());
+                assert_eq!(reader.next_record().unwrap().unwrap().time, time(row).time);
+            }
+            assert!(!reader.seek(time(400).time).unwrap());
+            assert_eq!(reader.next_record().unwrap(), None);
+        }
+    }
+}
+
+#[test]
+fn a_log_is_gone_on_with() {
+    let folder = Folder::new("append");
+    let path = folder.0.join("a.tally");
+    for (sealed, torn) in [(true, 0u64), (false, 0), (false, 3), (true, 5)] {
+        let _ = std::fs::remove_file(&path);
+        let mut rows = 0;
+        for part in 0..4u64 {
+            let mut writer = NativeWriter::append_to(&path, WriteOptions::default()).unwrap();
+            let table = writer.table(&process()).unwrap();
+            for row in 0..25 {
+                let at = time(part * 100 + row);
+                writer.row(at).unwrap();
+                let instance = writer.instance(table, Some("a")).unwrap();
+                writer.put(instance, 0, Ok(sample(RAW, part * 100 + row, at.time.0)), false);
+                rows += 1;
+            }
+            if sealed {
+                writer.seal().unwrap();
+            } else {
+                writer.flush().unwrap();
+            }
+            if torn > 0 && part == 1 {
+                let length = std::fs::metadata(&path).unwrap().len();
+                std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length - torn).unwrap();
+            }
+        }
+        // Of a log that is torn in its last chunk that one is lost; in an index, nothing is.
+        let lost = if torn > 0 && !sealed { 5 } else { 0 };
+        let mut reader = NativeReader::open(&path).unwrap();
+        let records: Vec<_> = Records::new(&mut reader).map(Result::unwrap).collect();
+        assert_eq!(records.len(), rows - lost, "{sealed} {torn}");
+        assert_eq!(reader.about().notes, Default::default(), "{sealed} {torn}");
+        for record in &records {
+            let row = (record.time.0 - time(0).time.0) / SECOND;
+            assert_eq!(record.cells[0].unwrap().first, row);
+        }
+        let info = info(&path, &ReadOptions::default()).unwrap();
+        assert_eq!((info.gap_count, info.records), (3, rows as u64 - lost as u64));
+        assert!(reader.seek(time(310).time).unwrap());
+        assert_eq!(reader.next_record().unwrap().unwrap().cells[0].unwrap().first, 310);
+    }
+}
