@@ -8,7 +8,9 @@ use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Absence, NoValue, Sample};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_log::csv::LineEnd;
-use tallymon_log::native::{Counter, Definition, NativeReader, NativeWriter, RowTime, WriteOptions};
+use tallymon_log::native::{
+    Counter, Definition, NativeReader, NativeWriter, RowTime, SnapshotWriter, WriteOptions,
+};
 use tallymon_log::relog::Options;
 use tallymon_log::{Format, LogReader, ReadOptions, Records, info, open, relog, relog_to};
 use tallymon_testkit::shared;
@@ -282,4 +284,105 @@ fn a_log_is_gone_on_with() {
         assert!(reader.seek(time(310).time).unwrap());
         assert_eq!(reader.next_record().unwrap().unwrap().cells[0].unwrap().first, 310);
     }
+}
+
+/// A block of one object whose instances are processes of these names and numbers.
+fn block(row: u64, processes: &[(&str, u64)]) -> tallymon_core::block::Snapshot {
+    use tallymon_core::block::{
+        BlockWriter, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
+    };
+    use tallymon_core::time::PerfTime;
+    use tallymon_core::title::{HelpIndex, TitleIndex};
+    const fn spec(name: u32, counter_type: CounterType) -> CounterSpec {
+        CounterSpec {
+            name: TitleIndex(name),
+            help: HelpIndex(name + 1),
+            counter_type,
+            scale: 0,
+            detail: DetailLevel::NOVICE,
+            size: None,
+            shares: None,
+        }
+    }
+    const COUNTERS: [CounterSpec; 3] = [
+        spec(6, CounterType::PERF_100NSEC_TIMER),
+        spec(784, CounterType::PERF_COUNTER_RAWCOUNT),
+        spec(28, CounterType::PERF_COUNTER_COUNTER),
+    ];
+    let layout = ObjectLayout::new(ObjectSpec {
+        name: TitleIndex(230),
+        help: HelpIndex(231),
+        detail: DetailLevel::NOVICE,
+        default_counter: 0,
+        instances: InstanceKind::Many,
+        status: false,
+        counters: &COUNTERS,
+    });
+    let mut bytes = Vec::new();
+    let header = WriteHeader {
+        system_name: "box",
+        default_object: 230,
+        perf_time: PerfTime((row * 1_000_003) as i64),
+        perf_freq: Frequency(1_000_000),
+        perf_time_100ns: time(row).time,
+        system_time: time(row).time,
+    };
+    let mut writer = BlockWriter::growing(&mut bytes, &header);
+    {
+        let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+        for (name, pid) in processes {
+            let mut values = object.instance(name, None, None);
+            values.set(0, pid * row);
+            values.set(1, *pid);
+            values.set(2, pid + row);
+        }
+    }
+    let length = writer.finish().unwrap();
+    bytes.truncate(length);
+    Snapshot::new(bytes).unwrap()
+}
+
+#[test]
+fn snapshots_keep_processes_in_their_columns() {
+    use tallymon_core::title::Titles;
+    let titles = Titles::from_pairs([(230u32, "Process"), (6, "% Processor Time"), (784, "ID Process")]);
+    let mut writer = SnapshotWriter::new(
+        NativeWriter::new(Vec::new(), WriteOptions { rows: 7, ..Default::default() }).unwrap(),
+    );
+    // Of three of the same name the first one ends, and later another one begins.
+    let all = |row: u64| match row {
+        0..20 => vec![("sh", 1), ("sh", 2), ("cat", 3), ("sh", 4)],
+        20..50 => vec![("sh", 2), ("cat", 3), ("sh", 4)],
+        _ => vec![("cat", 3), ("sh", 9), ("sh", 4), ("sh", 2)],
+    };
+    for row in 0..80 {
+        writer.row(time(row)).unwrap();
+        let snapshot = block(row, &all(row));
+        writer.snapshot("box", &snapshot, &titles, None).unwrap();
+    }
+    let bytes = writer.into_inner().seal().unwrap();
+    let mut reader = NativeReader::new(&bytes[..]).unwrap();
+    let mut row = 0;
+    while let Some(record) = reader.next_record().unwrap() {
+        let snapshot = block(row, &all(row));
+        let object = snapshot.objects().next().unwrap();
+        let mut seen = 0;
+        for (instance, (name, pid)) in object.instances().zip(all(row)) {
+            let n = match (name, pid) {
+                ("sh", 2) => "#1",
+                ("sh", 4) => "#2",
+                _ => "",
+            };
+            for (nth, counter) in ["% Processor Time", "ID Process", "28"].into_iter().enumerate() {
+                let path = format!(r"\\box\Process({name}{n})\{counter}");
+                let found = reader.about().columns.iter().position(|column| column.path == path).unwrap();
+                assert_eq!(record.cells[found], instance.sample(nth), "{row} {path}");
+                seen += 1;
+            }
+        }
+        assert_eq!(record.cells.iter().filter(|cell| cell.is_ok()).count(), seen);
+        row += 1;
+    }
+    assert_eq!(row, 80);
+    assert_eq!(reader.about().notes, Default::default());
 }

@@ -11,7 +11,7 @@
 //! | `schema` | objects, counters, instances |
 //! | `series`, `bits`, `fields`, `status` | numbers as bits and bytes |
 //! | `table`, `write` | writing |
-//! | `rows` | writing rows of columns |
+//! | `rows`, `snapshots` | writing rows of columns, and whole objects |
 //! | `state`, `read` | reading |
 //! | `index` | going to a time |
 
@@ -23,6 +23,7 @@ mod read;
 mod rows;
 mod schema;
 mod series;
+mod snapshots;
 mod state;
 mod status;
 mod table;
@@ -31,6 +32,7 @@ mod write;
 pub use read::{NativeReader, Window};
 pub use rows::RowWriter;
 pub use schema::{Counter, Definition};
+pub use snapshots::SnapshotWriter;
 pub use write::{InstanceId, NativeWriter, Output, RowTime, TableId, WriteOptions};
 
 /// The first bytes of every native log. The first one is in no text, the line ends show a copy that changed them.
