@@ -1,6 +1,6 @@
 //! The clocks of the machine and of its processes.
 //!
-//! This is the only file of the crate with unsafe code: the kernel numbers the CPU clock of another process in a way
+//! This file has unsafe code: the kernel numbers the CPU clock of another process in a way
 //! that no safe interface accepts, so that one call goes through the C library.
 
 use rustix::time::{ClockId, Timespec};

@@ -1,0 +1,474 @@
+//! The kernel's description of its own types, `/sys/kernel/btf/vmlinux`, as far as reading fields needs it.
+//!
+//! ```text
+//! 0         hdr_len          + type_off            + str_off
+//! | header  |  ...           | types ...           | strings, each ended by 0 ... |
+//!
+//! type:  name u32 | info u32: count 16, -, kind 5, -, flag 1 | size or type u32 | what the kind adds
+//! ```
+//!
+//! Types are numbered from 1 in the order in which they stand; 0 is void. Any bytes may be given: whatever does not
+//! hold together is an error, every walk is bounded, and nothing is allocated by a number that was read.
+
+use std::fmt;
+
+/// The types of a kernel.
+#[derive(Debug)]
+pub struct Btf<'a> {
+    types: &'a [u8],
+    strings: &'a [u8],
+    /// Where each type begins in `types`; the first is type 1.
+    starts: Vec<u32>,
+}
+
+/// A type by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypeId(pub u32);
+
+/// What can be looked up by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// A structure.
+    Struct,
+    /// A function.
+    Function,
+}
+
+/// Where a field stands in its structure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// Bytes from the beginning of the structure.
+    pub offset: u32,
+    /// Bytes; 0 of an array without a length.
+    pub size: u32,
+    /// Its type, without names for types and qualifiers.
+    pub of: TypeId,
+}
+
+/// Why a description of types can not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BtfError {
+    /// It does not begin as one of this byte order does.
+    NotBtf,
+    /// Something reaches beyond the end; the byte where it begins, from the start of its section.
+    Truncated {
+        /// What was to be read.
+        what: &'static str,
+        /// Where it begins.
+        at: usize,
+    },
+    /// A type of a kind that is not known, so that the next one can not be found.
+    UnknownKind {
+        /// The kind.
+        kind: u32,
+        /// Where the type begins in its section.
+        at: usize,
+    },
+    /// There is no field of this name.
+    NoField {
+        /// The whole path that was looked for.
+        path: String,
+    },
+    /// Types that refer to each other in a circle, or deeper than any kernel's.
+    TooDeep,
+    /// A field that is no whole number of bytes.
+    BitField {
+        /// The whole path that was looked for.
+        path: String,
+    },
+}
+
+impl fmt::Display for BtfError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BtfError::NotBtf => f.write_str("no type information of this machine's byte order"),
+            BtfError::Truncated { what, at } => {
+                write!(f, "type information ends inside of {what} at byte {at}")
+            }
+            BtfError::UnknownKind { kind, at } => write!(f, "a type of unknown kind {kind} at byte {at}"),
+            BtfError::NoField { path } => write!(f, "this kernel has no field {path}"),
+            BtfError::TooDeep => f.write_str("types that are nested too deep"),
+            BtfError::BitField { path } => write!(f, "the field {path} is no whole number of bytes"),
+        }
+    }
+}
+
+impl std::error::Error for BtfError {}
+
+/// No chain of names and qualifiers is longer.
+const DEPTH: usize = 32;
+/// No search for a field looks at more members; `task_struct` has 270.
+const MEMBERS: usize = 100_000;
+
+const MAGIC: [u8; 2] = [0x9f, 0xeb];
+
+const INT: u32 = 1;
+const PTR: u32 = 2;
+const ARRAY: u32 = 3;
+const STRUCT: u32 = 4;
+const UNION: u32 = 5;
+const ENUM: u32 = 6;
+const FUNC: u32 = 12;
+const FLOAT: u32 = 16;
+const ENUM64: u32 = 19;
+
+impl<'a> Btf<'a> {
+    /// Finds the types.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are no type information of a little-endian machine, or are cut.
+    pub fn parse(bytes: &'a [u8]) -> Result<Btf<'a>, BtfError> {
+        if bytes.get(..2) != Some(&MAGIC) {
+            return Err(BtfError::NotBtf);
+        }
+        let header = |at: usize| number(bytes, at, "the header");
+        let length = header(4)?;
+        let section = |offset: u32, size: u32, what| {
+            let start = size_of(length).checked_add(size_of(offset));
+            let end = start.and_then(|start| start.checked_add(size_of(size)));
+            let found = start.zip(end).and_then(|(start, end)| bytes.get(start..end));
+            found.ok_or(BtfError::Truncated { what, at: size_of(offset) })
+        };
+        let types = section(header(8)?, header(12)?, "the types")?;
+        let strings = section(header(16)?, header(20)?, "the strings")?;
+        let mut starts = Vec::new();
+        let mut at = 0_usize;
+        while at < types.len() {
+            let info = number(types, at.saturating_add(4), "a type")?;
+            starts.push(u32::try_from(at).map_err(|_| BtfError::TooDeep)?);
+            let size = size_of_type(info).ok_or(BtfError::UnknownKind { kind: kind(info), at })?;
+            at = at.saturating_add(size);
+        }
+        if at != types.len() {
+            return Err(BtfError::Truncated { what: "a type", at: types.len() });
+        }
+        Ok(Btf { types, strings, starts })
+    }
+
+    /// How many types there are, without void.
+    pub fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The structures and functions of these names, in the order of the names.
+    ///
+    /// This is one walk over all types, whatever number of names.
+    pub fn find<const N: usize>(&self, wanted: [(Named, &str); N]) -> [Option<TypeId>; N] {
+        let mut found = [None; N];
+        for (start, id) in self.starts.iter().zip(1_u32..) {
+            let at = size_of(*start);
+            let Ok(info) = number(self.types, at.saturating_add(4), "a type") else { continue };
+            let named = match kind(info) {
+                STRUCT => Named::Struct,
+                FUNC => Named::Function,
+                _ => continue,
+            };
+            let Some(name) = number(self.types, at, "a type").ok().and_then(|name| self.string(name)) else {
+                continue;
+            };
+            for ((kind, wanted), found) in wanted.iter().zip(&mut found) {
+                // Names are long and mostly differ in their first bytes.
+                if *kind == named && found.is_none() && starts_as(name, wanted.as_bytes()) {
+                    *found = Some(TypeId(id));
+                }
+            }
+        }
+        found
+    }
+
+    /// A field of a structure, for example `se.sum_exec_runtime`, `rss_stat[1].count` or a field of an unnamed part.
+    ///
+    /// # Errors
+    ///
+    /// There is none, it is a bit field, or the types make no sense.
+    pub fn field(&self, structure: TypeId, path: &str) -> Result<Field, BtfError> {
+        let missing = || BtfError::NoField { path: path.to_string() };
+        let mut field = Field { offset: 0, size: 0, of: self.plain(structure)? };
+        for step in path.split('.') {
+            let (name, index) = match step.split_once('[') {
+                Some((name, rest)) => {
+                    let index = rest.strip_suffix(']').and_then(|index| index.parse::<u32>().ok());
+                    (name, Some(index.ok_or_else(missing)?))
+                }
+                None => (step, None),
+            };
+            let member = self.member(field.of, name, path)?.ok_or_else(missing)?;
+            let of = self.plain(member.of)?;
+            let offset = field.offset.checked_add(member.offset).ok_or_else(missing)?;
+            field = Field { offset, size: self.size(of)?, of };
+            if let Some(index) = index {
+                let start = self.start(of)?;
+                if kind(self.info(of)?) != ARRAY {
+                    return Err(missing());
+                }
+                let element =
+                    self.plain(TypeId(number(self.types, start.saturating_add(12), "an array")?))?;
+                let size = self.size(element)?;
+                let skip = size.checked_mul(index).and_then(|skip| field.offset.checked_add(skip));
+                field = Field { offset: skip.ok_or_else(missing)?, size, of: element };
+            }
+        }
+        Ok(field)
+    }
+
+    /// A member by name, also one of an unnamed structure or union in it; `None` when there is none.
+    fn member(&self, of: TypeId, name: &str, path: &str) -> Result<Option<Field>, BtfError> {
+        let mut open = vec![(of, 0_u32)];
+        let mut looked = 0_usize;
+        while let Some((id, base)) = open.pop() {
+            let info = self.info(id)?;
+            if !matches!(kind(info), STRUCT | UNION) {
+                continue;
+            }
+            let start = self.start(id)?;
+            for index in 0..size_of(info & 0xffff) {
+                looked = looked.saturating_add(1);
+                if looked > MEMBERS {
+                    return Err(BtfError::TooDeep);
+                }
+                let at = start.saturating_add(12).saturating_add(index.saturating_mul(12));
+                let bits = number(self.types, at.saturating_add(8), "a member")?;
+                // With the flag, the upper byte is the length in bits, 0 of a field that is no bit field.
+                let has_lengths = info >> 31 == 1;
+                let (bits, length) = if has_lengths { (bits & 0xff_ffff, bits >> 24) } else { (bits, 0) };
+                let Some(offset) = base.checked_add(bits / 8) else { return Err(BtfError::TooDeep) };
+                let of = self.plain(TypeId(number(self.types, at.saturating_add(4), "a member")?))?;
+                let member = number(self.types, at, "a member")?;
+                if member == 0 {
+                    open.push((of, offset));
+                } else if self.string(member).is_some_and(|found| starts_as(found, name.as_bytes())) {
+                    if length != 0 || bits % 8 != 0 {
+                        return Err(BtfError::BitField { path: path.to_string() });
+                    }
+                    return Ok(Some(Field { offset, size: 0, of }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The type behind names for types and qualifiers.
+    fn plain(&self, mut id: TypeId) -> Result<TypeId, BtfError> {
+        // TYPEDEF, VOLATILE, CONST, RESTRICT and TYPE_TAG say which type they are of.
+        for _ in 0..DEPTH {
+            if id == TypeId(0) || !matches!(kind(self.info(id)?), 8..=11 | 18) {
+                return Ok(id);
+            }
+            id = TypeId(number(self.types, self.start(id)?.saturating_add(8), "a type")?);
+        }
+        Err(BtfError::TooDeep)
+    }
+
+    /// How many bytes a value has; 0 of void and functions.
+    fn size(&self, id: TypeId) -> Result<u32, BtfError> {
+        let mut id = self.plain(id)?;
+        let mut count = 1_u32;
+        for _ in 0..DEPTH {
+            if id == TypeId(0) {
+                return Ok(0);
+            }
+            let start = self.start(id)?;
+            match kind(self.info(id)?) {
+                INT | STRUCT | UNION | ENUM | FLOAT | ENUM64 => {
+                    let size = number(self.types, start.saturating_add(8), "a type")?;
+                    return size.checked_mul(count).ok_or(BtfError::TooDeep);
+                }
+                PTR => return count.checked_mul(8).ok_or(BtfError::TooDeep),
+                ARRAY => {
+                    let length = number(self.types, start.saturating_add(20), "an array")?;
+                    count = count.checked_mul(length).ok_or(BtfError::TooDeep)?;
+                    id = self.plain(TypeId(number(self.types, start.saturating_add(12), "an array")?))?;
+                }
+                _ => return Ok(0),
+            }
+        }
+        Err(BtfError::TooDeep)
+    }
+
+    fn start(&self, id: TypeId) -> Result<usize, BtfError> {
+        let index = size_of(id.0).checked_sub(1);
+        let start = index.and_then(|index| self.starts.get(index));
+        start.map(|start| size_of(*start)).ok_or(BtfError::Truncated { what: "a type", at: self.types.len() })
+    }
+
+    fn info(&self, id: TypeId) -> Result<u32, BtfError> {
+        if id == TypeId(0) {
+            return Ok(0);
+        }
+        number(self.types, self.start(id)?.saturating_add(4), "a type")
+    }
+
+    /// The strings from one on; it is ended by a 0.
+    fn string(&self, at: u32) -> Option<&'a [u8]> {
+        self.strings.get(size_of(at)..)
+    }
+}
+
+/// Whether bytes begin with a name and the 0 behind it.
+fn starts_as(bytes: &[u8], name: &[u8]) -> bool {
+    bytes.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&0))
+}
+
+fn kind(info: u32) -> u32 {
+    (info >> 24) & 0x1f
+}
+
+/// How many bytes the description of a type takes, `None` for one of an unknown kind.
+fn size_of_type(info: u32) -> Option<usize> {
+    let count = size_of(info & 0xffff);
+    let more = match kind(info) {
+        // An integer has its encoding, a variable its linkage, a tag its component.
+        1 | 14 | 17 => 4,
+        ARRAY => 12,
+        STRUCT | UNION | 15 | ENUM64 => count.checked_mul(12)?,
+        ENUM | 13 => count.checked_mul(8)?,
+        PTR | 7..=FUNC | FLOAT | 18 => 0,
+        _ => return None,
+    };
+    more.checked_add(12)
+}
+
+fn number(bytes: &[u8], at: usize, what: &'static str) -> Result<u32, BtfError> {
+    let found = at.checked_add(4).and_then(|end| bytes.get(at..end));
+    let word = found.and_then(|bytes| bytes.try_into().ok()).ok_or(BtfError::Truncated { what, at })?;
+    Ok(u32::from_le_bytes(word))
+}
+
+/// Every machine that has these descriptions has at least 32 bits.
+fn size_of(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Puts a description together, type after type.
+    struct Assembler {
+        types: Vec<u8>,
+        strings: Vec<u8>,
+    }
+
+    impl Assembler {
+        fn new() -> Assembler {
+            Assembler { types: Vec::new(), strings: vec![0] }
+        }
+
+        fn words(&mut self, words: &[u32]) {
+            words.iter().for_each(|word| self.types.extend_from_slice(&word.to_le_bytes()));
+        }
+
+        fn name(&mut self, name: &str) -> u32 {
+            if name.is_empty() {
+                return 0;
+            }
+            let at = u32::try_from(self.strings.len()).unwrap();
+            self.strings.extend_from_slice(name.as_bytes());
+            self.strings.push(0);
+            at
+        }
+
+        /// A type with its kind, count or flag, and what follows.
+        fn push(&mut self, name: &str, info: u32, more: &[u32]) {
+            let name = self.name(name);
+            self.words(&[name, info]);
+            self.words(more);
+        }
+
+        fn finish(&self) -> Vec<u8> {
+            let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap();
+            let mut all = vec![0x9f, 0xeb, 1, 0];
+            for word in [24, 0, length(&self.types), length(&self.types), length(&self.strings)] {
+                all.extend_from_slice(&word.to_le_bytes());
+            }
+            all.extend_from_slice(&self.types);
+            all.extend_from_slice(&self.strings);
+            all
+        }
+    }
+
+    /// 1 long, 2 `struct inner { long a; union { long b; long c[3]; }; }`, 3 its union, 4 `long[3]`, 5 const inner,
+    /// 6 `struct outer { long first; const inner in; inner rows[2]; int bits:3; }`, 7 `inner[2]`, 8 a function.
+    fn sample() -> Vec<u8> {
+        let mut asm = Assembler::new();
+        asm.push("long", INT << 24, &[8, 64]);
+        let (a, b, c) = (asm.name("a"), asm.name("b"), asm.name("c"));
+        asm.push("inner", STRUCT << 24 | 2, &[32, a, 1, 0, 0, 3, 64]);
+        asm.push("", UNION << 24 | 2, &[24, b, 1, 0, c, 4, 0]);
+        asm.push("", ARRAY << 24, &[0, 1, 1, 3]);
+        asm.push("", 10 << 24, &[2]);
+        let names = ["first", "in", "rows", "bits"].map(|name| asm.name(name));
+        asm.push(
+            "outer",
+            1 << 31 | STRUCT << 24 | 4,
+            &[112, names[0], 1, 0, names[1], 5, 64, names[2], 7, 320, names[3], 1, 3 << 24 | 832],
+        );
+        asm.push("", ARRAY << 24, &[0, 2, 1, 2]);
+        asm.push("outer", FUNC << 24, &[0]);
+        asm.finish()
+    }
+
+    #[test]
+    fn fields_are_found_through_unnamed_parts_and_arrays() {
+        let bytes = sample();
+        let btf = Btf::parse(&bytes).unwrap();
+        assert_eq!(btf.count(), 8);
+        let found = btf.find([(Named::Struct, "outer"), (Named::Function, "outer"), (Named::Struct, "oute")]);
+        assert_eq!(found, [Some(TypeId(6)), Some(TypeId(8)), None]);
+        let place = |path: &str| btf.field(TypeId(6), path).map(|field| (field.offset, field.size));
+        assert_eq!(place("first"), Ok((0, 8)));
+        assert_eq!(place("in"), Ok((8, 32)));
+        assert_eq!(place("in.b"), Ok((16, 8)));
+        assert_eq!(place("in.c"), Ok((16, 24)));
+        assert_eq!(place("in.c[2]"), Ok((32, 8)));
+        assert_eq!(place("rows[1].a"), Ok((72, 8)));
+        for missing in ["second", "in.d", "first.a", "first[1]", "in.c[x]", "", "in."] {
+            assert_eq!(place(missing), Err(BtfError::NoField { path: missing.to_string() }));
+        }
+        assert_eq!(place("bits"), Err(BtfError::BitField { path: "bits".to_string() }));
+    }
+
+    #[test]
+    fn damage_is_an_error_and_circles_end() {
+        let whole = sample();
+        for length in 0..whole.len() {
+            if let Ok(btf) = Btf::parse(&whole[..length]) {
+                panic!("{length} of {} bytes hold {} types", whole.len(), btf.count());
+            }
+        }
+        for at in 0..whole.len() {
+            for value in [0, 1, 0x7f, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] = value;
+                // Any answer is right as long as there is one.
+                if let Ok(btf) = Btf::parse(&bytes) {
+                    let _ = btf.field(TypeId(6), "rows[1].c[2]");
+                    let _ = btf.find([(Named::Struct, "inner")]);
+                }
+            }
+        }
+        let mut asm = Assembler::new();
+        asm.push("loop", 8 << 24, &[1]);
+        asm.push("self", STRUCT << 24 | 2, &[8, 0, 2, 0, 0, 2, 0]);
+        let bytes = asm.finish();
+        let btf = Btf::parse(&bytes).unwrap();
+        assert_eq!(btf.field(TypeId(1), "x"), Err(BtfError::TooDeep));
+        assert_eq!(btf.field(TypeId(2), "x"), Err(BtfError::TooDeep));
+        assert!(btf.field(TypeId(99), "x").is_err());
+    }
+
+    #[test]
+    fn the_running_kernel_has_a_task() {
+        let Ok(bytes) = std::fs::read("/sys/kernel/btf/vmlinux") else {
+            eprintln!("skipped: this kernel describes no types");
+            return;
+        };
+        let btf = Btf::parse(&bytes).unwrap();
+        let [task] = btf.find([(Named::Struct, "task_struct")]);
+        let comm = btf.field(task.unwrap(), "comm").unwrap();
+        assert_eq!(comm.size, 16);
+        assert_eq!(btf.field(task.unwrap(), "se.sum_exec_runtime").unwrap().size, 8);
+    }
+}

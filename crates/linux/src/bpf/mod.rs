@@ -1,0 +1,29 @@
+//! Reads all tasks in one pass inside of the kernel: tier T2.
+//!
+//! A program of some 250 instructions is written here for the running kernel, from the kernel's own description of its
+//! types; there is no compiler, no object file and nothing that was made on another machine. It walks over all tasks
+//! and copies what is asked for into memory that this process shares, in 0.1 µs a process; `/proc` takes a hundred times
+//! as long to print the same and have it parsed.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`btf`] | the kernel's description of its types |
+//! | [`code`] | instructions as bytes |
+//! | `kernel` | which fields are read, and where they are |
+//! | `program` | the program |
+//! | [`record`] | what it writes |
+//! | `sys` | the system calls: the only file here with unsafe code |
+//! | [`tasks`] | all of it together |
+//!
+//! Whatever fails, the kernel files of [`crate::proc`] give the same counters.
+
+pub mod btf;
+pub mod code;
+mod kernel;
+mod program;
+pub mod record;
+#[allow(unsafe_code, reason = "bpf(2) takes addresses as numbers, and its maps are shared memory")]
+mod sys;
+pub mod tasks;
+#[cfg(test)]
+mod tests;

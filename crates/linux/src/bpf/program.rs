@@ -1,0 +1,331 @@
+//! The program that walks over all tasks and writes a record for each.
+//!
+//! ```text
+//! for each task:
+//!     leave out what stands before the process that was not written last time
+//!     leave out the idle task, and what is not in our pid namespace
+//!     take the next free record; with none left, note the process and end
+//!     copy the fields that are asked for; for the first thread of a process also those of the process
+//! ```
+//!
+//! What is asked for is read from memory, so that there is one program for all questions. The number of records is kept
+//! in memory too: the verifier follows a number in a register through each round and gives up, one in memory it does not.
+
+use super::code::{Code, CodeError, Compute, Place, Reg, When, Width};
+use super::kernel::{Base, Kernel, Walk};
+use super::record::{self, Asked, Slot};
+
+/// The words that a program and its user share.
+pub(super) mod control {
+    /// [`Asked`](super::Asked), set by the user.
+    pub(crate) const ASKED: u32 = 0;
+    /// How many records were written; set to 0 by the user.
+    pub(crate) const COUNT: u32 = 8;
+    /// The process to begin with, set by the user, 0 for the first; set to 0 when it was found.
+    pub(crate) const BEGIN: u32 = 16;
+    /// The process that found no place, 0 when all did; set to 0 by the user.
+    pub(crate) const REST: u32 = 24;
+    /// How many words there are.
+    pub(crate) const WORDS: usize = 4;
+    /// Bytes of them.
+    pub(crate) const SIZE: u32 = 32;
+}
+
+/// The maps of a program, as descriptors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Maps {
+    pub(super) control: i32,
+    pub(super) records: i32,
+}
+
+/// Our pid namespace, when it is not the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Namespace {
+    /// How many namespaces it is within.
+    pub(super) level: u32,
+    /// Its number.
+    pub(super) inode: u32,
+}
+
+/// A program that is called and walks over the tasks itself.
+pub(super) fn walking(
+    kernel: &Kernel,
+    walk: &Walk,
+    maps: Maps,
+    namespace: Option<Namespace>,
+) -> Result<Vec<u8>, CodeError> {
+    let mut code = Code::new();
+    let [next, begun, full, done] = std::array::from_fn(|_| code.place());
+    code.map_value(CONTROL, maps.control, 0);
+    code.load(Width::B8, ASKED, CONTROL, control::ASKED);
+    code.call(walk.lock);
+    // Such a walk always begins with the first task of the machine.
+    code.frame(Reg::R1, ITERATOR);
+    code.number(Reg::R2, 0);
+    code.number(Reg::R3, ALL_THREADS);
+    code.call(walk.new);
+    code.set(next);
+    code.frame(Reg::R1, ITERATOR);
+    code.call(walk.next);
+    code.jump_if(When::Equal, Reg::R0, 0, done);
+    code.copy(TASK, Reg::R0);
+    code.load(Width::B4, Reg::R1, TASK, kernel.steps.pid);
+    code.jump_if(When::Equal, Reg::R1, 0, next);
+    code.load(Width::B8, Reg::R1, CONTROL, control::BEGIN);
+    code.jump_if(When::Equal, Reg::R1, 0, begun);
+    code.load(Width::B4, Reg::R2, TASK, kernel.steps.tgid);
+    code.jump_if_both(When::Differ, Reg::R1, Reg::R2, next);
+    code.number(Reg::R1, 0);
+    code.store(Width::B8, CONTROL, control::BEGIN, Reg::R1);
+    code.set(begun);
+    own_number(&mut code, kernel, namespace, TASK, next);
+    code.store_in_frame(OWN, Reg::R0);
+    code.load(Width::B8, Reg::R1, CONTROL, control::COUNT);
+    code.store_in_frame(KEY, Reg::R1);
+    take_record(&mut code, maps.records, full);
+    code.load(Width::B8, Reg::R1, CONTROL, control::COUNT);
+    code.compute_number(Compute::Add, Reg::R1, 1);
+    code.store(Width::B8, CONTROL, control::COUNT, Reg::R1);
+    write_task(&mut code, kernel, namespace, next);
+    code.jump(next);
+    code.set(full);
+    code.load(Width::B4, Reg::R1, TASK, kernel.steps.tgid);
+    code.store(Width::B8, CONTROL, control::REST, Reg::R1);
+    code.set(done);
+    code.frame(Reg::R1, ITERATOR);
+    code.call(walk.destroy);
+    code.call(walk.unlock);
+    code.number(Reg::R0, 0);
+    code.exit();
+    code.finish()
+}
+
+/// A program that the kernel runs for each task, and that writes into the file that is being read.
+pub(super) fn for_each_task(
+    kernel: &Kernel,
+    maps: Maps,
+    namespace: Option<Namespace>,
+) -> Result<Vec<u8>, CodeError> {
+    /// `bpf_seq_write`
+    const WRITE: i32 = 127;
+    /// Where the kernel puts the task.
+    const TASK_OF_CONTEXT: u32 = 8;
+    let mut code = Code::new();
+    let [next, write] = std::array::from_fn(|_| code.place());
+    code.load(Width::B8, TASK, Reg::R1, TASK_OF_CONTEXT);
+    // At the end there is none.
+    code.jump_if(When::Equal, TASK, 0, next);
+    code.load(Width::B8, Reg::R1, Reg::R1, 0);
+    code.load(Width::B8, Reg::R1, Reg::R1, kernel.steps.sequence);
+    code.store_in_frame(SEQUENCE, Reg::R1);
+    own_number(&mut code, kernel, namespace, TASK, next);
+    code.store_in_frame(OWN, Reg::R0);
+    code.map_value(CONTROL, maps.control, 0);
+    code.load(Width::B8, ASKED, CONTROL, control::ASKED);
+    code.number(Reg::R1, 0);
+    code.store_in_frame(KEY, Reg::R1);
+    take_record(&mut code, maps.records, next);
+    write_task(&mut code, kernel, namespace, write);
+    code.set(write);
+    code.load_from_frame(Reg::R1, SEQUENCE);
+    code.copy(Reg::R2, RECORD);
+    code.number(Reg::R3, record::SIZE.cast_signed());
+    code.call_helper(WRITE);
+    code.set(next);
+    code.number(Reg::R0, 0);
+    code.exit();
+    code.finish()
+}
+
+/// A program that notes at which level our own pid namespace is, and its number.
+pub(super) fn own_namespace(kernel: &Kernel, control: i32) -> Result<Vec<u8>, CodeError> {
+    /// `bpf_get_current_task_btf`
+    const CURRENT: i32 = 158;
+    let mut code = Code::new();
+    let end = code.place();
+    code.map_value(CONTROL, control, 0);
+    code.call_helper(CURRENT);
+    code.load(Width::B8, Reg::R1, Reg::R0, kernel.steps.thread_pid);
+    code.jump_if(When::Equal, Reg::R1, 0, end);
+    code.load(Width::B4, Reg::R2, Reg::R1, kernel.steps.level);
+    code.store(Width::B8, CONTROL, control::COUNT, Reg::R2);
+    code.set(end);
+    code.number(Reg::R0, 0);
+    code.exit();
+    code.finish()
+}
+
+const TASK: Reg = Reg::R6;
+const RECORD: Reg = Reg::R7;
+const CONTROL: Reg = Reg::R8;
+const ASKED: Reg = Reg::R9;
+
+// What the frame holds, as bytes below its end.
+const ITERATOR: u16 = 24;
+const KEY: u16 = 32;
+const OWN: u16 = 40;
+const SEQUENCE: u16 = 48;
+const SAVED: u16 = 56;
+
+/// Each process and each of its threads.
+const ALL_THREADS: i32 = 1;
+
+/// Puts the address of the record with the number in the frame into its register.
+fn take_record(code: &mut Code, records: i32, full: Place) {
+    /// `bpf_map_lookup_elem`
+    const LOOKUP: i32 = 1;
+    code.map(Reg::R1, records);
+    code.frame(Reg::R2, KEY);
+    code.call_helper(LOOKUP);
+    code.jump_if(When::Equal, Reg::R0, 0, full);
+    code.copy(RECORD, Reg::R0);
+}
+
+/// `R0 = the number of the task in our namespace`; goes to `outside` when it has none there. Uses R1 to R3.
+fn own_number(code: &mut Code, kernel: &Kernel, namespace: Option<Namespace>, task: Reg, outside: Place) {
+    let steps = &kernel.steps;
+    let Some(Namespace { level, inode }) = namespace else {
+        code.load(Width::B4, Reg::R0, task, steps.pid);
+        return;
+    };
+    let is_deep = code.place();
+    let number = steps.numbers.saturating_add(level.saturating_mul(steps.number_size));
+    code.load(Width::B8, Reg::R1, task, steps.thread_pid);
+    code.jump_if(When::Equal, Reg::R1, 0, outside);
+    code.load(Width::B4, Reg::R2, Reg::R1, steps.level);
+    code.jump_if(When::AtLeast, Reg::R2, level.cast_signed(), is_deep);
+    code.jump(outside);
+    code.set(is_deep);
+    code.load(Width::B8, Reg::R2, Reg::R1, number.saturating_add(steps.namespace));
+    code.jump_if(When::Equal, Reg::R2, 0, outside);
+    code.load(Width::B4, Reg::R2, Reg::R2, steps.inode);
+    code.wide_number(Reg::R3, u64::from(inode));
+    code.jump_if_both(When::Differ, Reg::R2, Reg::R3, outside);
+    code.load(Width::B4, Reg::R0, Reg::R1, number.saturating_add(steps.number));
+}
+
+/// Writes the record; goes to `next` early when the task does not stand for a process.
+fn write_task(code: &mut Code, kernel: &Kernel, namespace: Option<Namespace>, next: Place) {
+    let steps = &kernel.steps;
+    code.load_from_frame(Reg::R1, OWN);
+    code.store(Width::B4, RECORD, record::OWN.offset(), Reg::R1);
+    code.load(Width::B8, Reg::R1, TASK, steps.comm);
+    code.store(Width::B8, RECORD, record::COMM.offset(), Reg::R1);
+    code.load(Width::B8, Reg::R1, TASK, steps.comm.saturating_add(8));
+    code.store(Width::B8, RECORD, record::COMM_REST.offset(), Reg::R1);
+    copy_fields(code, kernel, Base::Task, TASK);
+    code.load(Width::B4, Reg::R1, TASK, steps.pid);
+    code.load(Width::B4, Reg::R2, TASK, steps.tgid);
+    code.jump_if_both(When::Differ, Reg::R1, Reg::R2, next);
+    let without = code.place();
+    code.load(Width::B8, Reg::R3, TASK, steps.signal);
+    code.jump_if(When::Equal, Reg::R3, 0, without);
+    copy_fields(code, kernel, Base::Signal, Reg::R3);
+    code.set(without);
+    write_parent(code, kernel, namespace);
+    write_memory(code, kernel);
+    write_files(code, kernel);
+}
+
+/// Copies the fields of one structure, those of one question after each other. Uses R1.
+fn copy_fields(code: &mut Code, kernel: &Kernel, base: Base, from: Reg) {
+    let mut fields = kernel.fields.iter().filter(|field| field.base == base).peekable();
+    while let Some(first) = fields.peek() {
+        let asked = first.asked;
+        let behind = code.place();
+        if asked != Asked::default() {
+            let behind_jump = code.place();
+            code.jump_if(When::AnyBit, ASKED, i32::from(asked.0), behind_jump);
+            code.jump(behind);
+            code.set(behind_jump);
+        }
+        while let Some(field) = fields.next_if(|field| field.asked == asked) {
+            code.load(field.width, Reg::R1, from, field.offset);
+            let width = if matches!(field.slot, Slot::Whole(_)) { Width::B8 } else { Width::B4 };
+            code.store(width, RECORD, field.slot.offset(), Reg::R1);
+        }
+        code.set(behind);
+    }
+}
+
+fn write_parent(code: &mut Code, kernel: &Kernel, namespace: Option<Namespace>) {
+    let steps = &kernel.steps;
+    let [outside, known, behind] = std::array::from_fn(|_| code.place());
+    unless_asked(code, Asked::STAT, behind);
+    code.load(Width::B8, Reg::R4, TASK, steps.real_parent);
+    code.jump_if(When::Equal, Reg::R4, 0, outside);
+    if namespace.is_some() {
+        code.load(Width::B8, Reg::R4, Reg::R4, steps.group_leader);
+        code.jump_if(When::Equal, Reg::R4, 0, outside);
+        own_number(code, kernel, namespace, Reg::R4, outside);
+    } else {
+        code.load(Width::B4, Reg::R0, Reg::R4, steps.tgid);
+    }
+    code.jump(known);
+    code.set(outside);
+    code.number(Reg::R0, 0);
+    code.set(known);
+    code.store(Width::B4, RECORD, record::PARENT.offset(), Reg::R0);
+    code.set(behind);
+}
+
+fn write_memory(code: &mut Code, kernel: &Kernel) {
+    let steps = &kernel.steps;
+    let [none, behind] = std::array::from_fn(|_| code.place());
+    unless_asked(code, Asked::MEMORY | Asked::STATUS, behind);
+    // Threads of the kernel borrow the memory of others.
+    const KERNEL_THREAD: i32 = 0x0020_0000;
+    code.load(Width::B4, Reg::R1, RECORD, record::FLAGS.offset());
+    code.jump_if(When::AnyBit, Reg::R1, KERNEL_THREAD, none);
+    code.load(Width::B8, Reg::R3, TASK, steps.mm);
+    code.jump_if(When::Equal, Reg::R3, 0, none);
+    copy_fields(code, kernel, Base::Memory, Reg::R3);
+    // It may have been given up meanwhile, and be the memory of another process by now.
+    code.load(Width::B8, Reg::R1, TASK, steps.mm);
+    code.jump_if_both(When::Differ, Reg::R1, Reg::R3, none);
+    code.number(Reg::R1, 1);
+    code.store(Width::B4, RECORD, record::HAS_MEMORY.offset(), Reg::R1);
+    code.jump(behind);
+    code.set(none);
+    code.number(Reg::R1, 0);
+    code.store(Width::B4, RECORD, record::HAS_MEMORY.offset(), Reg::R1);
+    code.set(behind);
+}
+
+fn write_files(code: &mut Code, kernel: &Kernel) {
+    /// `bpf_probe_read_kernel`
+    const READ: i32 = 113;
+    let steps = &kernel.steps;
+    let [none, many, set, behind] = std::array::from_fn(|_| code.place());
+    unless_asked(code, Asked::HANDLES, behind);
+    code.load(Width::B8, Reg::R3, TASK, steps.files);
+    code.jump_if(When::Equal, Reg::R3, 0, none);
+    code.load(Width::B8, Reg::R3, Reg::R3, steps.table);
+    code.jump_if(When::Equal, Reg::R3, 0, none);
+    code.load(Width::B4, Reg::R2, Reg::R3, steps.table_size);
+    code.compute_number(Compute::Right, Reg::R2, 3);
+    code.jump_if(When::AtLeast, Reg::R2, record::OPEN_FILES_LIMIT.saturating_add(1).cast_signed(), many);
+    code.store_in_frame(SAVED, Reg::R2);
+    code.load(Width::B8, Reg::R3, Reg::R3, steps.open);
+    code.copy(Reg::R1, RECORD);
+    code.compute_number(Compute::Add, Reg::R1, record::OPEN_FILES.offset().cast_signed());
+    code.call_helper(READ);
+    code.load_from_frame(Reg::R2, SAVED);
+    code.jump_if(When::Equal, Reg::R0, 0, set);
+    code.set(many);
+    code.number(Reg::R2, -1);
+    code.jump(set);
+    code.set(none);
+    code.number(Reg::R2, 0);
+    code.set(set);
+    code.store(Width::B4, RECORD, record::OPEN_FILES_SIZE.offset(), Reg::R2);
+    code.set(behind);
+}
+
+/// Goes to a place when none of these is asked for.
+fn unless_asked(code: &mut Code, asked: Asked, place: Place) {
+    let is_asked = code.place();
+    code.jump_if(When::AnyBit, ASKED, i32::from(asked.0), is_asked);
+    code.jump(place);
+    code.set(is_asked);
+}

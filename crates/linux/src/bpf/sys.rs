@@ -1,0 +1,318 @@
+//! The system call `bpf`, and the memory of a map.
+//!
+//! This file has unsafe code because no safe interface to either exists: the call takes addresses as numbers, and the
+//! memory of a map is shared with the kernel. Everything it hands out is safe to use: descriptors close themselves, and
+//! shared memory is only seen as atomic words, which may change at any time without harm.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+use super::btf::TypeId;
+
+/// A map that has one value for each number below its count.
+#[derive(Debug)]
+pub(super) struct Array {
+    descriptor: OwnedFd,
+}
+
+impl Array {
+    /// Makes a map of `count` values of `size` bytes each, whose memory can be seen from here.
+    pub(super) fn new(size: u32, count: u32) -> io::Result<Array> {
+        const ARRAY: u32 = 2;
+        const MAPPABLE: u32 = 1 << 10;
+        #[repr(C)]
+        struct Create {
+            kind: u32,
+            key_size: u32,
+            value_size: u32,
+            entries: u32,
+            flags: u32,
+        }
+        let mut attributes =
+            Create { kind: ARRAY, key_size: 4, value_size: size, entries: count, flags: MAPPABLE };
+        // SAFETY: the structure holds no address, so the kernel only reads it.
+        let descriptor = unsafe { bpf_descriptor(MAP_CREATE, &mut attributes) }?;
+        Ok(Array { descriptor })
+    }
+
+    /// Its descriptor's number, for instructions.
+    pub(super) fn number(&self) -> i32 {
+        self.descriptor.as_raw_fd()
+    }
+
+    /// Its memory, of `length` bytes.
+    pub(super) fn map(&self, length: usize) -> io::Result<Area> {
+        // SAFETY: a new mapping at an address that the kernel chooses takes no memory that anybody uses.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                self.descriptor.as_raw_fd(),
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(address.cast()).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Area { start, length })
+    }
+}
+
+/// The memory of a map.
+#[derive(Debug)]
+pub(super) struct Area {
+    start: NonNull<AtomicU64>,
+    /// Bytes.
+    length: usize,
+}
+
+// SAFETY: the mapping belongs to the process and not to a thread, and is only used through atomic words.
+unsafe impl Send for Area {}
+
+impl Area {
+    /// Its words. The kernel may write them while a program runs.
+    pub(super) fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping is `length` bytes long, begins at a page and lives as long as `self`; every bit pattern is an
+        // AtomicU64, and whoever else writes to it does so with plain stores of the machine, of which an atomic load sees
+        // some value.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length / 8) }
+    }
+}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `Array::map` with this address and length, and no borrow of it is left.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// A program in the kernel.
+#[derive(Debug)]
+pub(super) struct Program {
+    descriptor: OwnedFd,
+}
+
+/// What a program is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProgramKind {
+    /// It runs when it is told to.
+    Called,
+    /// It is run for each task, by the kernel's function of this type.
+    EachTask(TypeId),
+}
+
+/// Why a program was not taken.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) error: io::Error,
+    /// The last lines of what the kernel's verifier said.
+    pub(super) log: String,
+}
+
+impl Program {
+    /// Has the kernel check and translate instructions.
+    pub(super) fn load(kind: ProgramKind, instructions: &[u8]) -> Result<Program, Refused> {
+        // Without a log it takes half the time, and the log is only of use when it fails.
+        Program::load_with(kind, instructions, &mut []).or_else(|error| {
+            let mut log = vec![0_u8; LOG_SIZE];
+            match Program::load_with(kind, instructions, &mut log) {
+                Ok(program) => Ok(program),
+                Err(_) => Err(Refused { error, log: last_lines(&log) }),
+            }
+        })
+    }
+
+    fn load_with(kind: ProgramKind, instructions: &[u8], log: &mut [u8]) -> io::Result<Program> {
+        const SYSCALL: u32 = 31;
+        const TRACING: u32 = 26;
+        const SLEEPABLE: u32 = 1 << 4;
+        const TRACE_ITERATOR: u32 = 28;
+        #[repr(C)]
+        struct Load {
+            kind: u32,
+            instruction_count: u32,
+            instructions: u64,
+            license: u64,
+            log_level: u32,
+            log_size: u32,
+            log: u64,
+            kernel_version: u32,
+            flags: u32,
+            name: [u8; 16],
+            interface: u32,
+            attach_type: u32,
+            btf: u32,
+            function_info_size: u32,
+            function_info: u64,
+            function_info_count: u32,
+            line_info_size: u32,
+            line_info: u64,
+            line_info_count: u32,
+            attach_to: u32,
+            attach_program: u32,
+            padding: u32,
+        }
+        let (kind, flags, attach_type, attach_to) = match kind {
+            ProgramKind::Called => (SYSCALL, SLEEPABLE, 0, 0),
+            ProgramKind::EachTask(function) => (TRACING, 0, TRACE_ITERATOR, function.0),
+        };
+        // The functions of the kernel that are called are for programs under this licence only; ours may be had under it.
+        let license = CString::from(c"Dual MIT/GPL");
+        let count = u32::try_from(instructions.len() / 8).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let mut attributes = Load {
+            kind,
+            instruction_count: count,
+            instructions: instructions.as_ptr().expose_provenance() as u64,
+            license: license.as_ptr().expose_provenance() as u64,
+            log_level: u32::from(!log.is_empty()),
+            log_size: u32::try_from(log.len()).map_err(|_| io::ErrorKind::InvalidInput)?,
+            log: if log.is_empty() { 0 } else { log.as_mut_ptr().expose_provenance() as u64 },
+            kernel_version: 0,
+            flags,
+            name: *b"tallymon_tasks\0\0",
+            interface: 0,
+            attach_type,
+            btf: 0,
+            function_info_size: 0,
+            function_info: 0,
+            function_info_count: 0,
+            line_info_size: 0,
+            line_info: 0,
+            line_info_count: 0,
+            attach_to,
+            attach_program: 0,
+            padding: 0,
+        };
+        // SAFETY: the instructions and the ended string are read by the kernel and live until it returns; the log is
+        // borrowed exclusively for as long and is not written beyond its size.
+        let descriptor = unsafe { bpf_descriptor(PROG_LOAD, &mut attributes) }?;
+        Ok(Program { descriptor })
+    }
+
+    /// Runs a program once; what it returned.
+    pub(super) fn run(&self) -> io::Result<u32> {
+        #[repr(C)]
+        #[derive(Default)]
+        struct Run {
+            program: u32,
+            result: u32,
+            sizes: [u32; 2],
+            data: [u64; 2],
+            repeat: u32,
+            duration: u32,
+            context_sizes: [u32; 2],
+            contexts: [u64; 2],
+            flags: u32,
+            processor: u32,
+            batch: u32,
+            padding: u32,
+        }
+        let program = self.descriptor.as_raw_fd().cast_unsigned();
+        let mut attributes = Run { program, ..Run::default() };
+        // SAFETY: the structure holds no address; the kernel writes the result into it.
+        unsafe { bpf(PROG_TEST_RUN, &mut attributes) }?;
+        Ok(attributes.result)
+    }
+
+    /// A link that makes the kernel run the program for each task, whenever an iterator of it is read.
+    pub(super) fn link(&self) -> io::Result<Link> {
+        #[repr(C)]
+        struct Create {
+            program: u32,
+            target: u32,
+            attach_type: u32,
+            flags: u32,
+            info: u64,
+            info_length: u32,
+            padding: u32,
+        }
+        let program = self.descriptor.as_raw_fd().cast_unsigned();
+        let mut attributes =
+            Create { program, target: 0, attach_type: 28, flags: 0, info: 0, info_length: 0, padding: 0 };
+        // SAFETY: the structure holds no address, so the kernel only reads it.
+        let descriptor = unsafe { bpf_descriptor(LINK_CREATE, &mut attributes) }?;
+        Ok(Link { descriptor })
+    }
+}
+
+/// A program that is run for each task.
+#[derive(Debug)]
+pub(super) struct Link {
+    descriptor: OwnedFd,
+}
+
+impl Link {
+    /// A file of what the program writes for each task now.
+    pub(super) fn open(&self) -> io::Result<OwnedFd> {
+        let mut attributes = [self.descriptor.as_raw_fd().cast_unsigned(), 0];
+        // SAFETY: the words hold no address, so the kernel only reads them.
+        unsafe { bpf_descriptor(ITER_CREATE, &mut attributes) }
+    }
+}
+
+const MAP_CREATE: libc::c_long = 0;
+const PROG_LOAD: libc::c_long = 5;
+const PROG_TEST_RUN: libc::c_long = 10;
+const LINK_CREATE: libc::c_long = 28;
+const ITER_CREATE: libc::c_long = 33;
+
+/// Enough for the log of a program of a few hundred instructions.
+const LOG_SIZE: usize = 1 << 18;
+
+/// # Safety
+///
+/// * `Attributes` is laid out as the kernel has it for this command, and has no padding that was not set.
+/// * What its addresses point to lives until the call returns, and may be written where the command writes.
+unsafe fn bpf<Attributes>(command: libc::c_long, attributes: &mut Attributes) -> io::Result<libc::c_long> {
+    // SAFETY: the pointer is to a live structure of the given size; the rest is the caller's promise.
+    let result = unsafe {
+        libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size_of::<Attributes>())
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// As [`bpf`], for a command that opens something.
+///
+/// # Safety
+///
+/// As of [`bpf`].
+unsafe fn bpf_descriptor<Attributes>(
+    command: libc::c_long,
+    attributes: &mut Attributes,
+) -> io::Result<OwnedFd> {
+    // SAFETY: as the caller promises.
+    let result = unsafe { bpf(command, attributes) }?;
+    let number = i32::try_from(result).map_err(|_| io::ErrorKind::InvalidData)?;
+    // SAFETY: these commands return a new descriptor, which nobody else knows.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// The last lines of a log, without the sums that the verifier ends with.
+fn last_lines(log: &[u8]) -> String {
+    let text = log.split(|byte| *byte == 0).next().unwrap_or_default();
+    let text = String::from_utf8_lossy(text);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with("processed ") && !line.starts_with("verification time"))
+        .collect();
+    lines.get(lines.len().saturating_sub(3)..).unwrap_or_default().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_at_the_end_of_a_log() {
+        let log =
+            b"0: R1=ctx\n1: (b7) r0 = 0\n2: call\nkernel function x is unknown\nprocessed 3 insns\n\0\0";
+        assert_eq!(last_lines(log), "1: (b7) r0 = 0; 2: call; kernel function x is unknown");
+        assert_eq!(last_lines(&[]), "");
+    }
+}

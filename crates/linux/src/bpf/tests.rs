@@ -1,0 +1,88 @@
+//! Reads the tasks of this machine, and compares them with what `/proc` prints.
+
+use std::collections::HashMap;
+
+use super::record::Asked;
+use super::tasks::{Tasks, Way};
+
+const EVERYTHING: Asked = Asked(127);
+
+/// `None`, and a line that says why, where the kernel does not let us.
+fn open(way: Way) -> Option<Tasks> {
+    match Tasks::open(way) {
+        Ok(tasks) => Some(tasks),
+        Err(refusal) => {
+            eprintln!("skipped: {}; {}", refusal.reason, refusal.remedy);
+            None
+        }
+    }
+}
+
+#[test]
+fn this_process_is_as_proc_shows_it() {
+    for way in [Way::Walk, Way::EachTask] {
+        let Some(mut tasks) = open(way) else { continue };
+        let own = std::process::id();
+        let mut seen = HashMap::new();
+        let mut found = None;
+        tasks
+            .read(EVERYTHING, |record| {
+                *seen.entry(record.id()).or_insert(0) += 1;
+                if record.id() == own {
+                    found = Some((
+                        record.threads(),
+                        record.parent(),
+                        record.has_memory(),
+                        record.open_files().unwrap_or(0),
+                        record.start(),
+                        record.file_pages() + record.shared_pages() + record.anonymous_pages(),
+                    ));
+                }
+            })
+            .unwrap();
+        assert!(seen.values().all(|times| *times == 1), "{way:?} gave a task twice");
+        let (threads, parent, has_memory, files, start, pages) = found.unwrap();
+        assert!(threads >= 1 && has_memory && files >= 3 && pages > 100, "{threads} {files} {pages}");
+        assert_eq!(parent, std::os::unix::process::parent_id());
+        let stat = std::fs::read(format!("/proc/{own}/stat")).unwrap();
+        let stat = crate::proc::pid_stat::PidStat::parse(&stat).unwrap();
+        assert_eq!(start / 10_000_000, stat.start_ticks);
+    }
+}
+
+#[test]
+fn runs_with_little_room_give_the_same_tasks() {
+    let Ok(mut many) = Tasks::open_with(Way::Walk, 1) else {
+        eprintln!("skipped: the kernel does not let us");
+        return;
+    };
+    // More threads in a process than there is room for at first.
+    let (stop, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Arc::new(std::sync::Mutex::new(wait));
+    let threads: Vec<_> = (0..20)
+        .map(|_| {
+            let wait = std::sync::Arc::clone(&wait);
+            std::thread::spawn(move || {
+                let _ = wait.lock().unwrap().recv();
+            })
+        })
+        .collect();
+    let own = std::process::id();
+    let mut process = 0;
+    let (mut tasks, mut of_own) = (Vec::new(), 0);
+    many.read(Asked::default(), |record| {
+        tasks.push(record.id());
+        if record.is_process() {
+            process = record.id();
+        }
+        of_own += usize::from(process == own);
+    })
+    .unwrap();
+    let count = tasks.len();
+    assert!(of_own > 20, "{of_own}");
+    tasks.sort_unstable();
+    tasks.dedup();
+    assert_eq!(tasks.len(), count, "a task was given twice");
+    drop(stop);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
