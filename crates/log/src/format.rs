@@ -143,7 +143,7 @@ pub fn read_bytes<'a>(bytes: &'a [u8], options: &ReadOptions) -> Result<Box<dyn 
 ///
 /// The stream can not be read, or it is of no known format.
 pub fn read<'a>(
-    mut input: impl Read + 'a,
+    mut input: impl Read + Send + 'a,
     options: &ReadOptions,
 ) -> Result<Box<dyn LogReader + 'a>, LogError> {
     let mut head = Vec::new();

@@ -10,7 +10,9 @@ use crate::format::Format;
 use crate::zone::Zone;
 
 /// A log that is being read.
-pub trait LogReader {
+///
+/// It can move to another thread.
+pub trait LogReader: Send {
     /// What is known about the log. Columns and notes grow while records are read: the reader has looked at the first
     /// record when it is made, so that most logs have all their columns from the start.
     fn about(&self) -> &About;

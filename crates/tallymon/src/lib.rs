@@ -27,7 +27,9 @@
 
 mod catalog;
 mod explain;
+mod history;
 mod location;
+mod log_query;
 mod matching;
 mod names;
 mod path_error;
@@ -35,11 +37,13 @@ mod query;
 
 pub use catalog::{Catalog, CatalogObject};
 pub use explain::{Explanation, explain};
+pub use history::{History, Statistics};
 pub use location::{FileSource, Location, open};
+pub use log_query::{LogContents, LogQuery, LogReading};
 pub use matching::{InstanceIdentity, InstanceKey, Matching};
 pub use names::Names;
 pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
-pub use query::{CounterHandle, Query, Reading};
+pub use query::{CounterHandle, Expand, Query, Reading};
 
 pub use tallymon_core as core;
 pub use tallymon_host::Host;

@@ -1,9 +1,9 @@
 //! A query: counter paths are added once, then samples are collected as often as wanted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tallymon_core::block::{CounterDefinition, Snapshot};
-use tallymon_core::counter::{self, Format};
+use tallymon_core::counter::{self, Format, Scale};
 use tallymon_core::flow::{Cell, NoValue, Row, Sample, Source, SourceError, Value, ValueState};
 use tallymon_core::path::{CounterPath, InstancePath, Part};
 use tallymon_core::request::{Interest, Request};
@@ -16,13 +16,19 @@ use crate::matching::{self, IDENTITY_COUNTERS, InstanceIdentity, InstanceKey, In
 use crate::names::Names;
 use crate::path_error::{PathError, PathPart, PathProblem};
 
+mod expand;
+
+pub use expand::Expand;
+
 /// Counter paths over one source, and the last two samples of them.
 pub struct Query {
     source: Box<dyn Source>,
     system_name: String,
     names: Names,
     catalog: Catalog,
-    entries: Vec<Entry>,
+    entries: BTreeMap<CounterHandle, Entry>,
+    /// The handle of the next path; none is used twice.
+    next: usize,
     format: Format,
     matching: Matching,
     older: Option<Taken>,
@@ -31,7 +37,7 @@ pub struct Query {
 
 /// A path that was added to a [`Query`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CounterHandle(usize);
+pub struct CounterHandle(pub(crate) usize);
 
 /// A path with its names resolved.
 struct Entry {
@@ -40,6 +46,8 @@ struct Entry {
     /// One, or all that match a pattern.
     counters: Vec<TitleIndex>,
     instance: Option<InstancePath>,
+    /// A power of ten for its values, instead of the one of the query's format.
+    scale: Option<i32>,
 }
 
 /// A snapshot with the names of its instances.
@@ -109,7 +117,8 @@ impl Query {
             system_name,
             names,
             catalog,
-            entries: Vec::new(),
+            entries: BTreeMap::new(),
+            next: 0,
             // A busy process on two processors is at 200 %; capped at 100 it would be a wrong number.
             format: Format { cap100: false, ..Format::default() },
             matching: Matching::default(),
@@ -146,6 +155,45 @@ impl Query {
     ///
     /// As [`Query::add`].
     pub fn add_path(&mut self, text: &str, path: &CounterPath) -> Result<CounterHandle, PathError> {
+        let entry = self.resolve(text, path)?;
+        let handle = CounterHandle(self.next);
+        self.next = self.next.saturating_add(1);
+        self.entries.insert(handle, entry);
+        Ok(handle)
+    }
+
+    /// Takes a path out again. What it read so far is gone; other handles stay what they are.
+    pub fn remove(&mut self, handle: CounterHandle) {
+        self.entries.remove(&handle);
+    }
+
+    /// The power of ten that the values of one path are multiplied by, within [`counter::SCALE_RANGE`]; `None` for what
+    /// the format of the query says.
+    ///
+    /// It returns whether there is such a path and such a scale.
+    pub fn set_scale(&mut self, handle: CounterHandle, power: Option<i32>) -> bool {
+        let known = power.is_none_or(|power| counter::SCALE_RANGE.contains(&power));
+        let entry = self.entries.get_mut(&handle).filter(|_| known);
+        entry.map(|entry| entry.scale = power).is_some()
+    }
+
+    /// The scale that [`Query::set_scale`] gave to a path.
+    pub fn scale(&self, handle: CounterHandle) -> Option<i32> {
+        self.entries.get(&handle)?.scale
+    }
+
+    /// The part of a path that does not exist, if there is one; nothing is added.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::add`]. An instance that does not exist now is no error.
+    pub fn check(&mut self, path: &str) -> Result<(), PathError> {
+        let parsed = CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?;
+        self.resolve(path, &parsed.path).map(drop)
+    }
+
+    /// The names of a path, looked up.
+    fn resolve(&mut self, text: &str, path: &CounterPath) -> Result<Entry, PathError> {
         let error = |part, found: &str, problem, nearest| {
             // The counter is the last part; any other may have letters that come again behind it.
             let at = if part == PathPart::Counter { text.rfind(found) } else { text.find(found) };
@@ -187,13 +235,7 @@ impl Query {
             }
             _ => {}
         }
-        self.entries.push(Entry {
-            path: text.to_string(),
-            object,
-            counters,
-            instance: path.instance.clone(),
-        });
-        Ok(CounterHandle(self.entries.len() - 1))
+        Ok(Entry { path: text.to_string(), object, counters, instance: path.instance.clone(), scale: None })
     }
 
     /// The object that a part of a path names; `text` is what the user wrote, for messages.
@@ -265,7 +307,7 @@ impl Query {
 
     /// The existing instances that are nearest to the one that a path names, best first.
     pub fn nearest_instances(&self, handle: CounterHandle) -> Vec<String> {
-        let (Some(entry), Some(newer)) = (self.entries.get(handle.0), &self.newer) else { return Vec::new() };
+        let (Some(entry), Some(newer)) = (self.entries.get(&handle), &self.newer) else { return Vec::new() };
         let Some(wanted) = &entry.instance else { return Vec::new() };
         let keys = newer.instances.get(&entry.object).map_or(&[][..], |known| known.keys.as_slice());
         let names: Vec<String> = keys.iter().map(InstanceKey::to_string).collect();
@@ -275,7 +317,7 @@ impl Query {
 
     /// The text of a path as it was added.
     pub fn path(&self, handle: CounterHandle) -> &str {
-        self.entries.get(handle.0).map_or("", |entry| &entry.path)
+        self.entries.get(&handle).map_or("", |entry| &entry.path)
     }
 
     /// Takes a sample of every path.
@@ -293,7 +335,7 @@ impl Query {
     pub fn request(&self) -> Request {
         let mut interest = Interest::everything();
         let mut objects: Vec<TitleIndex> = Vec::new();
-        for entry in &self.entries {
+        for entry in self.entries.values() {
             if !objects.contains(&entry.object) {
                 objects.push(entry.object);
             }
@@ -308,7 +350,7 @@ impl Query {
     /// Takes a snapshot as the newest sample of every path; returns its time.
     pub fn accept(&mut self, snapshot: Snapshot) -> FileTime {
         let mut instances = HashMap::new();
-        for name in self.entries.iter().map(|entry| entry.object) {
+        for name in self.entries.values().map(|entry| entry.object) {
             if let Some(object) = snapshot.object(name).filter(|object| object.has_instances()) {
                 instances.entry(name).or_insert_with(|| Instances::of(object));
             }
@@ -320,7 +362,7 @@ impl Query {
 
     /// Whether any path has a counter whose value needs two samples.
     pub fn needs_two_samples(&self) -> bool {
-        self.entries.iter().any(|entry| {
+        self.entries.values().any(|entry| {
             let object = self.catalog.object(entry.object);
             entry.counters.iter().any(|name| {
                 let counter = object.and_then(|object| object.counter(*name));
@@ -335,9 +377,18 @@ impl Query {
     pub fn readings(&self) -> Vec<Reading> {
         let mut readings = Vec::new();
         let mut pairs: HashMap<TitleIndex, Vec<Option<usize>>> = HashMap::new();
-        for (number, entry) in self.entries.iter().enumerate() {
+        for (handle, entry) in &self.entries {
             let pairs = pairs.entry(entry.object).or_insert_with(|| self.pairs(entry.object));
-            self.read_entry(CounterHandle(number), entry, pairs, &mut readings);
+            self.read_entry(*handle, entry, pairs, &mut readings);
+        }
+        readings
+    }
+
+    /// What the last collection found for one path.
+    pub fn readings_of(&self, handle: CounterHandle) -> Vec<Reading> {
+        let mut readings = Vec::new();
+        if let Some(entry) = self.entries.get(&handle) {
+            self.read_entry(handle, entry, &self.pairs(entry.object), &mut readings);
         }
         readings
     }
@@ -413,6 +464,7 @@ impl Query {
     ) {
         let Some(catalog_object) = self.catalog.object(entry.object) else { return };
         let definitions = entry.counters.iter().filter_map(|name| catalog_object.counter(*name));
+        let format = Format { scale: entry.scale.map_or(self.format.scale, Scale::Power), ..self.format };
         let object = self.newer.as_ref().and_then(|taken| taken.snapshot.object(entry.object));
         let known = self.newer.as_ref().and_then(|taken| taken.instances.get(&entry.object));
         let keys = known.map(|known| &known.keys);
@@ -458,8 +510,13 @@ impl Query {
                 });
             }
             for (position, key) in &chosen {
-                let (cell, older) =
-                    self.read(object, *position, pairs.get(*position).copied().flatten(), definition);
+                let (cell, older) = self.read(
+                    object,
+                    *position,
+                    pairs.get(*position).copied().flatten(),
+                    definition,
+                    &format,
+                );
                 readings.push(Reading { identity: identity(*position), ..reading(*key, cell, older) });
             }
         }
@@ -472,6 +529,7 @@ impl Query {
         position: usize,
         before: Option<usize>,
         definition: &CounterDefinition,
+        format: &Format,
     ) -> (Cell, Option<Sample>) {
         let Some(instance) = object.instance(position) else { return (no_value(NoValue::NoInstance), None) };
         let Some(counter) = object.position(definition.name) else {
@@ -489,9 +547,8 @@ impl Query {
             let older = self.older.as_ref()?.snapshot.object(object.header().name)?;
             older.instance(before)?.sample(older.position(definition.name)?).ok()
         });
-        let value = counter::compute(older.as_ref(), &sample).map(|value| {
-            counter::apply(value, definition.counter_type, definition.default_scale, &self.format)
-        });
+        let value = counter::compute(older.as_ref(), &sample)
+            .map(|value| counter::apply(value, definition.counter_type, definition.default_scale, format));
         (Cell { sample: Some(sample), value, stale }, older)
     }
 

@@ -8,8 +8,8 @@ use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{Absence, NoValue, Source, SourceErrorKind, Value, ValueState};
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::{
-    FileSource, Host, InstanceIdentity, InstanceKey, Location, Matching, PathPart, PathProblem, Query,
-    Reading, explain, open,
+    Expand, FileSource, Host, InstanceIdentity, InstanceKey, Location, Matching, PathPart, PathProblem,
+    Query, Reading, explain, open,
 };
 use tallymon_provider::{
     Ask, CounterSpec, DetailLevel, Frequency, HelpIndex, InstanceKind, ObjectLayout, ObjectSpec,
@@ -296,6 +296,73 @@ fn equal_names_have_numbers() {
             of_path.filter_map(|reading| reading.cell.sample).map(|sample| sample.first).collect();
         assert_eq!(found, ids, "{path}");
     }
+}
+
+#[test]
+fn a_pattern_expands_to_paths_that_mean_the_same() {
+    let (machine, mut query) = machine();
+    machine.lock().unwrap().processes = vec![("fire", 1, 1, 0), ("a#1", 2, 1, 0), ("fire", 3, 1, 0)];
+    machine.lock().unwrap().threads = vec![(0, "0", 10), (2, "0", 30)];
+    let all = Expand::default();
+    for (pattern, what, expected) in [
+        (
+            r"\Process(*)\ID Process",
+            all,
+            &[r"\Process(fire)\ID Process", r"\Process(a#1#0)\ID Process", r"\Process(fire#1)\ID Process"][..],
+        ),
+        (
+            r"\\.\process(fire*)\id*",
+            all,
+            &[r"\\.\Process(fire)\ID Process", r"\\.\Process(fire#1)\ID Process"],
+        ),
+        (
+            r"\Thread(*/*)\% *",
+            all,
+            &[r"\Thread(fire/0)\% Processor Time", r"\Thread(fire/0#1)\% Processor Time"],
+        ),
+        (
+            r"\Process(f*)\id*",
+            Expand { counters: false, ..all },
+            &[r"\Process(fire)\id*", r"\Process(fire#1)\id*"],
+        ),
+        (
+            r"\230(*)\*proc*",
+            Expand { instances: false, ..all },
+            &[r"\Process(*)\% Processor Time", r"\Process(*)\ID Process"],
+        ),
+        (r"\Process(gone)\784", all, &[r"\Process(gone)\ID Process"]),
+        (r"\Process(gone*)\784", all, &[]),
+        (r"\System\Available Bytes", all, &[r"\System\Available Bytes"]),
+    ] {
+        let paths: Vec<String> =
+            query.expand(pattern, what).unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(paths, expected, "{pattern}");
+    }
+    assert_eq!(query.expand(r"\System(*)\*", all).unwrap_err().part, PathPart::Instance);
+    assert_eq!(query.check(r"\Process(*)\Nothing").unwrap_err().part, PathPart::Counter);
+    assert_eq!(query.check(r"\Process(nobody yet)\ID Process"), Ok(()));
+    assert!(query.readings().is_empty(), "nothing was added");
+}
+
+#[test]
+fn paths_go_and_have_scales_of_their_own() {
+    let (machine, mut query) = machine();
+    machine.lock().unwrap().processes = vec![("a", 7, 1, 0)];
+    let first = query.add(r"\Process(a)\ID Process").unwrap();
+    let second = query.add(r"\Process(a)\ID Process").unwrap();
+    assert!(query.set_scale(second, Some(2)));
+    assert!(!query.set_scale(second, Some(8)), "NT takes -7 to 7");
+    assert_eq!((query.scale(first), query.scale(second)), (None, Some(2)));
+    query.collect().unwrap();
+    says(&query, &[(r"\Process(a)\ID Process", Ok(7.0)), (r"\Process(a)\ID Process", Ok(700.0))]);
+    query.remove(first);
+    assert!(query.readings_of(first).is_empty());
+    assert!(!query.set_scale(first, None));
+    let third = query.add(r"\Process(a)\ID Process").unwrap();
+    assert_ne!(first, third, "a handle never means another path");
+    let of_second = query.readings_of(second);
+    assert_eq!(of_second.len(), 1);
+    assert_eq!(of_second[0].cell.value, Ok(Value::Integer(700)));
 }
 
 #[test]

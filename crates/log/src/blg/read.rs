@@ -356,7 +356,7 @@ impl<R: Read> BlgReader<R> {
     }
 }
 
-impl<R: Read> LogReader for BlgReader<R> {
+impl<R: Read + Send> LogReader for BlgReader<R> {
     fn about(&self) -> &About {
         &self.about
     }

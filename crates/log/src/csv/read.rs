@@ -233,7 +233,7 @@ impl<R: BufRead> CsvReader<R> {
     }
 }
 
-impl<R: BufRead> LogReader for CsvReader<R> {
+impl<R: BufRead + Send> LogReader for CsvReader<R> {
     fn about(&self) -> &About {
         &self.about
     }

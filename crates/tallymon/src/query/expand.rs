@@ -1,0 +1,92 @@
+//! What a path with wildcards stands for now, as paths without.
+
+use tallymon_core::flow::SourceError;
+use tallymon_core::path::{CounterPath, InstancePath, Part};
+use tallymon_core::title::TitleIndex;
+
+use super::Query;
+use crate::catalog::CatalogObject;
+use crate::matching::InstanceKey;
+use crate::path_error::{PathError, PathPart, PathProblem};
+
+/// Which wildcards are expanded. What is not expanded stays as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Expand {
+    /// Those in the counter.
+    pub counters: bool,
+    /// Those in the instance, its parent and its number.
+    pub instances: bool,
+}
+
+impl Default for Expand {
+    fn default() -> Expand {
+        Expand { counters: true, instances: true }
+    }
+}
+
+impl Query {
+    /// The paths that a path with wildcards stands for now, in the order of the counters, then of the instances; names
+    /// are those of the user's language, and the host stands there if it was written.
+    ///
+    /// A path without wildcards stands for itself, whether its instance exists or not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::add`].
+    pub fn expand(&mut self, text: &str, what: Expand) -> Result<Vec<CounterPath>, PathError> {
+        let parsed = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?.path;
+        let entry = self.resolve(text, &parsed)?;
+        let source_error = |error: SourceError| PathError {
+            path: text.to_string(),
+            part: PathPart::Path,
+            span: 0..text.len(),
+            problem: PathProblem::Source(error),
+            nearest: Vec::new(),
+        };
+        let instances: Vec<Option<InstancePath>> = match &parsed.instance {
+            Some(wanted) if what.instances && wanted.is_wild() => {
+                let pattern = wanted.pattern();
+                let all = self.instances(entry.object).map_err(source_error)?;
+                let matching = all.iter().filter(|key| {
+                    pattern.matches(key.parent.as_deref(), &key.name) && pattern.matches_index(key.number)
+                });
+                matching.map(|key| Some(instance_path(key))).collect()
+            }
+            other => vec![other.clone()],
+        };
+        let counters: Vec<Part> = if parsed.counter.is_wild() && !what.counters {
+            vec![parsed.counter.clone()]
+        } else {
+            entry.counters.iter().map(|name| self.counter_part(entry.object, *name)).collect()
+        };
+        let object = Part::parse(&self.names.name(entry.object));
+        let mut paths = Vec::new();
+        for counter in &counters {
+            for instance in &instances {
+                paths.push(CounterPath {
+                    machine: parsed.machine.clone(),
+                    object: object.clone(),
+                    instance: instance.clone(),
+                    counter: counter.clone(),
+                });
+            }
+        }
+        Ok(paths)
+    }
+
+    /// The counter in the user's language; its number when that name means another counter of the object.
+    fn counter_part(&self, object: TitleIndex, counter: TitleIndex) -> Part {
+        let name = self.names.name(counter);
+        let mut counters = self.catalog.object(object).into_iter().flat_map(CatalogObject::visible_counters);
+        let meant = counters.find(|known| self.names.is(known.name, &name));
+        if meant.is_none_or(|meant| meant.name == counter) {
+            Part::parse(&name)
+        } else {
+            Part::Index(counter.0)
+        }
+    }
+}
+
+fn instance_path(key: &InstanceKey) -> InstancePath {
+    InstancePath::new(key.parent.as_deref(), &key.name, key.number)
+}
