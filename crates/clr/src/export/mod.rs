@@ -7,12 +7,16 @@ mod callgrind;
 mod chrome;
 mod diff;
 mod document;
+mod firefox;
+mod html;
 mod pprof;
 
 pub use callgrind::callgrind;
 pub use chrome::chrome;
 pub use diff::{Difference, diff, differences};
 pub use document::{CALL_FIELDS, document};
+pub use firefox::firefox;
+pub use html::html;
 pub use pprof::pprof;
 
 use crate::reader::{Call, Exact, Profile, Step, Thread};
