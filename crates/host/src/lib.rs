@@ -8,6 +8,11 @@
 #![forbid(unsafe_code)]
 
 mod builtin;
+mod dispatch;
+pub mod events;
+#[cfg_attr(target_os = "linux", path = "libraries.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "libraries/none.rs")]
+mod libraries;
 #[cfg(target_os = "linux")]
 pub mod publishers;
 pub mod registry;
@@ -22,6 +27,9 @@ use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_provider::{Ask, Finding, Provider};
 
 pub use builtin::Clocks;
+use events::EventLog;
+pub use libraries::LibraryOptions;
+use libraries::{Answers, Libraries};
 use registry::Roots;
 
 /// Answers for this machine.
@@ -30,6 +38,8 @@ pub struct Host {
     providers: Vec<Box<dyn Provider>>,
     /// Where names of services are installed; `None` when nobody's are wanted.
     roots: Option<Roots>,
+    /// Libraries of services; `None` when none are to be loaded.
+    libraries: Option<Libraries>,
     /// The memory of the last block that somebody gave back.
     spare: Vec<u8>,
 }
@@ -42,13 +52,22 @@ impl Host {
     /// This system has no built-in objects, or their sources can not be opened at all.
     pub fn open() -> Result<Host, SourceError> {
         let providers = builtin::providers()?;
-        let roots = Some(Roots::of_environment());
-        Ok(Host { system_name: builtin::system_name(), providers, roots, spare: Vec::new() })
+        let roots = Roots::of_environment();
+        let log = EventLog::of_environment(&roots);
+        let libraries = Libraries::new(roots.clone(), LibraryOptions::default(), log);
+        Ok(Host {
+            system_name: builtin::system_name(),
+            providers,
+            roots: Some(roots),
+            libraries: Some(libraries),
+            spare: Vec::new(),
+        })
     }
 
     /// A host of these providers only, for tests and special tools.
     pub fn of(system_name: impl Into<String>, providers: Vec<Box<dyn Provider>>) -> Host {
-        Host { system_name: system_name.into(), providers, roots: None, spare: Vec::new() }
+        let system_name = system_name.into();
+        Host { system_name, providers, roots: None, libraries: None, spare: Vec::new() }
     }
 
     /// The same host with the names that are installed in these registries.
@@ -57,11 +76,20 @@ impl Host {
         Host { roots: Some(roots), ..self }
     }
 
+    /// The same host with the libraries of the services in these registries, and their names. Events go beside the
+    /// registries, and nowhere else.
+    #[must_use]
+    pub fn with_libraries(self, roots: Roots, options: LibraryOptions) -> Host {
+        let libraries = Libraries::new(roots.clone(), options, EventLog::of(&roots));
+        Host { roots: Some(roots), libraries: Some(libraries), ..self }
+    }
+
     /// What the providers found out about this machine.
     pub fn findings(&mut self) -> Vec<Finding> {
         let mut findings: Vec<Finding> =
             self.providers.iter_mut().flat_map(|provider| provider.findings()).collect();
         findings.extend(self.roots.as_ref().map(titles::registry_finding));
+        findings.extend(self.libraries.iter_mut().flat_map(Libraries::findings));
         findings
     }
 
@@ -70,9 +98,9 @@ impl Host {
         self.spare = snapshot.into_bytes();
     }
 
-    /// The objects that a request means, with the parents of their instances, sorted.
+    /// The objects that a request means.
     fn objects_of(&self, kind: &RequestKind) -> BTreeSet<TitleIndex> {
-        let mut objects: BTreeSet<TitleIndex> = match kind {
+        match kind {
             RequestKind::Global | RequestKind::OldGlobal => self.all(|costly| !costly),
             RequestKind::Costly => self.all(|costly| costly),
             RequestKind::Metadata { costly, .. } => {
@@ -93,7 +121,11 @@ impl Host {
             | RequestKind::Help(_)
             | RequestKind::Unknown(_) => BTreeSet::new(),
             _ => BTreeSet::new(),
-        };
+        }
+    }
+
+    /// The same objects with the parents of their instances.
+    fn with_parents(&self, mut objects: BTreeSet<TitleIndex>) -> BTreeSet<TitleIndex> {
         let mut open: Vec<TitleIndex> = objects.iter().copied().collect();
         while let Some(object) = open.pop() {
             for provider in &self.providers {
@@ -107,6 +139,28 @@ impl Host {
         objects
     }
 
+    /// Adds the objects that instances of libraries name as parents, where nobody has asked for them yet.
+    fn collect_parents(
+        &mut self,
+        answers: &Answers,
+        written: &BTreeSet<TitleIndex>,
+        request: &Request,
+        writer: &mut BlockWriter<'_>,
+    ) -> Result<(), SourceError> {
+        let missing: BTreeSet<TitleIndex> = answers.parents.difference(&answers.objects).copied().collect();
+        let Some(libraries) = self.libraries.as_mut().filter(|_| !missing.is_empty()) else { return Ok(()) };
+        let listed: Vec<TitleIndex> =
+            missing.iter().copied().filter(|object| libraries.listed(*object)).collect();
+        let asking = (!listed.is_empty())
+            .then(|| libraries.begin(&RequestKind::Objects(listed), |_| true, &self.system_name));
+        let missing = self.with_parents(missing).difference(written).copied().collect();
+        collect(&mut self.providers, &missing, request, writer)?;
+        if let Some((libraries, asking)) = self.libraries.as_mut().zip(asking) {
+            libraries.finish(&asking, writer.objects());
+        }
+        Ok(())
+    }
+
     fn all(&self, wanted: impl Fn(bool) -> bool) -> BTreeSet<TitleIndex> {
         let objects = self.providers.iter().flat_map(|provider| {
             provider.objects().iter().map(|object| (object.name, provider.is_costly(object.name)))
@@ -118,7 +172,14 @@ impl Host {
 impl Source for Host {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         self.providers.iter_mut().for_each(|provider| provider.refresh());
-        let objects = self.objects_of(&request.kind);
+        let asking = self.libraries.as_mut().map(|libraries| {
+            libraries.begin(&request.kind, |object| is_in(&self.providers, object), &self.system_name)
+        });
+        let known = |(libraries, asking): (&Libraries, _)| libraries.known_parents(asking);
+        let parents = self.libraries.as_ref().zip(asking.as_ref()).map(known).unwrap_or_default();
+        let mut objects = self.objects_of(&request.kind);
+        objects.extend(parents);
+        let objects = self.with_parents(objects);
         let default_object = match &request.kind {
             RequestKind::Objects(objects) => objects.first().map_or(-1, |object| object.0.cast_signed()),
             // Processor, as NT shows first.
@@ -136,25 +197,10 @@ impl Source for Host {
         };
         let mut buffer = std::mem::take(&mut self.spare);
         let mut writer = BlockWriter::growing(&mut buffer, &header);
-        let metadata = matches!(request.kind, RequestKind::Metadata { .. });
-        for provider in &mut self.providers {
-            let theirs: Vec<TitleIndex> = provider
-                .objects()
-                .iter()
-                .map(|object| object.name)
-                .filter(|name| objects.contains(name))
-                .collect();
-            if theirs.is_empty() {
-                continue;
-            }
-            if metadata {
-                write_definitions(provider.objects(), &theirs, &mut writer);
-                continue;
-            }
-            let ask = Ask { objects: &theirs, interest: &request.interest };
-            provider
-                .collect(&ask, writer.objects())
-                .map_err(|error| SourceError::new(SourceErrorKind::Io, error.message))?;
+        collect(&mut self.providers, &objects, request, &mut writer)?;
+        if let Some((libraries, asking)) = self.libraries.as_mut().zip(asking.as_ref()) {
+            let answers = libraries.finish(asking, writer.objects());
+            self.collect_parents(&answers, &objects, request, &mut writer)?;
         }
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
         Ok(Snapshot::new(buffer)?)
@@ -178,6 +224,41 @@ impl Source for Host {
         }
         all
     }
+}
+
+/// Whether an object is one of these providers'.
+fn is_in(providers: &[Box<dyn Provider>], object: TitleIndex) -> bool {
+    providers.iter().any(|provider| provider.objects().iter().any(|spec| spec.name == object))
+}
+
+/// Has the providers write those of the objects that are theirs.
+fn collect(
+    providers: &mut [Box<dyn Provider>],
+    objects: &BTreeSet<TitleIndex>,
+    request: &Request,
+    writer: &mut BlockWriter<'_>,
+) -> Result<(), SourceError> {
+    let metadata = matches!(request.kind, RequestKind::Metadata { .. });
+    for provider in providers {
+        let theirs: Vec<TitleIndex> = provider
+            .objects()
+            .iter()
+            .map(|object| object.name)
+            .filter(|name| objects.contains(name))
+            .collect();
+        if theirs.is_empty() {
+            continue;
+        }
+        if metadata {
+            write_definitions(provider.objects(), &theirs, writer);
+            continue;
+        }
+        let ask = Ask { objects: &theirs, interest: &request.interest };
+        provider
+            .collect(&ask, writer.objects())
+            .map_err(|error| SourceError::new(SourceErrorKind::Io, error.message))?;
+    }
+    Ok(())
 }
 
 fn write_definitions(specs: &[ObjectSpec<'static>], wanted: &[TitleIndex], writer: &mut BlockWriter<'_>) {

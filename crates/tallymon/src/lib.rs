@@ -46,8 +46,7 @@ pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
 pub use query::{CounterHandle, Expand, Query, Reading};
 
 pub use tallymon_core as core;
-pub use tallymon_host::Host;
-pub use tallymon_host::registry;
+pub use tallymon_host::{Host, LibraryOptions, events, registry};
 pub use tallymon_log as log;
 pub use tallymon_provider::library;
 pub use tallymon_provider::{Finding, FindingState};

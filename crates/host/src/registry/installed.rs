@@ -50,6 +50,13 @@ impl Installed {
         (Installed { system, user }, errors)
     }
 
+    /// Which versions of the two are in use now: as long as they stay the same, so does what was read. One that can not
+    /// be told is as one that is not there.
+    pub(crate) fn versions(roots: &Roots) -> [Option<u32>; 2] {
+        [Scope::System, Scope::User]
+            .map(|scope| Store::new(scope, roots.folder(scope)?).current().ok().flatten())
+    }
+
     /// The registry of a scope.
     pub const fn of(&self, scope: Scope) -> &Contents {
         match scope {

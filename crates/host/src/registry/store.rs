@@ -165,7 +165,8 @@ impl<'f> Store<'f> {
         self.open_lock().is_ok()
     }
 
-    fn current(&self) -> Result<Option<u32>, RegistryError> {
+    /// Number of the version that is in use; `None` before there is one.
+    pub(crate) fn current(&self) -> Result<Option<u32>, RegistryError> {
         let path = self.root.join(CURRENT);
         let target = match self.files.read_link(&path) {
             Ok(target) => target,

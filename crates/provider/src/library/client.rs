@@ -214,6 +214,9 @@ impl Client {
         let deadline = now.checked_add(time).unwrap_or(now);
         self.outcome = None;
         self.asked = Some(Asked { query: wide_of(query), deadline });
+        if let Phase::Collecting { current, .. } = &mut self.phase {
+            *current = false;
+        }
         self.receive();
         if self.outcome.is_some() {
             return;
@@ -226,8 +229,7 @@ impl Client {
                     self.fail(Outcome::Hung { during: Function::Open });
                 }
             }
-            // It is on its way already.
-            Phase::Collecting { current: true, .. } | Phase::Closing => {}
+            Phase::Closing => {}
             Phase::Collecting { since, .. } => {
                 if now.duration_since(since) > times.collect {
                     self.fail(Outcome::Hung { during: Function::Collect });

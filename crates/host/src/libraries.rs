@@ -1,0 +1,465 @@
+//! The objects of provider libraries: who is registered, who is asked, and what comes of it.
+//!
+//! All libraries that a request means are asked at the same time, the built-in objects are read meanwhile, and then the
+//! answers are taken, each until its own deadline. Whoever is late is answered for with its last values, marked as
+//! old; whatever else goes wrong costs the objects of that service only, and is reported.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use tallymon_core::block::{Objects, ObjectsWriter, definitions_only, with_state};
+use tallymon_core::flow::ValueState;
+use tallymon_core::request::RequestKind;
+use tallymon_core::title::TitleIndex;
+use tallymon_provider::library::check::{Rules, check};
+use tallymon_provider::library::client::{self, Answered, Client, Function, Outcome, Settings, Times};
+use tallymon_provider::library::event::{self, Event};
+use tallymon_provider::library::process::{Exit, find_program};
+use tallymon_provider::library::protocol::{Load, Loaded, Stage};
+use tallymon_provider::{Finding, FindingState};
+
+use crate::dispatch::{self, Listed};
+use crate::events::EventLog;
+use crate::registry::{Installed, Roots, Scope, Service, Writer};
+
+/// How libraries are asked.
+#[derive(Debug, Clone, Default)]
+pub struct LibraryOptions {
+    /// The program that loads them; `None` for the one that is installed.
+    pub program: Option<PathBuf>,
+    /// Which checks are made.
+    pub rules: Rules,
+}
+
+/// All libraries that are registered.
+#[derive(Debug)]
+pub(crate) struct Libraries {
+    roots: Roots,
+    options: LibraryOptions,
+    log: EventLog,
+    versions: Option<[Option<u32>; 2]>,
+    /// Ordered by the name of the service.
+    libraries: Vec<Library>,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Library {
+    scope: Scope,
+    service: Service,
+    client: Client,
+    /// Disabled in this process only, because the registry could not be changed.
+    disabled_here: bool,
+    /// That it is late was reported, and it has been late ever since.
+    late: bool,
+    /// Its last objects, by the index of their names.
+    last: BTreeMap<TitleIndex, LastObject>,
+    /// What was seen of it last, in words, if that is not good.
+    trouble: Option<String>,
+}
+
+#[derive(Debug)]
+struct LastObject {
+    bytes: Vec<u8>,
+    /// It came in answers to `Costly` only.
+    costly: bool,
+    /// The objects that its instances name as parents.
+    parents: BTreeSet<TitleIndex>,
+}
+
+/// What a request means for libraries, while it is answered.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    kind: RequestKind,
+    asked: Vec<bool>,
+}
+
+/// What libraries answered to a request.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    /// The objects that are there now.
+    pub(crate) objects: BTreeSet<TitleIndex>,
+    /// The objects that instances name as parents.
+    pub(crate) parents: BTreeSet<TitleIndex>,
+}
+
+impl Libraries {
+    pub(crate) fn new(roots: Roots, options: LibraryOptions, log: EventLog) -> Libraries {
+        Libraries { roots, options, log, versions: None, libraries: Vec::new() }
+    }
+
+    /// Looks again who is registered, if the registry has changed.
+    pub(crate) fn refresh(&mut self) {
+        let versions = Installed::versions(&self.roots);
+        if self.versions == Some(versions) {
+            return;
+        }
+        self.versions = Some(versions);
+        let (installed, _) = Installed::read_what_is_whole(&self.roots);
+        let mut old: Vec<Library> = std::mem::take(&mut self.libraries);
+        for (scope, service) in installed.services() {
+            let Some(settings) = self.settings(service) else { continue };
+            let same = |library: &Library| library.scope == scope && library.service.name == service.name;
+            let known = old.iter().position(same).map(|position| old.swap_remove(position));
+            self.libraries.push(match known {
+                // The same library goes on, whatever else was changed.
+                Some(library) if *library.client.settings() == settings => {
+                    let disabled_here = library.disabled_here && library.service == *service;
+                    Library { service: service.clone(), disabled_here, ..library }
+                }
+                _ => Library {
+                    scope,
+                    service: service.clone(),
+                    client: Client::new(settings),
+                    disabled_here: false,
+                    late: false,
+                    last: BTreeMap::new(),
+                    trouble: None,
+                },
+            });
+        }
+        close(&mut old);
+    }
+
+    /// How a service is asked; `None` when it has no library.
+    fn settings(&self, service: &Service) -> Option<Settings> {
+        let name = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
+        let load = Load {
+            library: name(&service.library)?,
+            open: name(&service.open)?,
+            collect: name(&service.collect)?,
+            close: name(&service.close)?,
+            context: context(&service.export),
+        };
+        // Without the program asking fails, and says so.
+        let program = self.options.program.clone().or_else(find_program).unwrap_or("tally-host".into());
+        let times = Times::of(service.open_timeout, service.collect_timeout);
+        Some(Settings { program, load, as_nobody: false, times })
+    }
+
+    /// Begins to ask everybody whom a request means.
+    pub(crate) fn begin(
+        &mut self,
+        kind: &RequestKind,
+        is_built_in: impl Fn(TitleIndex) -> bool,
+        this_host: &str,
+    ) -> Asking {
+        self.refresh();
+        let listed: Vec<Listed<'_>> = self
+            .libraries
+            .iter()
+            .map(|library| Listed {
+                objects: &library.service.object_list,
+                enabled: !library.service.disabled && !library.disabled_here,
+            })
+            .collect();
+        let asked = dispatch::asked(kind, &listed, is_built_in, this_host);
+        let query = dispatch::query(kind);
+        for (library, _) in self.libraries.iter_mut().zip(&asked).filter(|(_, asked)| **asked) {
+            library.client.ask(&query);
+        }
+        Asking { kind: kind.clone(), asked }
+    }
+
+    /// The parents of objects that were asked for, as far as they are known from earlier answers.
+    pub(crate) fn known_parents(&self, asking: &Asking) -> BTreeSet<TitleIndex> {
+        let asked = self.libraries.iter().zip(&asking.asked).filter(|(_, asked)| **asked);
+        let last = asked.flat_map(|(library, _)| library.last.values());
+        last.flat_map(|object| object.parents.iter().copied()).collect()
+    }
+
+    /// Whether an object is in the Object List of a service.
+    pub(crate) fn listed(&self, object: TitleIndex) -> bool {
+        self.libraries.iter().any(|library| library.service.object_list.contains(&object))
+    }
+
+    /// Waits for the answers, and writes them.
+    pub(crate) fn finish(&mut self, asking: &Asking, out: &mut ObjectsWriter<'_>) -> Answers {
+        let asked = || asking.asked.iter().copied().chain(std::iter::repeat(false));
+        let mut clients: Vec<&mut Client> = self
+            .libraries
+            .iter_mut()
+            .zip(asked())
+            .filter(|(_, asked)| *asked)
+            .map(|(library, _)| &mut library.client)
+            .collect();
+        client::wait(&mut clients);
+        let mut answers = Answers::default();
+        for (library, _) in self.libraries.iter_mut().zip(asked()).filter(|(_, asked)| *asked) {
+            let bytes = library.outcome(&asking.kind, &self.roots, &self.options, &self.log);
+            let metadata = matches!(asking.kind, RequestKind::Metadata { .. });
+            for object in Objects::bare(&bytes.objects, bytes.count).filter_map(Result::ok) {
+                answers.objects.insert(object.header().name);
+                let parents = object.instances().filter_map(|instance| instance.ok()?.parent);
+                answers.parents.extend(parents.map(|parent| parent.object));
+                if metadata {
+                    let mut definitions = Vec::new();
+                    definitions_only(&object, &mut definitions);
+                    out.append(&definitions, 1);
+                }
+            }
+            if !metadata {
+                out.append(&bytes.objects, bytes.count);
+            }
+        }
+        answers
+    }
+
+    /// How each library is, after it was asked for everything.
+    pub(crate) fn findings(&mut self) -> Vec<Finding> {
+        let asking = self.begin(&RequestKind::Global, |_| false, "");
+        let mut bytes = Vec::new();
+        self.finish(&asking, &mut ObjectsWriter::growing(&mut bytes));
+        self.libraries.iter().map(Library::finding).collect()
+    }
+}
+
+impl Drop for Libraries {
+    fn drop(&mut self) {
+        close(&mut self.libraries);
+    }
+}
+
+/// Has libraries call Close and end.
+fn close(libraries: &mut [Library]) {
+    let mut clients: Vec<&mut Client> = libraries.iter_mut().map(|library| &mut library.client).collect();
+    client::close(&mut clients);
+}
+
+/// What Open is given: the texts of `Linkage\Export`, each with its end, and one more end.
+fn context(export: &[String]) -> Option<Vec<u16>> {
+    if export.is_empty() {
+        return None;
+    }
+    let texts = export.iter().flat_map(|text| text.encode_utf16().chain(std::iter::once(0)));
+    Some(texts.chain(std::iter::once(0)).collect())
+}
+
+/// Objects to be written.
+#[derive(Debug, Default)]
+struct Written {
+    objects: Vec<u8>,
+    count: u32,
+}
+
+impl Library {
+    /// Looks at what came of asking; gives the objects that can be written.
+    fn outcome(
+        &mut self,
+        kind: &RequestKind,
+        roots: &Roots,
+        options: &LibraryOptions,
+        log: &EventLog,
+    ) -> Written {
+        let Service { name, library, .. } = &self.service;
+        let (name, path) = (name.clone(), library.clone().unwrap_or_default());
+        let outcome = self.client.outcome();
+        let was_late = std::mem::replace(&mut self.late, matches!(outcome, Outcome::Late { .. }));
+        let (events, words) = match outcome {
+            Outcome::Answered(answered) => {
+                self.trouble = None;
+                return self.answered(answered, kind, roots, options, log);
+            }
+            Outcome::Late { during, earlier } => {
+                if let Some(answered) = earlier {
+                    self.answered(answered, kind, roots, options, log);
+                }
+                let event = if during == Function::Open { &event::OPEN_LATE } else { &event::COLLECT_LATE };
+                if !was_late && options.rules.tests_times() {
+                    log.write(&Event::new(event, [&name, &path]));
+                }
+                self.trouble = Some("it did not answer in time".to_string());
+                return self.stale(kind);
+            }
+            Outcome::NotLoaded(loaded) => not_loaded(&loaded, &self.service),
+            Outcome::Hung { during } => {
+                let event = if during == Function::Open { &event::OPEN_LATE } else { &event::COLLECT_LATE };
+                let words = "it hung, and its process was killed";
+                let events = vec![Event::new(event, [&name, &path]).with_detail(words)];
+                (events, words.to_string())
+            }
+            Outcome::Crashed { during, exit } => crashed(during, exit, &name, &path),
+            Outcome::Rubbish(words) => {
+                let words = format!("its process was killed: {words}");
+                let event = Event::new(&event::COLLECT_CRASHED, [&path, &name, "", ""]).with_detail(&words);
+                (vec![event], words)
+            }
+            Outcome::Resting { until } => {
+                let left = until.saturating_duration_since(Instant::now());
+                let before = self.trouble.clone().unwrap_or_default();
+                let before = before.split("; asked again").next().unwrap_or_default().to_string();
+                (Vec::new(), format!("{before}; asked again in {} s", left.as_secs().saturating_add(1)))
+            }
+            Outcome::NoProcess(error) => {
+                let words = format!(
+                    "the program {} that loads libraries can not be started ({error}); install it beside tally or set \
+                     TALLYMON_HOST",
+                    self.client.settings().program.display()
+                );
+                (vec![Event::new(&event::NOT_LOADED, [&path, ""]).with_detail(&words)], words)
+            }
+            other => (Vec::new(), format!("{other:?}")),
+        };
+        events.iter().for_each(|event| log.write(event));
+        self.last.clear();
+        self.trouble = Some(words);
+        Written::default()
+    }
+
+    /// Checks an answer, reports what is wrong with it, and keeps its objects.
+    fn answered(
+        &mut self,
+        answered: Answered,
+        kind: &RequestKind,
+        roots: &Roots,
+        options: &LibraryOptions,
+        log: &EventLog,
+    ) -> Written {
+        let path = self.service.library.clone().unwrap_or_default();
+        let name = self.service.name.clone();
+        let verdict = check(&answered.returned, &answered.data, &path, &name, options.rules);
+        verdict.events.iter().for_each(|event| log.write(event));
+        if let Some(event) = verdict.events.first() {
+            self.trouble = Some(event.to_string());
+        }
+        if verdict.grave && options.rules.may_disable() {
+            self.disable(roots, log);
+        }
+        if verdict.objects == 0 {
+            return Written::default();
+        }
+        let costly = matches!(kind, RequestKind::Costly | RequestKind::Metadata { costly: true, .. });
+        for object in Objects::bare(&answered.data, verdict.objects).filter_map(Result::ok) {
+            let parents = object.instances().filter_map(|instance| instance.ok()?.parent);
+            let parents = parents.map(|parent| parent.object).collect();
+            let known = self.last.get(&object.header().name).is_some_and(|last| !last.costly);
+            let last = LastObject { bytes: object.bytes().to_vec(), costly: costly && !known, parents };
+            self.last.insert(object.header().name, last);
+        }
+        Written { objects: answered.data, count: verdict.objects }
+    }
+
+    /// Sets `Disable Performance Counters`, for good where that can be written.
+    fn disable(&mut self, roots: &Roots, log: &EventLog) {
+        let name = &self.service.name;
+        let disabled =
+            Writer::open(roots, Some(self.scope)).and_then(|writer| writer.set_enabled(name, false));
+        let (kind, detail) = match &disabled {
+            Ok(_) => (&event::DISABLED, String::new()),
+            Err(error) => (&event::DISABLED_HERE, error.to_string()),
+        };
+        log.write(&Event::new(kind, [name]).with_detail(detail));
+        self.disabled_here = true;
+        self.service.disabled = disabled.is_ok();
+    }
+
+    /// The last objects that a request means, all their values marked as old.
+    fn stale(&self, kind: &RequestKind) -> Written {
+        let costly = matches!(kind, RequestKind::Costly | RequestKind::Metadata { costly: true, .. });
+        let mut written = Written::default();
+        for (name, last) in &self.last {
+            let wanted = match kind {
+                RequestKind::Objects(objects) => objects.contains(name),
+                RequestKind::Foreign { objects, .. } if !objects.is_empty() => objects.contains(name),
+                _ => last.costly == costly,
+            };
+            let Some(Ok(object)) = Objects::bare(&last.bytes, 1).next().filter(|_| wanted) else { continue };
+            let mut marked = Vec::new();
+            // Definitions that do not end where they say they do have no room for one more.
+            let sound = with_state(&object, ValueState::Stale, &mut marked).is_ok() && is_whole(&marked);
+            if sound {
+                written.objects.append(&mut marked);
+                written.count = written.count.saturating_add(1);
+            }
+        }
+        written
+    }
+
+    fn finding(&self) -> Finding {
+        let Service { name, library, disabled, .. } = &self.service;
+        let subject = format!("service {name}");
+        let library = library.clone().unwrap_or_default();
+        if *disabled || self.disabled_here {
+            let why = self.trouble.clone().unwrap_or_else(|| "it is not asked".to_string());
+            let remedy =
+                format!("'tally provider enable {name}'; 'tally events --provider {name}' shows why");
+            let detail = format!("disabled: {why}");
+            return Finding { subject, state: FindingState::Missing, detail, remedy };
+        }
+        if let Some(trouble) = &self.trouble {
+            let remedy = format!("'tally events --provider {name}' shows more");
+            let some = self.late || !self.last.is_empty();
+            let state = if some { FindingState::Limited } else { FindingState::Missing };
+            return Finding { subject, state, detail: trouble.clone(), remedy };
+        }
+        let process = self.client.process_id().unwrap_or(0);
+        let detail = format!("{library} answers in process {process} with {} objects", self.last.len());
+        Finding { subject, state: FindingState::Good, detail, remedy: String::new() }
+    }
+}
+
+/// Whether a single object can be walked to its end.
+fn is_whole(object: &[u8]) -> bool {
+    Objects::bare(object, 1).all(|object| {
+        object.is_ok_and(|object| {
+            object.counters().all(|definition| definition.is_ok())
+                && object.instances().all(|instance| instance.is_ok())
+                && object.counter_block().is_none_or(|block| block.is_ok())
+        })
+    })
+}
+
+/// What is reported of a library that could not be loaded, and in words.
+fn not_loaded(loaded: &Loaded, service: &Service) -> (Vec<Event>, String) {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (error, library) = (loaded.error.to_string(), text(&service.library));
+    let (library, service, names) = (
+        library.as_str(),
+        service.name.as_str(),
+        [&service.open, &service.collect, &service.close].map(text),
+    );
+    let [open, collect, close] = &names;
+    let event = match loaded.stage {
+        Stage::Library => Event::new(&event::NOT_LOADED, [library, &error]),
+        Stage::NoOpen => Event::new(&event::NO_OPEN, [open, library, service, &error]),
+        Stage::NoCollect => Event::new(&event::NO_COLLECT, [collect, library, service, &error]),
+        Stage::NoClose => Event::new(&event::NO_CLOSE, [close, library, service, &error]),
+        Stage::Open | Stage::OpenFailed => Event::new(&event::OPEN_FAILED, [service, library, &error]),
+    };
+    let event = event.with_detail(loaded.detail.as_str());
+    let words = event.to_string();
+    (vec![event], words)
+}
+
+/// What is reported of a library whose process ended, and in words.
+fn crashed(during: Function, exit: Exit, service: &str, library: &str) -> (Vec<Event>, String) {
+    let kind = match during {
+        Function::Open => &event::OPEN_CRASHED,
+        Function::Collect => &event::COLLECT_CRASHED,
+        Function::Close => &event::CLOSE_CRASHED,
+    };
+    let detail = match exit {
+        Exit { signal: Some(signal), .. } => format!("its process ended with signal {signal}"),
+        Exit { code: Some(code), .. } => format!("its process ended with exit code {code}"),
+        Exit { .. } => "its process closed its connection".to_string(),
+    };
+    let code = format!("{:#010x}", exception(exit));
+    let event = Event::new(kind, [library, service, &code, ""]).with_detail(&detail);
+    (vec![event], detail)
+}
+
+/// NT's code for what ended a process.
+const fn exception(exit: Exit) -> u32 {
+    match exit.signal {
+        // SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
+        Some(4) => 0xc000_001d,
+        Some(6) => 0xc000_0409,
+        Some(7) => 0xc000_0006,
+        Some(8) => 0xc000_0094,
+        Some(11) => 0xc000_0005,
+        // STATUS_FATAL_APP_EXIT, STATUS_PROCESS_IS_TERMINATING.
+        Some(_) => 0x4000_0015,
+        None => 0xc000_010a,
+    }
+}

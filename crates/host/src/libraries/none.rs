@@ -1,0 +1,71 @@
+//! A system on which provider libraries are not asked yet.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use tallymon_core::block::ObjectsWriter;
+use tallymon_core::request::RequestKind;
+use tallymon_core::title::TitleIndex;
+use tallymon_provider::Finding;
+use tallymon_provider::library::check::Rules;
+
+use crate::dispatch;
+use crate::events::EventLog;
+use crate::registry::Roots;
+
+/// How libraries are asked.
+#[derive(Debug, Clone, Default)]
+pub struct LibraryOptions {
+    /// The program that loads them; `None` for the one that is installed.
+    pub program: Option<PathBuf>,
+    /// Which checks are made.
+    pub rules: Rules,
+}
+
+/// None.
+#[derive(Debug)]
+pub(crate) struct Libraries;
+
+/// Nothing is asked.
+#[derive(Debug)]
+pub(crate) struct Asking;
+
+/// Nobody answers.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    pub(crate) objects: BTreeSet<TitleIndex>,
+    pub(crate) parents: BTreeSet<TitleIndex>,
+}
+
+impl Libraries {
+    pub(crate) fn new(_roots: Roots, _options: LibraryOptions, _log: EventLog) -> Libraries {
+        Libraries
+    }
+
+    pub(crate) fn begin(
+        &mut self,
+        kind: &RequestKind,
+        is_built_in: impl Fn(TitleIndex) -> bool,
+        this_host: &str,
+    ) -> Asking {
+        // The rules are the same everywhere; there are no services to apply them to.
+        let _ = (dispatch::asked(kind, &[], is_built_in, this_host), dispatch::query(kind));
+        Asking
+    }
+
+    pub(crate) fn known_parents(&self, _asking: &Asking) -> BTreeSet<TitleIndex> {
+        BTreeSet::new()
+    }
+
+    pub(crate) fn listed(&self, _object: TitleIndex) -> bool {
+        false
+    }
+
+    pub(crate) fn finish(&mut self, _asking: &Asking, _out: &mut ObjectsWriter<'_>) -> Answers {
+        Answers::default()
+    }
+
+    pub(crate) fn findings(&mut self) -> Vec<Finding> {
+        Vec::new()
+    }
+}
