@@ -7,6 +7,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use ratatui::symbols::pixel::OCTANTS;
 
 /// Letters to draw with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,8 +15,24 @@ pub enum Glyphs {
     /// Braille and box drawing.
     #[default]
     Braille,
+    /// Braille's dots as blocks without gaps, which only some terminals have; box drawing.
+    Octant,
     /// ASCII only.
     Ascii,
+}
+
+impl Glyphs {
+    /// The names that a user knows them by.
+    pub const NAMES: [(&'static str, Glyphs); 3] =
+        [("braille", Glyphs::Braille), ("octant", Glyphs::Octant), ("ascii", Glyphs::Ascii)];
+
+    /// The letters of a name.
+    pub fn from_name(name: &str) -> Option<Glyphs> {
+        Glyphs::NAMES
+            .into_iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, glyphs)| glyphs)
+    }
 }
 
 /// Which dots of a line are left out, so that lines differ without colour. Bit n of 12 is dot column n.
@@ -26,6 +43,16 @@ pub const PATTERNS: [u16; 6] = [
     0b0111_1101_0111,
     0b0000_1111_1111,
     0b0001_0001_0001,
+];
+
+/// Which dots of an area are set, by row and column of 4, so that areas differ without colour.
+const FILLS: [[u8; 4]; 6] = [
+    [0b1111, 0b1111, 0b1111, 0b1111],
+    [0b0101, 0b1010, 0b0101, 0b1010],
+    [0b1111, 0b0000, 0b1111, 0b0000],
+    [0b0101, 0b0101, 0b0101, 0b0101],
+    [0b0001, 0b0010, 0b0100, 0b1000],
+    [0b0001, 0b0000, 0b0100, 0b0000],
 ];
 
 /// A picture of dots, one line drawn over the other.
@@ -142,16 +169,65 @@ impl Chart {
         }
     }
 
+    /// Fills what lies between two heights of each slot, as [`Chart::line`] has them, with the pattern of the line; the
+    /// upper edge is drawn whole.
+    pub fn area(
+        &mut self,
+        slots: usize,
+        breaks: Option<usize>,
+        spans: impl Iterator<Item = Option<(f32, f32)>>,
+        line: LineStyle,
+    ) {
+        let (width, rows) = (self.columns.len(), f32::from(self.area.height) * 4.0);
+        if width == 0 || rows < 1.0 {
+            return;
+        }
+        // The lowest and the highest of all slots that fall on a column.
+        self.columns.fill(NOTHING);
+        let mut before: Option<(f32, f32, f32)> = None;
+        for (slot, span) in spans.take(slots).enumerate() {
+            let Some((low, high)) = span else {
+                before = None;
+                continue;
+            };
+            let x = dot_column(slot, slots, width);
+            let height = |share: f32| share.clamp(0.0, 1.0) * (rows - 1.0);
+            let here = (x, height(low), height(high));
+            let from = before.filter(|_| breaks != Some(slot)).unwrap_or(here);
+            for column in (from.0.round() as usize)..=(x.round() as usize) {
+                let share = ((column as f32 - from.0) / (x - from.0).max(f32::EPSILON)).clamp(0.0, 1.0);
+                self.touch(column as f32, from.1 + (here.1 - from.1) * share);
+                self.touch(column as f32, from.2 + (here.2 - from.2) * share);
+            }
+            before = Some(here);
+        }
+        let fill = FILLS.get(line.pattern % FILLS.len()).copied().unwrap_or_default();
+        for column in 0..width {
+            let Some((low, high)) = self.columns.get(column).copied().filter(|(low, high)| low <= high)
+            else {
+                continue;
+            };
+            let (low, high) = (low.round() as usize, high.round() as usize);
+            for dot in low..=high {
+                let row = fill.get(dot % 4).copied().unwrap_or_default();
+                if dot == high || row & (1u8 << (column % 4)) != 0 {
+                    self.dot(column, dot, line.style);
+                }
+            }
+        }
+    }
+
     /// Puts the dots into a buffer. Cells without a dot are left as they are.
     pub fn render(&self, buffer: &mut Buffer) {
         let width = usize::from(self.area.width).max(1);
         for (row, cells) in (self.area.y..).zip(self.cells.chunks(width)) {
             for (column, cell) in (self.area.x..).zip(cells) {
                 let letter = match (cell.above, cell.dots, self.glyphs) {
-                    (true, _, Glyphs::Braille) => '▲',
+                    (true, _, Glyphs::Braille | Glyphs::Octant) => '▲',
                     (true, _, Glyphs::Ascii) => '^',
                     (false, 0, _) => continue,
                     (false, dots, Glyphs::Braille) => char::from_u32(0x2800 | u32::from(dots)).unwrap_or(' '),
+                    (false, dots, Glyphs::Octant) => octant(dots),
                     (false, dots, Glyphs::Ascii) => ascii(dots),
                 };
                 if let Some(place) = buffer.cell_mut((column, row)) {
@@ -211,6 +287,14 @@ const NOTHING: (f32, f32) = (f32::INFINITY, f32::NEG_INFINITY);
 fn dot_column(slot: usize, slots: usize, width: usize) -> f32 {
     let last = width.saturating_sub(1) as f32;
     slot as f32 * last / slots.saturating_sub(1).max(1) as f32
+}
+
+/// The octant with some dots of braille.
+fn octant(dots: u8) -> char {
+    // Braille counts down the left column and then down the right one, octants count row by row.
+    const ROW_BY_ROW: [u8; 8] = [0x01, 0x08, 0x02, 0x10, 0x04, 0x20, 0x40, 0x80];
+    let place = ROW_BY_ROW.iter().rev().fold(0usize, |place, dot| place << 1 | usize::from(dots & dot != 0));
+    OCTANTS.get(place).copied().unwrap_or(' ')
 }
 
 /// The ASCII character that looks most like some dots.
@@ -293,6 +377,36 @@ mod tests {
                 let lines = drawn(20, 2, Glyphs::Braille, &heights, LineStyle { pattern, ..PLAIN });
                 assert!(lines[0].chars().any(|letter| letter != ' '), "{peak} {pattern}: {lines:?}");
             }
+        }
+    }
+
+    #[test]
+    fn octants_have_the_dots_of_braille() {
+        for (dots, expected) in [(0x47, '▌'), (0xb8, '▐'), (0xff, '█'), (0x1b, '▀'), (0xe4, '▄'), (0, ' ')]
+        {
+            assert_eq!(octant(dots), expected, "{dots:#x}");
+        }
+    }
+
+    #[test]
+    fn areas_are_filled_up_to_their_edge() {
+        let area = Rect::new(0, 0, 4, 2);
+        let filled = |spans: &[Option<(f32, f32)>], pattern| {
+            let mut chart = Chart::new(area, Glyphs::Braille);
+            chart.area(spans.len(), None, spans.iter().copied(), LineStyle { pattern, ..PLAIN });
+            let mut buffer = Buffer::empty(area);
+            chart.render(&mut buffer);
+            let row = |y| (0..4).map(|x| buffer[(x, y)].symbol().to_string()).collect::<String>();
+            [row(0), row(1)]
+        };
+        assert_eq!(filled(&[Some((0.0, 1.0)); 8], 0), ["⣿⣿⣿⣿", "⣿⣿⣿⣿"]);
+        assert_eq!(filled(&[Some((0.0, 1.0)), Some((0.0, 0.0))], 0), ["⣷⣄  ", "⣿⣿⣷⣄"]);
+        assert_eq!(filled(&[Some((0.5, 1.0)); 8], 0), ["⣿⣿⣿⣿", "    "], "one on top of another");
+        assert_eq!(filled(&[None; 8], 0), ["    ", "    "]);
+        let patterns: Vec<_> =
+            (0..FILLS.len()).map(|pattern| filled(&[Some((0.0, 1.0)); 8], pattern)).collect();
+        for (number, pattern) in patterns.iter().enumerate() {
+            assert_eq!(patterns.iter().filter(|other| *other == pattern).count(), 1, "pattern {number}");
         }
     }
 

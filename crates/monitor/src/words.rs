@@ -89,14 +89,18 @@ words! {
     Paste: "counter path", "카운터 경로", "カウンターパス", "путь счётчика";
     Copied: "copied", "복사됨", "コピーしました", "скопировано";
     Kept: "in memory", "메모리", "メモリ", "в памяти";
+    MadeBy: "made by", "원인", "原因", "виновники";
+    SpikeKeys: "Enter adds · Esc closes", "Enter 추가 · Esc 닫기", "Enter 追加 · Esc 閉じる", "Enter добавить · Esc закрыть";
+    NothingKept: "nothing was kept of this second", "이 시점의 기록이 없습니다", "この時点の記録はありません", "за эту секунду ничего нет";
+    KeysSpike: "who made it, at this second", "이 시점의 원인", "この時点の原因", "кто виноват в эту секунду";
     SortedBy: "sorted by", "정렬", "並べ替え", "сортировка";
     KeysAdd: "add counters", "카운터 추가", "カウンター追加", "добавить счётчики";
     KeysRemove: "remove, hide, new set", "제거, 숨김, 새 세트", "削除、非表示、新規", "удалить, скрыть, новый набор";
     KeysSelect: "choose a line", "선 선택", "線の選択", "выбрать линию";
     KeysCursor: "cursor on the time axis", "시간 커서", "時間カーソル", "курсор времени";
     KeysHighlight: "highlight, colour", "강조, 색", "強調、色", "выделить, цвет";
-    KeysViews: "graph, bars, report, split, table", "그래프, 막대, 보고서, 분할, 표", "グラフ、棒、レポート、分割、表", "график, столбцы, отчёт, части, таблица";
-    KeysScale: "scale x10, fit, default", "배율 x10, 맞춤, 기본", "倍率 x10、合わせる、既定", "масштаб x10, подогнать, исходный";
+    KeysViews: "line, area, stacked, bars, report, split, table", "선, 영역, 누적, 막대, 보고서, 분할, 표", "線、面、積層、棒、レポート、分割、表", "линии, области, сумма, столбцы, отчёт, части, таблица";
+    KeysScale: "scale x10, fit, default; threshold", "배율 x10, 맞춤, 기본; 임계값", "倍率 x10、合わせる、既定; しきい値", "масштаб x10, подогнать, исходный; порог";
     KeysFreeze: "freeze, one update, clear", "정지, 한 번 갱신, 지우기", "停止、一回更新、消去", "стоп, обновить, очистить";
     KeysTime: "back, forward, oldest, live", "뒤로, 앞으로, 처음, 실시간", "戻る、進む、最古、ライブ", "назад, вперёд, начало, сейчас";
     KeysZoom: "zoom, go to time", "확대, 시간 이동", "拡大、時刻へ", "масштаб времени, ко времени";
@@ -105,6 +109,10 @@ words! {
     KeysCopy: "copy path, settings; paste paths", "경로 복사, 설정; 붙여넣기", "パス、設定のコピー; 貼り付け", "копировать путь, набор; вставить";
     KeysSave: "save as CSV and SVG", "CSV와 SVG로 저장", "CSV と SVG に保存", "сохранить в CSV и SVG";
     KeysTable: "in the table: column, order, object", "표: 열, 순서, 개체", "表: 列、順序、オブジェクト", "в таблице: столбец, порядок, объект";
+    KeysUndo: "undo; zoom to a range of time", "실행 취소; 시간 범위 확대", "元に戻す; 時間範囲を拡大", "отменить; увеличить отрезок";
+    Threshold: "threshold (empty: none)", "임계값 (빈칸: 없음)", "しきい値 (空: なし)", "порог (пусто: нет)";
+    NoNumber: "this is no number", "숫자가 아닙니다", "数値ではありません", "это не число";
+    Over: "above the threshold", "임계값 초과", "しきい値超過", "выше порога";
     KeysQuit: "quit", "종료", "終了", "выход";
     TableKeys: "\u{2190}\u{2192} column  i order  n N object  Enter to the chart  / filter  g graph  ? help  q quit",
         "\u{2190}\u{2192} 열  i 순서  n N 개체  Enter 차트로  / 필터  g 그래프  ? 도움말  q 종료",

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tallymon_core::error::Error;
 use tallymon_core::flow::{NoValue, Sample};
@@ -29,7 +29,7 @@ const COLUMNS: (usize, u64) = (1 << 16, 16);
 pub struct NativeReader<R> {
     frames: Frames<R>,
     about: About,
-    definitions: HashMap<u64, Rc<Definition>>,
+    definitions: HashMap<u64, Arc<Definition>>,
     hosts: Vec<String>,
     tables: Vec<State>,
     /// Columns of instances, also of those that are gone: an instance that comes back gets them again.
@@ -162,7 +162,7 @@ impl<R: Read> NativeReader<R> {
             kind::LOG => self.about.zone = schema::decode_log(body)?.0,
             kind::DEFINITION => {
                 let definition = Definition::decode(body)?;
-                self.definitions.entry(schema::hash(body)).or_insert_with(|| Rc::new(definition));
+                self.definitions.entry(schema::hash(body)).or_insert_with(|| Arc::new(definition));
             }
             kind::CHUNK => {
                 let head = ChunkHead::decode(&mut Fields::new(body))?;
@@ -199,7 +199,7 @@ impl<R: Read> NativeReader<R> {
         for _ in 0..fields.count("objects of a chunk")? {
             let at = fields.at();
             let hash = bytes::u64(fields.bytes(8, "definition of an object")?, 0, "definition of an object")?;
-            let definition = self.definitions.get(&hash).map(Rc::clone);
+            let definition = self.definitions.get(&hash).map(Arc::clone);
             let definition =
                 definition.ok_or_else(|| bytes::value("object", at, "a definition before it", hash))?;
             let host = self.host(&definition.host);
@@ -243,7 +243,7 @@ impl<R: Read> NativeReader<R> {
     /// Reads the instances that an object has from this chunk on.
     fn instances(&mut self, fields: &mut Fields<'_>, number: usize) -> Result<(), Error> {
         let Some(table) = self.tables.get(number) else { return Ok(()) };
-        let definition = Rc::clone(&table.definition);
+        let definition = Arc::clone(&table.definition);
         let hash = table.hash;
         // Instances that are just the same are told apart by their order.
         let mut same: HashMap<Instance, usize> = HashMap::new();
@@ -367,7 +367,7 @@ impl<R: Read + Seek> NativeReader<R> {
     }
 }
 
-impl<R: Read> LogReader for NativeReader<R> {
+impl<R: Read + Send> LogReader for NativeReader<R> {
     fn about(&self) -> &About {
         &self.about
     }

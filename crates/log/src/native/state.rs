@@ -1,6 +1,6 @@
 //! What a reader holds of an object: its instances, and the numbers of the chunk that is being read.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{NoValue, Sample};
@@ -66,7 +66,7 @@ struct Cell {
 pub(super) struct State {
     /// Of its definition.
     pub(super) hash: u64,
-    pub(super) definition: Rc<Definition>,
+    pub(super) definition: Arc<Definition>,
     /// Number of its host.
     pub(super) host: usize,
     cells: Vec<Cell>,
@@ -82,7 +82,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(hash: u64, definition: Rc<Definition>, host: usize) -> State {
+    pub(super) fn new(hash: u64, definition: Arc<Definition>, host: usize) -> State {
         State {
             hash,
             definition,

@@ -2,7 +2,7 @@
 //! yet.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tallymon_core::counter::Denominator;
 use tallymon_core::flow::{NoValue, Sample};
@@ -160,7 +160,7 @@ impl Stream {
 /// An instance of a [`Table`].
 #[derive(Debug)]
 struct Live {
-    instance: Rc<Instance>,
+    instance: Arc<Instance>,
     /// Its first column.
     cell: usize,
     width: usize,
@@ -176,7 +176,7 @@ pub(super) struct Table {
     /// The clock and the ticks per second of each counter.
     counters: Vec<(Option<usize>, u64)>,
     instances: Vec<Option<Live>>,
-    by_instance: HashMap<Rc<Instance>, Vec<usize>>,
+    by_instance: HashMap<Arc<Instance>, Vec<usize>>,
     free: Vec<usize>,
     /// Instances in the order of their columns.
     order: Vec<usize>,
@@ -239,9 +239,9 @@ impl Table {
         if let Some(known) = known {
             return *known;
         }
-        let instance = Rc::new(instance);
+        let instance = Arc::new(instance);
         let width = instance.width(&self.definition);
-        let live = Live { instance: Rc::clone(&instance), cell: self.cells, width };
+        let live = Live { instance: Arc::clone(&instance), cell: self.cells, width };
         let position = match self.free.pop() {
             Some(position) => position,
             None => {

@@ -4,25 +4,32 @@
 //! kept until a stated number of bytes is reached, also while the picture is frozen or the user looks back.
 
 pub mod format;
+mod look;
 mod point;
 mod scale;
 mod series;
+mod take;
+mod top;
 mod window;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
-use tallymon::core::flow::NoValue;
+use tallymon::PathError;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
-use tallymon::{PathError, Query, Reading};
 
+use self::take::{Index, Who};
+
+pub use look::Look;
 pub use point::{POINT_BYTES, Point};
 pub use scale::{CHART_MAXIMUM, Scale, factor};
 pub use series::{Series, Statistics};
+pub use top::{MOST_TOP, MOST_WATCHED, Top, TopGroup, TopInstance};
 pub use window::{DEFAULT_POINTS, POINTS_RANGE, Window};
 
-/// Bytes of values that are remembered when nobody says otherwise: a day of 90 counters each second.
+/// Bytes that are remembered when nobody says otherwise: 8 hours of 90 counters each second with who made them, 16 hours
+/// of 20.
 pub const DEFAULT_BUDGET: usize = 64 << 20;
 
 /// Ended instances that are kept; the longest ended ones go first.
@@ -35,10 +42,17 @@ const FEWEST_ROWS: usize = 16;
 #[derive(Debug)]
 pub struct Monitor {
     series: Vec<Series>,
-    /// Position of each path, in small letters.
-    positions: HashMap<String, usize>,
+    index: Index,
     /// Series of a wildcard that the user removed one by one, in small letters.
     removed: HashSet<String>,
+    /// The same for those that are known by who they are, with their paths.
+    removed_who: HashMap<Who, String>,
+    /// What was removed last, with its position, for somebody who may put it back.
+    gone: Vec<(usize, Series)>,
+    /// How series that are expected are to be shown, by their paths in small letters.
+    looks: HashMap<String, Look>,
+    /// Who made the values of each row.
+    pub top: Top,
     /// Paths that can not be used, with the reason.
     failed: Vec<PathError>,
     times: VecDeque<FileTime>,
@@ -66,8 +80,12 @@ impl Monitor {
     pub fn new(budget: usize) -> Monitor {
         Monitor {
             series: Vec::new(),
-            positions: HashMap::new(),
+            index: Index::default(),
             removed: HashSet::new(),
+            removed_who: HashMap::new(),
+            gone: Vec::new(),
+            looks: HashMap::new(),
+            top: Top::default(),
             failed: Vec::new(),
             times: VecDeque::new(),
             next: 0,
@@ -77,51 +95,6 @@ impl Monitor {
             highlight: false,
             window: Window::default(),
         }
-    }
-
-    /// Takes the sample that a query has just collected. Readings of a path that is not known yet become a new series; a
-    /// series without a reading has ended.
-    pub fn take(&mut self, time: FileTime, query: &Query, readings: &[Reading]) {
-        let mut seen = vec![false; self.series.len()];
-        for reading in readings {
-            let key = reading.path.to_lowercase();
-            if self.removed.contains(&key) {
-                continue;
-            }
-            let position = match self.positions.get(&key) {
-                Some(position) => *position,
-                None => {
-                    let position = self.series.len();
-                    self.series.push(Series::new(reading, query, self.next_colour));
-                    self.next_colour = self.next_colour.wrapping_add(1);
-                    self.positions.insert(key, position);
-                    position
-                }
-            };
-            if seen.len() <= position {
-                seen.resize(position.saturating_add(1), false);
-            }
-            let (Some(series), Some(seen)) = (self.series.get_mut(position), seen.get_mut(position)) else {
-                continue;
-            };
-            // The same counter may be asked for twice, by name and by wildcard.
-            if !std::mem::replace(seen, true) {
-                series.take(reading, time);
-            }
-        }
-        for (series, _) in self.series.iter_mut().zip(&seen).filter(|(_, seen)| !**seen) {
-            series.miss(NoValue::NoInstance, time);
-        }
-        self.push_time(time);
-        self.drop_ended();
-    }
-
-    /// No sample could be taken: every series has a gap.
-    pub fn miss(&mut self, time: FileTime, why: NoValue) {
-        for series in &mut self.series {
-            series.miss(why, time);
-        }
-        self.push_time(time);
     }
 
     /// A path that can not be used is shown with its reason, once.
@@ -173,8 +146,8 @@ impl Monitor {
 
     /// Chooses the series of a path.
     pub fn select_path(&mut self, path: &str) {
-        if let Some(position) = self.positions.get(&path.to_lowercase()) {
-            self.selected = *position;
+        if let Some(position) = self.index.path(path) {
+            self.selected = position;
         }
     }
 
@@ -189,6 +162,7 @@ impl Monitor {
             Ok(parsed) if parsed.path.instance.as_ref().is_some_and(|instance| instance.is_wild()) => {
                 let object = path.split_once('(').map_or(path, |(object, _)| object).to_lowercase();
                 self.removed.retain(|removed| !removed.starts_with(&object));
+                self.removed_who.retain(|_, removed| !removed.starts_with(&object));
             }
             _ => {
                 self.removed.remove(&path.to_lowercase());
@@ -213,22 +187,53 @@ impl Monitor {
                     return None;
                 }
                 let series = self.series.remove(self.selected);
-                self.index();
+                self.reindex();
                 let others = self.series.iter().any(|other| other.asked == series.asked);
-                self.removed.insert(series.path.to_lowercase());
-                (!others).then_some(series.asked)
+                self.stay_away(&series);
+                let asked = (!others).then(|| series.asked.clone());
+                self.gone.push((self.selected, series));
+                asked
             }
         };
         self.select(self.selected);
         removed
     }
 
+    /// What was removed since this was asked last, with its positions.
+    pub fn take_removed(&mut self) -> Vec<(usize, Series)> {
+        std::mem::take(&mut self.gone)
+    }
+
+    /// Removes all series that a path asked for.
+    pub fn remove_asked(&mut self, path: &str) {
+        let (gone, stay) =
+            std::mem::take(&mut self.series).into_iter().partition(|series| series.asked == path);
+        self.series = stay;
+        for series in gone {
+            self.stay_away(&series);
+        }
+        self.failed.retain(|error| error.path != path);
+        self.reindex();
+        self.select(self.selected);
+    }
+
+    /// What a query still collects of a series that was removed is not taken.
+    fn stay_away(&mut self, series: &Series) {
+        let path = series.path.to_lowercase();
+        match series.who() {
+            Some(who) => drop(self.removed_who.insert(who, path)),
+            None => drop(self.removed.insert(path)),
+        }
+    }
+
     /// Removes everything: a new counter set.
     pub fn remove_all(&mut self) {
         self.series.clear();
+        self.looks.clear();
         self.failed.clear();
         self.removed.clear();
-        self.index();
+        self.removed_who.clear();
+        self.reindex();
         self.next_colour = 0;
         self.selected = 0;
         self.clear();
@@ -237,11 +242,12 @@ impl Monitor {
     /// Forgets all values, not what is shown.
     pub fn clear(&mut self) {
         self.times.clear();
+        self.top.keep(0);
         for series in &mut self.series {
             series.keep(0);
         }
         self.series.retain(|series| series.ended.is_none());
-        self.index();
+        self.reindex();
         self.select(self.selected);
         self.window.live();
     }
@@ -302,6 +308,7 @@ impl Monitor {
     /// Bytes that all values take, and how many they may.
     pub fn memory(&self) -> (usize, usize) {
         let times = self.times.capacity().saturating_mul(size_of::<FileTime>());
+        let times = times.saturating_add(self.top.bytes());
         (self.series.iter().fold(times, |sum, series| sum.saturating_add(series.bytes())), self.budget)
     }
 
@@ -309,6 +316,7 @@ impl Monitor {
     pub fn most_rows(&self) -> usize {
         // Each row has its time beside the values.
         let row = self.series.len().saturating_add(1).saturating_mul(POINT_BYTES);
+        let row = row.saturating_add(self.top.row_bytes());
         // A ring grows by doubling, so that half of its memory may be unused.
         (self.budget / 2).checked_div(row).unwrap_or(0).max(FEWEST_ROWS)
     }
@@ -322,14 +330,25 @@ impl Monitor {
         self.times.push_back(time);
         self.next = self.next.saturating_add(1);
         let most = self.most_rows();
-        while self.times.len() > most {
-            self.times.pop_front();
-        }
-        for series in &mut self.series {
-            series.keep(most.min(self.times.len()));
+        self.keep(most);
+        // Where processes come and go, their names are what takes the memory.
+        while self.top.name_bytes() > self.budget / 4 && self.times.len() > FEWEST_ROWS {
+            self.keep(self.times.len().saturating_sub(1));
         }
         let rows = self.rows();
         self.window.forget(&rows);
+    }
+
+    /// Keeps the newest `rows` rows.
+    fn keep(&mut self, rows: usize) {
+        while self.times.len() > rows {
+            self.times.pop_front();
+        }
+        let rows = rows.min(self.times.len());
+        for series in &mut self.series {
+            series.keep(rows);
+        }
+        self.top.keep(rows);
     }
 
     /// On a machine where processes come and go, "all instances" must not grow for ever.
@@ -349,19 +368,10 @@ impl Monitor {
             left = left.saturating_sub(usize::from(goes));
             !goes
         });
-        self.index();
+        self.reindex();
         match chosen {
             Some(path) => self.select_path(&path),
             None => self.select(self.selected),
         }
-    }
-
-    fn index(&mut self) {
-        self.positions = self
-            .series
-            .iter()
-            .enumerate()
-            .map(|(position, series)| (series.path.to_lowercase(), position))
-            .collect();
     }
 }

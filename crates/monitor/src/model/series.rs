@@ -7,10 +7,11 @@ use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{NoValue, Value};
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
-use tallymon::{Query, Reading};
+use tallymon::{InstanceIdentity, InstanceKey, Query, Reading};
 
 use super::point::Point;
 use super::scale::Scale;
+use super::take::Who;
 
 /// A counter of an instance.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ pub struct Series {
     pub instance: Option<String>,
     /// Parent instance.
     pub parent: Option<String>,
+    /// Who that is, as its object tells it.
+    pub identity: Option<InstanceIdentity>,
     /// Type.
     pub counter_type: CounterType,
     /// Power of ten for charts, of the counter's definition.
@@ -41,6 +44,8 @@ pub struct Series {
     pub hidden: bool,
     /// Which colour and pattern; the theme has so many and starts over.
     pub colour: usize,
+    /// A value that it should stay below.
+    pub threshold: Option<f64>,
     /// The last value, or why there is none.
     pub last: Result<Value, NoValue>,
     /// The last value is old: its source did not answer.
@@ -73,10 +78,6 @@ impl Series {
     pub fn new(reading: &Reading, query: &Query, colour: usize) -> Series {
         let names = query.names();
         let instance = reading.instance.as_ref();
-        let own = |key: &tallymon::InstanceKey| match key.number {
-            0 => key.name.clone(),
-            number => format!("{}#{number}", key.name),
-        };
         Series {
             path: reading.path.clone(),
             asked: query.path(reading.handle).to_string(),
@@ -84,18 +85,31 @@ impl Series {
             counter: reading.counter,
             object_name: names.name(reading.object),
             counter_name: names.name(reading.counter),
-            instance: instance.map(own).or_else(|| instance_in(&reading.path)),
+            instance: instance.map(name_of).or_else(|| instance_in(&reading.path)),
             parent: instance.and_then(|key| key.parent.clone()),
+            identity: None,
             counter_type: reading.definition.counter_type,
             default_scale: reading.definition.default_scale,
             scale: Scale::default(),
             hidden: false,
             colour,
+            threshold: None,
             last: Err(NoValue::FirstSample),
             stale: false,
             ended: None,
             points: VecDeque::new(),
         }
+    }
+
+    /// Who it is of, when it came from a path that means everybody.
+    pub(super) fn who(&self) -> Option<Who> {
+        Some((self.object, self.counter, self.identity?))
+    }
+
+    /// The same somebody has another name now.
+    pub(super) fn rename(&mut self, reading: &Reading) {
+        self.path.clone_from(&reading.path);
+        self.instance = reading.instance.as_ref().map(name_of);
     }
 
     /// Takes the newest value.
@@ -127,6 +141,11 @@ impl Series {
         self.stale = false;
         self.last = Err(why);
         self.points.push_back(Point::gap(why));
+    }
+
+    /// Adds the same value so many times.
+    pub(super) fn pad(&mut self, rows: usize, point: Point) {
+        self.points.extend(std::iter::repeat_n(point, rows));
     }
 
     /// Keeps the newest `rows` values.
@@ -207,6 +226,14 @@ impl Series {
     /// Bytes that its values take.
     pub fn bytes(&self) -> usize {
         self.points.capacity().saturating_mul(super::point::POINT_BYTES)
+    }
+}
+
+/// Name and number, without the parent.
+fn name_of(key: &InstanceKey) -> String {
+    match key.number {
+        0 => key.name.clone(),
+        number => format!("{}#{number}", key.name),
     }
 }
 

@@ -109,6 +109,16 @@ impl Window {
         self.cursor = Some(row);
     }
 
+    /// Shows these rows, both included, and stays there.
+    pub fn show(&mut self, rows: &Range<u64>, one: u64, other: u64) {
+        let (first, last) = (one.min(other), one.max(other));
+        let count = last.saturating_sub(first).saturating_add(1);
+        self.set_points(usize::try_from(count).unwrap_or(usize::MAX));
+        let lowest = rows.start.saturating_add(self.points as u64).min(rows.end);
+        self.end = End::Back(last.saturating_add(1).clamp(lowest, rows.end.max(lowest)));
+        self.cursor = None;
+    }
+
     /// Moves the cursor by rows, and the window with it when it leaves; without a cursor it starts at the newest row
     /// in view.
     pub fn move_cursor(&mut self, rows: &Range<u64>, by: i64) {
@@ -284,6 +294,16 @@ mod tests {
         assert_eq!(window.cursor, Some(29));
         window.forget(&(30..30));
         assert_eq!(window.cursor, None);
+    }
+
+    #[test]
+    fn a_range_of_time_fills_the_window() {
+        let mut window = window(100, true);
+        window.show(&(0..300), 240, 200);
+        assert_eq!((window.rows(&(0..300)), window.is_back()), (200..241, true));
+        assert_eq!(window.rows(&(0..900)), 200..241, "it stays");
+        window.show(&(0..300), 3, 4);
+        assert_eq!(window.rows(&(0..300)), 0..10, "not less than the least");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The monitor without a terminal: events and samples go in, a screen comes out.
 
+use std::collections::VecDeque;
+
 use crossterm::event::{Event, KeyEventKind};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -11,6 +13,7 @@ use super::add::AddDialog;
 use super::options::{LocalTime, Options};
 use super::table::Table;
 use super::theme::Theme;
+use super::undo::{Choices, Step};
 use super::{draw, keys, mouse};
 use crate::model::Monitor;
 use crate::source::Pending;
@@ -41,11 +44,15 @@ pub struct App {
     pub(super) failures: u32,
     /// What a line has to contain to be shown, in small letters.
     pub(super) filter: String,
+    /// The chosen line of the panel that says who made a value, when it is open.
+    pub(super) spike: Option<usize>,
     /// The path to choose once its series is there.
     pub(super) choose: Option<String>,
     /// The first screen says how to go on.
     pub(super) hint: bool,
     pub(super) places: Places,
+    /// What can be undone, newest last.
+    pub(super) steps: VecDeque<Step>,
     /// Text for the clipboard of the terminal.
     pub(super) clipboard: Option<String>,
     pub(super) quit: bool,
@@ -56,6 +63,8 @@ pub struct App {
 pub(super) enum View {
     #[default]
     Graph,
+    Area,
+    Stacked,
     Bars,
     Report,
     Split,
@@ -80,6 +89,7 @@ pub(super) enum Prompt {
     GoTo,
     Save,
     Paste,
+    Threshold,
 }
 
 /// Where things stood on the last screen, for the mouse.
@@ -90,6 +100,8 @@ pub(super) struct Places {
     pub(super) lines: Vec<(u16, usize)>,
     /// A click before, to tell a double click.
     pub(super) clicked: Option<(u16, u16)>,
+    /// Columns between which the mouse is dragged now.
+    pub(super) dragged: Option<(u16, u16)>,
 }
 
 impl App {
@@ -113,25 +125,34 @@ impl App {
             failure: None,
             failures: 0,
             filter: String::new(),
+            spike: None,
             choose: None,
             hint: true,
             places: Places::default(),
+            steps: VecDeque::new(),
             clipboard: None,
             quit: false,
         };
         for path in &paths {
             app.add(path);
         }
+        app.watch_top();
         app
     }
 
     /// Takes a key, a click, a paste.
     pub fn event(&mut self, event: &Event) {
+        let undoes = self.steps.len();
+        let before = Choices::of(self);
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => keys::key(self, *key),
             Event::Mouse(event) => mouse::mouse(self, *event),
             Event::Paste(text) => keys::paste(self, text),
             _ => {}
+        }
+        // Undoing is no change that can be undone.
+        if self.steps.len() >= undoes {
+            self.note(before);
         }
     }
 
@@ -199,10 +220,24 @@ impl App {
         }
     }
 
+    /// Adds a path, and chooses its line when it is there.
+    pub(super) fn add_and_choose(&mut self, path: &str) {
+        self.message = Some(format!("{} {path}", self.words.get(Word::Added)));
+        self.choose = Some(path.to_string());
+        self.add(path);
+    }
+
     /// Removes the chosen line, and its counter from the query when nothing else needs it.
     pub(super) fn remove_chosen(&mut self) {
         let Some(path) = self.monitor.remove_chosen() else { return };
         self.paths.retain(|known| *known != path);
+        self.successor = self.reopened();
+    }
+
+    /// Removes all that a path asked for.
+    pub(super) fn remove_path(&mut self, path: &str) {
+        self.monitor.remove_asked(path);
+        self.paths.retain(|known| known != path);
         self.successor = self.reopened();
     }
 
@@ -220,6 +255,7 @@ impl App {
     /// A query with the paths of now. `None` when the source can not be opened again: then the old query goes on.
     fn reopened(&mut self) -> Option<Query> {
         let mut query = (self.options.open)().ok()?;
+        self.keep_watching(&mut query);
         for path in &self.paths {
             query.add(path).ok()?;
         }

@@ -72,7 +72,7 @@ fn bar(cells: f64, glyphs: Glyphs) -> String {
     let eighths = (cells * 8.0).round() as usize;
     match glyphs {
         Glyphs::Ascii => "#".repeat(eighths.saturating_add(4) / 8),
-        Glyphs::Braille => {
+        Glyphs::Braille | Glyphs::Octant => {
             let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"].get(eighths % 8).copied().unwrap_or_default();
             format!("{}{rest}", "█".repeat(eighths / 8))
         }

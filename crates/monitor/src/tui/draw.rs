@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use super::app::{App, Overlay, View};
 use super::text::{cut, put, put_right, rule, width};
-use super::{bars, graph, overlay, report, split};
+use super::{bars, graph, overlay, report, spike, split};
 use crate::chart::Glyphs;
 use crate::words::Word;
 
@@ -30,7 +30,7 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
     let body = Rect { y: top, height: footer_at.saturating_sub(top), ..area };
     match app.view {
         _ if small => report::draw(app, buffer, body),
-        View::Graph => graph::draw(app, buffer, body),
+        View::Graph | View::Area | View::Stacked => graph::draw(app, buffer, body),
         View::Bars => bars::draw(app, buffer, body),
         View::Report => report::draw(app, buffer, body),
         View::Split => split::draw(app, buffer, body),
@@ -40,6 +40,9 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
                 table.draw(buffer, body, words, theme);
             }
         }
+    }
+    if app.places.chart.height > 4 {
+        spike::draw(app, buffer);
     }
     footer(app, buffer, area);
     let (words, theme) = (app.words, app.theme);

@@ -1,9 +1,11 @@
 //! The graph: the chart with its axes, the value bar and the legend.
 
+use std::collections::HashMap;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::app::App;
+use super::app::{App, View};
 use super::legend;
 use super::text::{put, put_right, width};
 use crate::chart::Chart;
@@ -24,8 +26,10 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         height: chart_rows,
         ..area
     };
-    axis(app, buffer, chart, CHART_MAXIMUM);
-    plot(app, buffer, chart);
+    let drawn = drawn(app);
+    let maximum = maximum(app, &drawn);
+    axis(app, buffer, chart, maximum);
+    plot(app, buffer, chart, drawn, maximum);
     if app.monitor.lines() == 0 {
         let text = app.words.get(Word::Empty);
         let x = chart.x.saturating_add(chart.width.saturating_sub(width(text)) / 2);
@@ -61,23 +65,132 @@ pub(super) fn axis(app: &App, buffer: &mut Buffer, chart: Rect, maximum: f64) {
     }
 }
 
-fn plot(app: &App, buffer: &mut Buffer, area: Rect) {
+/// A series that is drawn, with what makes its values heights.
+struct Drawn<'a> {
+    position: usize,
+    series: &'a Series,
+    scale: f64,
+}
+
+/// What is drawn, in the order of the legend. In a stack counters of one kind have one scale, or their sum would be none.
+fn drawn(app: &App) -> Vec<Drawn<'_>> {
+    let monitor = &app.monitor;
+    let mut drawn: Vec<(usize, &Series, i32)> = monitor
+        .series()
+        .iter()
+        .enumerate()
+        .filter(|(position, series)| app.passes(*position) && monitor.is_drawn(series))
+        .map(|(position, series)| (position, series, monitor.power(series)))
+        .collect();
+    if app.view == View::Stacked {
+        let is_sum = |series: &Series| series.instance.as_deref() == Some("_Total");
+        let parts: Vec<_> = drawn
+            .iter()
+            .filter(|(_, series, _)| !is_sum(series))
+            .map(|(_, series, _)| series.counter)
+            .collect();
+        // On top of its parts a sum would count twice.
+        drawn.retain(|(_, series, _)| !is_sum(series) || !parts.contains(&series.counter));
+        let mut least: HashMap<_, i32> = HashMap::new();
+        for (_, series, power) in &drawn {
+            least.entry(series.counter).and_modify(|known| *known = (*known).min(*power)).or_insert(*power);
+        }
+        for (_, series, power) in &mut drawn {
+            *power = least.get(&series.counter).copied().unwrap_or(*power);
+        }
+    }
+    drawn
+        .into_iter()
+        .map(|(position, series, power)| Drawn { position, series, scale: factor(power) })
+        .collect()
+}
+
+/// The top of the vertical axis: 100, or what the highest stack needs.
+fn maximum(app: &App, drawn: &[Drawn<'_>]) -> f64 {
+    if app.view != View::Stacked {
+        return CHART_MAXIMUM;
+    }
+    let (next, view) = (app.monitor.next(), app.monitor.view());
+    let length = usize::try_from(view.end.saturating_sub(view.start)).unwrap_or(0);
+    let mut sums = vec![0.0; length];
+    for one in drawn {
+        let (first, values) = one.series.values(next, &view);
+        let skip = usize::try_from(first.saturating_sub(view.start)).unwrap_or(usize::MAX);
+        for (sum, value) in sums.iter_mut().skip(skip).zip(values) {
+            *sum += value.map_or(0.0, |value| (value * one.scale).max(0.0));
+        }
+    }
+    let highest = sums.into_iter().fold(0.0, f64::max);
+    // Its quarters are round as well.
+    let power = 10f64.powf(highest.max(1.0).log10().floor());
+    let steps = [1.0, 1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 6.0, 8.0, 10.0];
+    let top = steps.into_iter().map(|step| step * power).find(|top| highest <= *top).unwrap_or(highest);
+    top.max(CHART_MAXIMUM)
+}
+
+fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, maximum: f64) {
     let monitor = &app.monitor;
     let mut chart = Chart::new(area, app.theme.glyphs);
     let chosen = monitor.selected();
-    let drawn = |position: &usize| app.passes(*position);
-    // The chosen one lies above all others.
-    let order = (0..monitor.series().len()).filter(|position| *position != chosen).chain([chosen]);
-    for position in order.filter(drawn) {
-        let Some(series) = monitor.series().get(position).filter(|series| monitor.is_drawn(series)) else {
-            continue;
-        };
-        let highlighted = monitor.highlight && position == chosen;
-        let line = if highlighted { app.theme.highlight() } else { app.theme.line(series.colour) };
-        let scale = factor(monitor.power(series)) / CHART_MAXIMUM;
-        line_of(app, &mut chart, series, scale, line);
+    let style = |one: &Drawn<'_>| {
+        if monitor.highlight && one.position == chosen {
+            app.theme.highlight()
+        } else {
+            app.theme.line(one.series.colour)
+        }
+    };
+    match app.view {
+        View::Stacked => {
+            let slots = monitor.window.points();
+            let mut below = vec![0.0f32; slots];
+            for one in &drawn {
+                let base = below.clone();
+                let heights: Vec<Option<f32>> = heights(app, one.series, one.scale / maximum).collect();
+                for (height, sum) in heights.iter().zip(&mut below) {
+                    *sum += height.unwrap_or(0.0).max(0.0);
+                }
+                let spans = heights.iter().zip(&base).zip(&below);
+                let spans = spans.map(|((height, low), high)| height.map(|_| (*low, *high)));
+                chart.area(slots, breaks(app), spans, style(one));
+            }
+        }
+        View::Area => {
+            // The largest lies behind, so that every edge is in view.
+            let average = |one: &Drawn<'_>| monitor.statistics(one.series).average.unwrap_or(0.0) * one.scale;
+            drawn.sort_by(|one, other| average(other).total_cmp(&average(one)));
+            for one in &drawn {
+                let spans = heights(app, one.series, one.scale / maximum).map(|height| Some((0.0, height?)));
+                chart.area(monitor.window.points(), breaks(app), spans, style(one));
+            }
+        }
+        _ => {
+            // The chosen one lies above all others.
+            drawn.sort_by_key(|one| one.position == chosen);
+            for one in &drawn {
+                line_of(app, &mut chart, one.series, one.scale / maximum, style(one));
+            }
+        }
     }
     chart.render(buffer);
+    marks(app, buffer, area, &chart, &drawn, maximum);
+}
+
+/// Thresholds across, the time line and the cursor down, and what is dragged over.
+fn marks(app: &App, buffer: &mut Buffer, area: Rect, chart: &Chart, drawn: &[Drawn<'_>], maximum: f64) {
+    let monitor = &app.monitor;
+    for one in drawn {
+        let share = one.series.threshold.map(|threshold| threshold * one.scale / maximum);
+        let Some(share) = share.filter(|share| (0.0..=1.0).contains(share) && app.view != View::Stacked)
+        else {
+            continue;
+        };
+        let from_top = ((1.0 - share) * f64::from(area.height.saturating_sub(1))).round() as u16;
+        let style =
+            if one.series.is_over() { app.theme.bad() } else { app.theme.line(one.series.colour).style };
+        for x in area.left()..area.right() {
+            put(buffer, x, area.y.saturating_add(from_top), 1, app.theme.either("╌", "-"), style);
+        }
+    }
     let rows = monitor.rows();
     let slots = monitor.window.points();
     let mut vertical = |slot: usize, letter: &str, style| {
@@ -93,6 +206,11 @@ fn plot(app: &App, buffer: &mut Buffer, area: Rect) {
     if let Some(cursor) = monitor.window.cursor.filter(|cursor| monitor.view().contains(cursor)) {
         vertical(monitor.window.slot(&rows, cursor), app.theme.either("┊", ":"), app.theme.bold());
     }
+    if let Some((from, to)) = app.places.dragged.filter(|(from, to)| from != to) {
+        let (left, right) = (from.min(to), from.max(to));
+        let place = Rect { x: left, width: right.saturating_sub(left).saturating_add(1), ..area };
+        buffer.set_style(place.intersection(area), app.theme.selected());
+    }
 }
 
 /// Adds a series to a chart; `scale` makes its values heights.
@@ -103,14 +221,29 @@ pub(super) fn line_of(
     scale: f64,
     line: crate::chart::LineStyle,
 ) {
+    chart.line(app.monitor.window.points(), breaks(app), heights(app, series, scale), line);
+}
+
+/// The slot of the newest row while the chart sweeps.
+fn sweep_slot(app: &App) -> Option<usize> {
+    let monitor = &app.monitor;
+    let newest = monitor.view().end.checked_sub(1).filter(|_| monitor.window.is_sweeping())?;
+    Some(monitor.window.slot(&monitor.rows(), newest))
+}
+
+/// Where the newest and the oldest row meet, and no line goes across.
+fn breaks(app: &App) -> Option<usize> {
+    sweep_slot(app).map(|slot| slot.saturating_add(1))
+}
+
+/// The heights of a series, slot by slot.
+fn heights<'a>(app: &'a App, series: &'a Series, scale: f64) -> impl Iterator<Item = Option<f32>> + 'a {
     let monitor = &app.monitor;
     let (rows, slots, next) = (monitor.rows(), monitor.window.points(), monitor.next());
-    let newest = monitor.view().end.checked_sub(1);
-    let sweep_slot =
-        newest.filter(|_| monitor.window.is_sweeping()).map(|row| monitor.window.slot(&rows, row));
+    let sweep_slot = sweep_slot(app);
     // What the time line is about to overwrite is gone already, so that both ends are easy to see.
     let ahead = slots / 33 + 1;
-    let heights = (0..slots).map(|slot| {
+    (0..slots).map(move |slot| {
         if let Some(sweep) = sweep_slot
             && slot > sweep
             && slot <= sweep.saturating_add(ahead)
@@ -120,8 +253,7 @@ pub(super) fn line_of(
         let row = monitor.window.row_at(&rows, slot)?;
         let value = series.at(next, row)?.ok()?;
         Some((value * scale) as f32)
-    });
-    chart.line(slots, sweep_slot.map(|slot| slot.saturating_add(1)), heights, line);
+    })
 }
 
 /// Times below the chart, each at the left end of what it is the time of.

@@ -8,6 +8,7 @@ use tallymon::explain;
 
 use super::add::{AddDialog, Asked};
 use super::app::{App, Overlay, Prompt, View};
+use super::overlay::PROCESS;
 use super::table::Table;
 use crate::model::Scale;
 use crate::save;
@@ -31,6 +32,9 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
     if app.view == View::Table && in_table(app, key) {
         return;
     }
+    if !control && app.spike_key(key) {
+        return;
+    }
     match key.code {
         KeyCode::Char('c') if control => app.quit = true,
         // Performance Monitor's own keys, where a terminal can tell them.
@@ -41,9 +45,11 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('g') if control => app.view = View::Graph,
         KeyCode::Char('b') if control => app.view = View::Bars,
         KeyCode::Char('r') if control => app.view = View::Report,
+        KeyCode::Char('z') if control => app.undo(),
         KeyCode::Char(_) if control => {}
         KeyCode::Char('q' | 'Q') => app.quit = true,
         KeyCode::Char('a') | KeyCode::Insert => add(app),
+        KeyCode::Enter => app.open_spike(),
         KeyCode::Delete => app.remove_chosen(),
         KeyCode::Char(' ') => {
             if let Some(series) = app.monitor.chosen_mut() {
@@ -62,6 +68,9 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
             }
         }
         KeyCode::Char('g') => app.view = View::Graph,
+        KeyCode::Char('A') => app.view = View::Area,
+        KeyCode::Char('G') => app.view = View::Stacked,
+        KeyCode::Char('L') => threshold(app),
         KeyCode::Char('b') => app.view = View::Bars,
         KeyCode::Char('r') => app.view = View::Report,
         KeyCode::Char('v') => app.view = View::Split,
@@ -102,6 +111,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('?') | KeyCode::F(1) => app.overlay = Overlay::Help,
         KeyCode::Esc => {
             app.monitor.window.cursor = None;
+            app.spike = None;
             app.filter.clear();
         }
         _ => {}
@@ -181,6 +191,7 @@ fn answer(app: &mut App, prompt: Prompt, text: &str) {
     match prompt {
         Prompt::Filter => set_filter(app, text.to_string()),
         Prompt::Paste => add_lines(app, text),
+        Prompt::Threshold => set_threshold(app, text.trim()),
         Prompt::Save => {
             let saved = save::save(app, text);
             app.message = Some(match saved {
@@ -197,6 +208,22 @@ fn answer(app: &mut App, prompt: Prompt, text: &str) {
             }
             None => app.message = Some(format!("{text}: {}", app.words.get(Word::NoSuchTime))),
         },
+    }
+}
+
+/// Asks for the threshold of the chosen counter.
+fn threshold(app: &mut App) {
+    let Some(series) = app.monitor.chosen() else { return };
+    let known = series.threshold.map(|threshold| threshold.to_string()).unwrap_or_default();
+    app.overlay = Overlay::Prompt(Prompt::Threshold, known);
+}
+
+fn set_threshold(app: &mut App, text: &str) {
+    let number = text.replace(',', "").parse::<f64>().ok().filter(|number| number.is_finite());
+    if number.is_none() && !text.is_empty() {
+        app.message = Some(format!("{text}: {}", app.words.get(Word::NoNumber)));
+    } else if let Some(series) = app.monitor.chosen_mut() {
+        series.threshold = number;
     }
 }
 
@@ -261,12 +288,10 @@ fn in_table(app: &mut App, key: KeyEvent) -> bool {
         KeyCode::Char('/') => app.overlay = Overlay::Prompt(Prompt::Filter, table.filter.clone()),
         KeyCode::Enter => {
             if let Some(path) = table.chosen_path() {
-                app.choose = Some(path.clone());
-                app.add(&path);
-                app.message = Some(format!("{} {path}", app.words.get(Word::Added)));
+                app.add_and_choose(&path);
             }
         }
-        KeyCode::Char('g' | 'b' | 'r' | 'v') | KeyCode::Esc => {
+        KeyCode::Char('g' | 'A' | 'G' | 'b' | 'r' | 'v') | KeyCode::Esc => {
             // Nobody looks at its values any more, so they are no longer collected.
             app.table = None;
             app.view = View::Graph;
@@ -279,7 +304,6 @@ fn in_table(app: &mut App, key: KeyEvent) -> bool {
 
 /// The table of the chosen counter's object, else of the processes.
 fn table(app: &mut App) {
-    const PROCESS: tallymon::core::title::TitleIndex = tallymon::core::title::TitleIndex(230);
     let chosen = app.monitor.chosen().filter(|series| series.instance.is_some());
     match chosen.map(|series| (series.object, series.counter)) {
         Some((object, counter)) => open_table(app, object, Some(counter)),

@@ -67,7 +67,10 @@ pub(super) fn now(app: &App, series: &Series) -> (String, Style) {
         return (format!("{} {}", app.words.get(Word::Ended), app.clock(time)), theme.dim());
     }
     match &series.last {
-        Ok(value) => (with_unit(format::value(value, series.counter_type)), theme.plain()),
+        Ok(value) => {
+            let style = if series.is_over() { theme.bad() } else { theme.plain() };
+            (with_unit(format::value(value, series.counter_type)), style)
+        }
         Err(NoValue::FirstSample) => (theme.either("…", "...").to_string(), theme.dim()),
         Err(_) => (theme.either("–", "-").to_string(), theme.warning()),
     }
@@ -79,7 +82,7 @@ fn mark(app: &App, series: &Series, chosen: bool) -> (&'static str, Style) {
     let waits = matches!(&series.last, Ok(_) | Err(NoValue::FirstSample));
     if series.stale {
         (theme.either("⚠", "!"), theme.warning())
-    } else if !waits && series.ended.is_none() {
+    } else if series.is_over() || (!waits && series.ended.is_none()) {
         ("!", theme.bad())
     } else if chosen {
         (theme.either("▶", ">"), theme.plain())
@@ -292,6 +295,10 @@ pub(super) fn reason(app: &App, series: &Series) -> Option<String> {
         return Some(app.words.get(Word::OldValue).to_string());
     }
     match &series.last {
+        Ok(_) if series.is_over() => {
+            let threshold = series.threshold.map(format::number).unwrap_or_default();
+            Some(format!("{} {threshold}: {}", app.words.get(Word::Over), series.path))
+        }
         Ok(_) => None,
         Err(NoValue::FirstSample) => Some(app.words.get(Word::TwoSamples).to_string()),
         Err(why @ NoValue::NoData(Absence::AccessDenied)) => {

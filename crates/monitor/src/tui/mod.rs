@@ -12,11 +12,13 @@ mod options;
 mod overlay;
 mod report;
 mod sample;
+mod spike;
 mod split;
 mod table;
 mod terminal;
 mod text;
 mod theme;
+mod undo;
 
 pub use app::App;
 pub use options::{LocalTime, Open, Options};

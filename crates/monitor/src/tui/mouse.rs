@@ -1,4 +1,4 @@
-//! What the mouse does: choose a line, point at a time, zoom.
+//! What the mouse does: choose a line, ask who made a value, zoom.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
@@ -15,8 +15,9 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
     match event.kind {
         MouseEventKind::Down(MouseButton::Left) => {
             let again = app.places.clicked.replace(place) == Some(place);
+            app.places.dragged = in_chart.then_some((event.column, event.column));
             if in_chart {
-                point_at(app, event.column);
+                app.monitor.window.cursor = row_at(app, event.column);
             } else if let Some((_, line)) = app.places.lines.iter().find(|(row, _)| *row == event.row) {
                 let line = *line;
                 // The second click on what is chosen already makes it stand out.
@@ -26,7 +27,17 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
                 app.monitor.select(line);
             }
         }
-        MouseEventKind::Drag(MouseButton::Left) if in_chart => point_at(app, event.column),
+        MouseEventKind::Drag(MouseButton::Left) => {
+            let chart = app.places.chart;
+            if let Some((_, to)) = &mut app.places.dragged {
+                *to = event.column.clamp(chart.left(), chart.right().saturating_sub(1).max(chart.left()));
+            }
+        }
+        MouseEventKind::Up(MouseButton::Left) => {
+            if let Some((from, to)) = app.places.dragged.take() {
+                released(app, from, to);
+            }
+        }
         MouseEventKind::ScrollUp if in_chart => app.monitor.window.zoom(true),
         MouseEventKind::ScrollDown if in_chart => app.monitor.window.zoom(false),
         MouseEventKind::ScrollUp => app.move_selection(-1),
@@ -35,11 +46,29 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
     }
 }
 
-/// Puts the cursor at the time under a column of the chart.
-fn point_at(app: &mut App, column: u16) {
+/// A click asks who made what is there; a drag shows the time that was dragged over.
+fn released(app: &mut App, from: u16, to: u16) {
+    if from == to {
+        if app.monitor.window.cursor.is_some() {
+            app.open_spike();
+        }
+        return;
+    }
+    let rows = app.monitor.rows();
+    let view = app.monitor.view();
+    let newest = view.end.checked_sub(1);
+    // Behind the newest row there is nothing yet: the drag ends there.
+    let (one, other) = (row_at(app, from).or(newest), row_at(app, to).or(newest));
+    if let (Some(one), Some(other)) = (one, other) {
+        app.spike = None;
+        app.monitor.window.show(&rows, one, other);
+    }
+}
+
+/// The row under a column of the chart.
+fn row_at(app: &App, column: u16) -> Option<u64> {
     let area = app.places.chart;
     let chart = Chart::new(ratatui::layout::Rect { height: 1, ..area }, app.theme.glyphs);
     let slot = chart.slot(column.saturating_sub(area.x), app.monitor.window.points());
-    let rows = app.monitor.rows();
-    app.monitor.window.cursor = app.monitor.window.row_at(&rows, slot);
+    app.monitor.window.row_at(&app.monitor.rows(), slot)
 }

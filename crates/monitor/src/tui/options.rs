@@ -39,6 +39,9 @@ pub struct Options {
     pub local: Box<dyn Fn(FileTime) -> LocalTime>,
     /// Time between samples.
     pub interval: Duration,
+    /// Whether it is kept, for every row, who made the values: the largest instances of what is charted, and the largest
+    /// processes. The processes are read with each sample then.
+    pub top: bool,
     /// Bytes of values that are remembered.
     pub budget: usize,
     /// Letters of the chart.
@@ -58,6 +61,7 @@ impl Options {
             source: None,
             local: Box::new(|time| LocalTime { time: time.system_time(), zone: "UTC".into(), bias: 0 }),
             interval: Duration::from_secs(1),
+            top: true,
             budget: DEFAULT_BUDGET,
             glyphs: Glyphs::of_environment(),
             colours: Colours::of_environment(),

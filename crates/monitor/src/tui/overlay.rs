@@ -2,11 +2,15 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use tallymon::core::title::TitleIndex;
 
 use super::app::Prompt;
 use super::text::{clear, cut, put, rule, width, wrap};
 use super::theme::Theme;
 use crate::words::{Word, Words};
+
+/// The object of the processes.
+pub(super) const PROCESS: TitleIndex = TitleIndex(230);
 
 /// Every key with what it does.
 const KEYS: &[(&str, Word)] = &[
@@ -15,15 +19,17 @@ const KEYS: &[(&str, Word)] = &[
     ("\u{2191} \u{2193} j k", Word::KeysSelect),
     ("\u{2190} \u{2192} h l", Word::KeysCursor),
     ("\u{232b} c", Word::KeysHighlight),
-    ("g b r v T", Word::KeysViews),
-    ("+ - S =", Word::KeysScale),
+    ("g A G b r v T", Word::KeysViews),
+    ("+ - S = L", Word::KeysScale),
     ("f u d", Word::KeysFreeze),
     ("PgUp PgDn Home t", Word::KeysTime),
     ("[ ] :", Word::KeysZoom),
+    ("Enter click", Word::KeysSpike),
     ("< > m", Word::KeysInterval),
     ("x /", Word::KeysExplain),
     ("y Y p", Word::KeysCopy),
     ("w", Word::KeysSave),
+    ("Ctrl-Z drag", Word::KeysUndo),
     ("\u{2190} \u{2192} i n N", Word::KeysTable),
     ("q Ctrl-C", Word::KeysQuit),
 ];
@@ -34,13 +40,14 @@ pub(super) const fn prompt_word(prompt: Prompt) -> Word {
         Prompt::GoTo => Word::GoTo,
         Prompt::Save => Word::SaveAs,
         Prompt::Paste => Word::Paste,
+        Prompt::Threshold => Word::Threshold,
     }
 }
 
 pub(super) fn help(buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
     let rows = u16::try_from(KEYS.len()).unwrap_or(0).saturating_add(2);
     let inside =
-        frame(buffer, area, (64, rows), words.get(Word::HelpTitle), words.get(Word::CloseKeys), theme);
+        frame(buffer, area, (74, rows), words.get(Word::HelpTitle), words.get(Word::CloseKeys), theme);
     for (y, (keys, word)) in (inside.top()..inside.bottom()).zip(KEYS) {
         let keys = if theme.either("", "a").is_empty() { (*keys).to_string() } else { plain(keys) };
         put(buffer, inside.x.saturating_add(1), y, 18, &keys, theme.bold());
@@ -92,6 +99,12 @@ pub(super) fn frame(
         width: columns,
         height: rows,
     };
+    frame_at(buffer, place, title, below, theme)
+}
+
+/// An empty box at a place; returns the place inside of its border.
+pub(super) fn frame_at(buffer: &mut Buffer, place: Rect, title: &str, below: &str, theme: Theme) -> Rect {
+    let (columns, rows) = (place.width, place.height);
     clear(buffer, place);
     let last = place.bottom().saturating_sub(1);
     let across = theme.either("─", "-");

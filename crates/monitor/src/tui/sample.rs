@@ -84,6 +84,7 @@ impl App {
                 self.failure = Some(error);
             }
         }
+        self.watch_top();
         self.change_query();
         self.choose_what_was_added();
         if let Overlay::Add(dialog) = &mut self.overlay {

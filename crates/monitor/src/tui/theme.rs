@@ -45,7 +45,15 @@ impl Glyphs {
             locale.contains('.') && !locale.contains("utf-8") && !locale.contains("utf8")
         });
         let old = variable("TERM").is_some_and(|term| matches!(term.as_str(), "linux" | "dumb" | "vt100"));
-        if narrow || old { Glyphs::Ascii } else { Glyphs::Braille }
+        // Terminals that draw octants themselves, whatever their font has.
+        let blocks = variable("TERM").is_some_and(|term| {
+            matches!(term.as_str(), "xterm-kitty" | "xterm-ghostty" | "foot" | "foot-extra")
+        });
+        match (narrow || old, blocks) {
+            (true, _) => Glyphs::Ascii,
+            (false, true) => Glyphs::Octant,
+            (false, false) => Glyphs::Braille,
+        }
     }
 }
 
@@ -114,7 +122,7 @@ impl Theme {
     pub(crate) fn sample(self, number: usize) -> (&'static str, Style) {
         let line = self.line(number);
         let samples = match self.glyphs {
-            Glyphs::Braille => ["━━━", "━╺━", "╺╺╺", "━━╸", "╺━━", "· ·"],
+            Glyphs::Braille | Glyphs::Octant => ["━━━", "━╺━", "╺╺╺", "━━╸", "╺━━", "· ·"],
             Glyphs::Ascii => ["---", "- -", "...", "--.", ".--", ". ."],
         };
         (samples.get(line.pattern).copied().unwrap_or("---"), line.style)
@@ -167,7 +175,7 @@ impl Theme {
     /// One of two letters.
     pub(crate) const fn either(self, full: &'static str, ascii: &'static str) -> &'static str {
         match self.glyphs {
-            Glyphs::Braille => full,
+            Glyphs::Braille | Glyphs::Octant => full,
             Glyphs::Ascii => ascii,
         }
     }

@@ -49,6 +49,8 @@ pub(crate) struct Script {
     pub(crate) failure: Shared<Option<SourceError>>,
     /// Processes that exist.
     pub(crate) processes: Shared<Vec<&'static str>>,
+    /// Who they are, where it is said.
+    pub(crate) ids: Shared<Vec<i32>>,
     /// A state for the memory counters.
     pub(crate) memory: Shared<Option<ValueState>>,
     /// The counters of the disk go backwards.
@@ -220,7 +222,9 @@ impl Source for Fake {
                 InstanceKind::None => self.write(spec.name, 0, &mut object.single()),
                 InstanceKind::Many => {
                     for (position, name) in self.instances(spec.name).into_iter().enumerate() {
-                        self.write(spec.name, position, &mut object.instance(name, None, None));
+                        let ids = script.ids.lock();
+                        let id = ids.get(position).copied().filter(|_| spec.name == TitleIndex(230));
+                        self.write(spec.name, position, &mut object.instance(name, None, id));
                     }
                 }
             }

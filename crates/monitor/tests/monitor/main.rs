@@ -3,6 +3,7 @@
 
 mod fake;
 mod history;
+mod look;
 mod panic;
 mod screens;
 mod use_it;

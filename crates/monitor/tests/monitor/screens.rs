@@ -13,7 +13,7 @@ use crate::fake::{Bench, DEFAULTS, DENIED};
 
 /// Compares a screen with the one that is kept.
 #[track_caller]
-fn check(name: &str, bench: &mut Bench) -> String {
+pub(crate) fn check(name: &str, bench: &mut Bench) -> String {
     let screen = bench.screen();
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/screens");
     let file = folder.join(format!("{name}.txt"));
@@ -27,7 +27,7 @@ fn check(name: &str, bench: &mut Bench) -> String {
 }
 
 #[track_caller]
-fn has(screen: &str, parts: &[&str]) {
+pub(crate) fn has(screen: &str, parts: &[&str]) {
     for part in parts {
         assert!(screen.contains(part), "{part:?} is not on\n{screen}");
     }

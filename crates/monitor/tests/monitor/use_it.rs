@@ -263,7 +263,7 @@ impl Source for Gate {
 
 #[test]
 fn a_source_that_hangs_does_not_freeze_the_screen() {
-    let folder = std::env::temp_dir().join(format!("tallymon-monitor-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("tallymon-gate-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("block.bin");
     let bytes = crate::fake::block();

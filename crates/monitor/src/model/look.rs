@@ -1,0 +1,74 @@
+//! How the user wants a series shown, apart from its values: kept in settings, and what undoing brings back.
+
+use tallymon::core::flow::{Absence, NoValue};
+
+use super::{Monitor, Point, Scale, Series};
+
+/// How a series is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Look {
+    /// Power of ten for charts.
+    pub scale: Scale,
+    /// Not drawn.
+    pub hidden: bool,
+    /// Which colour and pattern; `None` is the next one in turn.
+    pub colour: Option<usize>,
+    /// A value that it should stay below: a line of its own in the chart.
+    pub threshold: Option<f64>,
+}
+
+impl Series {
+    /// How it is shown.
+    pub const fn look(&self) -> Look {
+        Look { scale: self.scale, hidden: self.hidden, colour: Some(self.colour), threshold: self.threshold }
+    }
+
+    /// Whether its last value is above its threshold.
+    pub fn is_over(&self) -> bool {
+        let last = self.last.as_ref().ok().and_then(|value| value.as_f64());
+        self.threshold.zip(last).is_some_and(|(threshold, last)| last > threshold)
+    }
+
+    pub(super) const fn wear(&mut self, look: Look) {
+        self.scale = look.scale;
+        self.hidden = look.hidden;
+        self.threshold = look.threshold;
+        if let Some(colour) = look.colour {
+            self.colour = colour;
+        }
+    }
+}
+
+impl Monitor {
+    /// Shows a series like this, now or when it comes.
+    pub fn wear(&mut self, path: &str, look: Look) {
+        match self.index.path(path).and_then(|position| self.series.get_mut(position)) {
+            Some(series) => series.wear(look),
+            None => drop(self.looks.insert(path.to_lowercase(), look)),
+        }
+    }
+
+    /// How the series that come are going to be shown, for those where it is known.
+    pub(super) fn dress(&mut self, position: usize) {
+        let Some(series) = self.series.get_mut(position) else { return };
+        if let Some(look) = self.looks.remove(&series.path.to_lowercase()) {
+            series.wear(look);
+        }
+    }
+
+    /// Puts a series back that was removed, at a position; it has gaps for the rows that it was not there.
+    pub fn restore(&mut self, mut series: Series, removed_at: u64, position: usize) {
+        if self.index.path(&series.path).is_some() {
+            return;
+        }
+        let missed = self.next.saturating_sub(removed_at).min(self.times.len() as u64);
+        series.pad(usize::try_from(missed).unwrap_or(0), Point::gap(NoValue::NoData(Absence::NotRequested)));
+        series.keep(self.times.len());
+        self.removed.remove(&series.path.to_lowercase());
+        if let Some(who) = series.who() {
+            self.removed_who.remove(&who);
+        }
+        self.series.insert(position.min(self.series.len()), series);
+        self.reindex();
+    }
+}

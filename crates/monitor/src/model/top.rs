@@ -1,0 +1,303 @@
+//! Who made it: for every row, the largest instances of some counters.
+//!
+//! A chart shows that the processor was busy at a second; the row of that second says which processes it was. The rows
+//! are those of the history, and go with them.
+
+use std::collections::{HashMap, VecDeque};
+
+use tallymon::core::counter::CounterType;
+use tallymon::core::title::TitleIndex;
+use tallymon::{Query, Reading};
+
+/// How many instances of a counter are kept for a row.
+pub const MOST_TOP: usize = 5;
+/// The most counters that are watched at a time.
+pub const MOST_WATCHED: usize = 12;
+/// Bytes of a row of one counter.
+pub(super) const ROW_BYTES: usize = size_of::<Row>();
+
+/// A path of a query whose text begins with this is watched here and no series. No counter path begins like it.
+const MARK: &str = "(top)";
+
+/// The largest instances of all counters that are watched, for every row.
+#[derive(Debug, Default)]
+pub struct Top {
+    watched: Vec<Watched>,
+    names: Names,
+}
+
+/// A counter with the largest instances of each row.
+#[derive(Debug)]
+struct Watched {
+    object: TitleIndex,
+    counter: TitleIndex,
+    title: String,
+    path: (String, String),
+    counter_type: CounterType,
+    /// Aligned at the newest row.
+    rows: VecDeque<Row>,
+}
+
+/// Names by their number and values, largest first; 0 is no name.
+type Row = ([u32; MOST_TOP], [f64; MOST_TOP]);
+
+/// An instance at a time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TopInstance {
+    /// Its name with its number.
+    pub name: String,
+    /// The path of the counter.
+    pub path: String,
+    /// The value then.
+    pub value: f64,
+}
+
+/// The largest instances of a counter at a time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TopGroup {
+    /// Object.
+    pub object: TitleIndex,
+    /// Counter.
+    pub counter: TitleIndex,
+    /// Names of both in the user's language.
+    pub title: String,
+    /// Type.
+    pub counter_type: CounterType,
+    /// Largest first.
+    pub instances: Vec<TopInstance>,
+}
+
+impl Top {
+    /// What to call the path of a counter that is watched when it is added to a query.
+    pub fn text(object: TitleIndex, counter: TitleIndex) -> String {
+        format!("{MARK}\\{}(*)\\{}", object.0, counter.0)
+    }
+
+    /// Whether a reading is of a counter that is watched, and not of a series.
+    pub fn is_watched(query: &Query, reading: &Reading) -> bool {
+        query.path(reading.handle).starts_with(MARK)
+    }
+
+    /// Whether a counter is watched already.
+    pub fn watches(&self, object: TitleIndex, counter: TitleIndex) -> bool {
+        self.watched.iter().any(|watched| (watched.object, watched.counter) == (object, counter))
+    }
+
+    /// Watches a counter from the next row on; `false` when there are too many.
+    pub fn watch(&mut self, query: &Query, object: TitleIndex, counter: TitleIndex) -> bool {
+        let (Some(known), true) = (query.catalog().object(object), self.watched.len() < MOST_WATCHED) else {
+            return false;
+        };
+        let names = query.names();
+        let counter_type = known.counter(counter).map_or(CounterType(0), |known| known.counter_type);
+        self.watched.push(Watched {
+            object,
+            counter,
+            title: format!("{}: {}", names.name(object), names.name(counter)),
+            path: (names.english(object), names.english(counter)),
+            counter_type,
+            rows: VecDeque::new(),
+        });
+        true
+    }
+
+    /// Forgets the counters that `keep` does not want.
+    pub fn retain(&mut self, keep: impl Fn(TitleIndex, TitleIndex) -> bool) {
+        let names = &mut self.names;
+        self.watched.retain(|watched| {
+            let stays = keep(watched.object, watched.counter);
+            if !stays {
+                watched.rows.iter().for_each(|row| names.release(row));
+            }
+            stays
+        });
+    }
+
+    /// Takes the readings of the newest row; none for a row without a sample.
+    pub(super) fn take(&mut self, query: Option<&Query>, readings: &[Reading]) {
+        for watched in &mut self.watched {
+            let mut found: [(f64, Option<&Reading>); MOST_TOP] = [(0.0, None); MOST_TOP];
+            let own = readings.iter().filter(|reading| {
+                (reading.object, reading.counter) == (watched.object, watched.counter)
+                    && query.is_some_and(|query| Top::is_watched(query, reading))
+            });
+            for reading in own {
+                let Some(value) = reading.cell.value.as_ref().ok().and_then(|value| value.as_f64()) else {
+                    continue;
+                };
+                let is_sum = reading.instance.as_ref().is_none_or(|key| {
+                    // Whoever is idle made nothing.
+                    key.name.ends_with("_Total") || key.name.eq_ignore_ascii_case("idle")
+                });
+                if is_sum || value <= 0.0 || !value.is_finite() {
+                    continue;
+                }
+                // Insertion into a short list that is sorted already.
+                let mut next = (value, Some(reading));
+                for place in &mut found {
+                    if next.0 > place.0 {
+                        std::mem::swap(place, &mut next);
+                    }
+                }
+            }
+            let mut row: Row = ([0; MOST_TOP], [0.0; MOST_TOP]);
+            for ((name, value), (found, reading)) in row.0.iter_mut().zip(&mut row.1).zip(found) {
+                if let Some(key) = reading.and_then(|reading| reading.instance.as_ref()) {
+                    *name = self.names.number(&key.to_string());
+                    *value = found;
+                }
+            }
+            watched.rows.push_back(row);
+        }
+    }
+
+    /// Keeps the newest `rows` rows.
+    pub(super) fn keep(&mut self, rows: usize) {
+        for watched in &mut self.watched {
+            while watched.rows.len() > rows {
+                if let Some(row) = watched.rows.pop_front() {
+                    self.names.release(&row);
+                }
+            }
+            if watched.rows.capacity() > rows.saturating_mul(2).max(64) {
+                watched.rows.shrink_to(rows);
+            }
+        }
+    }
+
+    /// The counters that are watched, each with its object.
+    pub fn counters(&self) -> Vec<(TitleIndex, TitleIndex)> {
+        self.watched.iter().map(|watched| (watched.object, watched.counter)).collect()
+    }
+
+    /// The largest instances at a row, of a history that ends before row `next`.
+    pub fn at(&self, next: u64, row: u64) -> Vec<TopGroup> {
+        let mut groups: Vec<TopGroup> = Vec::new();
+        for watched in &self.watched {
+            let back = next.checked_sub(row).and_then(|back| usize::try_from(back).ok());
+            let place = back.and_then(|back| watched.rows.len().checked_sub(back));
+            let Some((names, values)) = place.and_then(|place| watched.rows.get(place)) else { continue };
+            let instances: Vec<TopInstance> = names
+                .iter()
+                .zip(values)
+                .filter_map(|(name, value)| {
+                    let name = self.names.text(*name)?.to_string();
+                    let path = format!("\\{}({name})\\{}", watched.path.0, watched.path.1);
+                    Some(TopInstance { name, path, value: *value })
+                })
+                .collect();
+            if !instances.is_empty() {
+                groups.push(TopGroup {
+                    object: watched.object,
+                    counter: watched.counter,
+                    title: watched.title.clone(),
+                    counter_type: watched.counter_type,
+                    instances,
+                });
+            }
+        }
+        groups
+    }
+
+    /// Bytes that all of it takes.
+    pub fn bytes(&self) -> usize {
+        self.watched.iter().fold(self.names.bytes, |sum, watched| {
+            sum.saturating_add(watched.rows.capacity().saturating_mul(ROW_BYTES))
+        })
+    }
+
+    /// Bytes that a row takes, names apart.
+    pub(super) fn row_bytes(&self) -> usize {
+        self.watched.len().saturating_mul(ROW_BYTES)
+    }
+
+    /// Bytes of names.
+    pub(super) const fn name_bytes(&self) -> usize {
+        self.names.bytes
+    }
+}
+
+/// Names of instances, each kept once as long as a row has it.
+#[derive(Debug, Default)]
+struct Names {
+    numbers: HashMap<String, u32>,
+    /// Name and number of uses, by number less one.
+    texts: Vec<(String, u32)>,
+    free: Vec<u32>,
+    bytes: usize,
+}
+
+/// Bytes of a name beside its letters: twice the string, its places in the tables.
+const NAME_BYTES: usize = 96;
+
+impl Names {
+    fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            if let Some((_, uses)) = slot(*number).and_then(|place| self.texts.get_mut(place)) {
+                *uses = uses.saturating_add(1);
+            }
+            return *number;
+        }
+        let number = match self.free.pop() {
+            Some(number) => number,
+            None => {
+                self.texts.push((String::new(), 0));
+                u32::try_from(self.texts.len()).unwrap_or(u32::MAX)
+            }
+        };
+        if let Some(place) = slot(number).and_then(|place| self.texts.get_mut(place)) {
+            *place = (text.to_string(), 1);
+        }
+        self.bytes = self.bytes.saturating_add(cost(text));
+        self.numbers.insert(text.to_string(), number);
+        number
+    }
+
+    fn text(&self, number: u32) -> Option<&str> {
+        self.texts.get(slot(number)?).map(|(text, _)| text.as_str())
+    }
+
+    fn release(&mut self, row: &Row) {
+        for number in row.0 {
+            let Some(place) = slot(number).and_then(|place| self.texts.get_mut(place)) else { continue };
+            place.1 = place.1.saturating_sub(1);
+            if place.1 == 0 {
+                let text = std::mem::take(&mut place.0);
+                self.bytes = self.bytes.saturating_sub(cost(&text));
+                self.numbers.remove(&text);
+                self.free.push(number);
+            }
+        }
+    }
+}
+
+fn slot(number: u32) -> Option<usize> {
+    usize::try_from(number).ok()?.checked_sub(1)
+}
+
+const fn cost(text: &str) -> usize {
+    text.len().saturating_mul(2).saturating_add(NAME_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_live_as_long_as_rows_have_them() {
+        let mut names = Names::default();
+        let one = names.number("one");
+        assert_eq!(names.number("one"), one);
+        let two = names.number("two");
+        let row = |number| ([number, 0, 0, 0, 0], [1.0; MOST_TOP]);
+        names.release(&row(one));
+        assert_eq!(names.text(one), Some("one"), "another row has it");
+        names.release(&row(one));
+        let three = names.number("three");
+        assert_eq!((three, names.text(three), names.text(two)), (one, Some("three"), Some("two")));
+        names.release(&row(two));
+        names.release(&row(three));
+        assert_eq!((names.bytes, names.numbers.len()), (0, 0));
+        assert_eq!(names.text(0), None);
+    }
+}

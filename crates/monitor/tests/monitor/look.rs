@@ -1,0 +1,183 @@
+//! Looking closer: areas, who made a value, ranges of time, thresholds, and taking it all back.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use tallymon::core::title::Language;
+use tallymon_monitor::chart::Glyphs;
+
+use crate::fake::{Bench, DEFAULTS};
+use crate::screens::{check, has};
+
+const PROCESSORS: &[&str] = &[r"\Processor(*)\% Processor Time"];
+
+fn mouse(bench: &mut Bench, kind: MouseEventKind, column: u16, row: u16) {
+    bench.app.event(&Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+}
+
+fn click(bench: &mut Bench, column: u16, row: u16) {
+    mouse(bench, MouseEventKind::Down(MouseButton::Left), column, row);
+    mouse(bench, MouseEventKind::Up(MouseButton::Left), column, row);
+}
+
+fn undo(bench: &mut Bench) {
+    bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::CONTROL)));
+}
+
+#[test]
+fn areas_and_stacks() {
+    let mut bench = Bench::new(PROCESSORS);
+    check("area", bench.run(60).types("A"));
+    // Two shares of 100 need an axis that is longer; their sum is no third one.
+    let screen = check("stacked", bench.types("G"));
+    has(&screen, &["160┤"]);
+    let mut plain = Bench::with(PROCESSORS, Language::ENGLISH, |options| {
+        options.glyphs = Glyphs::Ascii;
+    });
+    check("stacked-ascii", plain.run(60).types("G"));
+    let mut blocks = Bench::with(PROCESSORS, Language::ENGLISH, |options| {
+        options.glyphs = Glyphs::Octant;
+    });
+    check("area-octants", blocks.run(60).types("A"));
+}
+
+#[test]
+fn a_click_on_a_spike_says_who_made_it() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(60);
+    bench.screen();
+    click(&mut bench, 26, 4);
+    let screen = check("spike", &mut bench);
+    has(&screen, &["made by 09:40:2", "Processor: % Processor Time", "Process: % Processor Time"]);
+    // The largest first, and the values are those of that second.
+    let monitor = bench.app.monitor();
+    let groups = monitor.top.at(monitor.next(), monitor.window.cursor.unwrap());
+    let all = groups.iter().flat_map(|group| &group.instances);
+    assert!(all.clone().all(|instance| instance.name != "_Total"), "a sum made nothing: {groups:?}");
+    let group = groups.iter().find(|group| group.title == "Process: Working Set").unwrap();
+    let values: Vec<f64> = group.instances.iter().map(|instance| instance.value).collect();
+    assert!(values.len() == 3 && values.is_sorted_by(|one, other| one >= other), "{values:?}");
+    let path = &group.instances[0].path;
+    assert_eq!(path, r"\Process(shell)\Working Set", "the third has three shares");
+    // The panel goes along with the cursor, and Enter puts its line into the chart.
+    bench.key(KeyCode::Left);
+    has(&bench.screen(), &["made by 09:40:"]);
+    bench.key(KeyCode::Down).key(KeyCode::Down).key(KeyCode::Enter).run(2).key(KeyCode::Esc);
+    let screen = bench.screen();
+    assert!(!screen.contains("made by"), "{screen}");
+    assert_eq!(bench.app.monitor().series().len(), 6, "one more than before");
+    // Where nothing was kept, as before the first sample of a counter, it says so.
+    let mut young = Bench::new(&[r"\Memory\Available MBytes"]);
+    *young.script.processes.lock() = vec!["_Total"];
+    young.run(3).key(KeyCode::Enter);
+    has(&young.screen(), &["nothing was kept of this second"]);
+}
+
+#[test]
+fn a_drag_zooms_and_undoing_goes_back() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(90);
+    bench.screen();
+    mouse(&mut bench, MouseEventKind::Down(MouseButton::Left), 40, 5);
+    mouse(&mut bench, MouseEventKind::Drag(MouseButton::Left), 60, 9);
+    check("drag", &mut bench);
+    mouse(&mut bench, MouseEventKind::Up(MouseButton::Left), 60, 9);
+    let view = bench.app.monitor().view();
+    assert_eq!((view.start, view.end), (37, 59), "the rows below these columns");
+    undo(&mut bench);
+    assert_eq!(bench.app.monitor().view(), 0..90);
+    assert!(bench.app.monitor().window.is_live());
+    undo(&mut bench);
+    assert_eq!(bench.app.monitor().view(), 0..90, "there is nothing more to undo");
+}
+
+#[test]
+fn what_was_removed_comes_back_with_its_history() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(10).types("++").key(KeyCode::Delete).run(5);
+    let paths = |bench: &Bench| -> Vec<String> {
+        bench.app.monitor().series().iter().map(|series| series.path.clone()).collect()
+    };
+    assert_eq!(paths(&bench).len(), 4);
+    undo(&mut bench);
+    bench.run(5);
+    assert_eq!(paths(&bench)[0], r"\Processor(_Total)\% Processor Time");
+    assert_eq!(paths(&bench).len(), 5);
+    let monitor = bench.app.monitor();
+    let series = &monitor.series()[0];
+    let known: Vec<bool> = (0..20).map(|row| series.at(monitor.next(), row).unwrap().is_ok()).collect();
+    assert!(known[1..10].iter().all(|known| *known), "{known:?}");
+    assert!(known[10..15].iter().all(|known| !*known), "{known:?}");
+    assert!(known[16..].iter().all(|known| *known), "{known:?}");
+    // The scale before is the next step back.
+    let power = |bench: &Bench| bench.app.monitor().power(&bench.app.monitor().series()[0]);
+    assert_eq!(power(&bench), 2);
+    undo(&mut bench);
+    assert_eq!(power(&bench), 1);
+    undo(&mut bench);
+    assert_eq!(power(&bench), 0);
+    // A counter that was added goes away again, a set that was cleared comes back.
+    bench.app.event(&Event::Paste(r"\Memory\Page Faults/sec".into()));
+    bench.run(2);
+    assert_eq!(paths(&bench).len(), 6);
+    undo(&mut bench);
+    bench.run(3);
+    assert_eq!(paths(&bench).len(), 5);
+    bench.types("e").run(1);
+    assert!(paths(&bench).is_empty());
+    undo(&mut bench);
+    bench.run(3);
+    assert_eq!(paths(&bench).len(), 5);
+}
+
+#[test]
+fn a_line_stays_with_its_process_when_its_number_changes() {
+    let mut bench = Bench::new(&[r"\Process(myapp*)\Working Set"]);
+    *bench.script.processes.lock() = vec!["myapp", "myapp", "myapp"];
+    bench.script.ids.set(vec![10, 11, 12]);
+    bench.run(5);
+    // The second one ends; the third is #1 from now on.
+    bench.script.processes.lock().pop();
+    bench.script.ids.set(vec![10, 12]);
+    bench.run(3);
+    let monitor = bench.app.monitor();
+    let lines: Vec<(&str, bool)> =
+        monitor.series().iter().map(|series| (series.path.as_str(), series.ended.is_some())).collect();
+    let expected = [
+        (r"\Process(myapp)\Working Set", false),
+        (r"\Process(myapp#1)\Working Set", true),
+        (r"\Process(myapp#1)\Working Set", false),
+    ];
+    assert_eq!(lines, expected);
+    // Another one with the name of the one that is left is somebody else; a name that is free is taken up again.
+    *bench.script.processes.lock() = vec!["myapp", "myapp", "myapp"];
+    bench.script.ids.set(vec![10, 12, 13]);
+    bench.run(2);
+    let monitor = bench.app.monitor();
+    assert_eq!(monitor.series().len(), 4);
+    assert_eq!(monitor.series()[3].path, r"\Process(myapp#2)\Working Set");
+    // What the user removed stays away under whatever number.
+    bench.key(KeyCode::Down).key(KeyCode::Down).key(KeyCode::Delete).run(1);
+    bench.script.processes.lock().remove(0);
+    bench.script.ids.set(vec![12, 13]);
+    bench.run(2);
+    let left: Vec<&str> = bench.app.monitor().series().iter().map(|series| series.path.as_str()).collect();
+    assert_eq!(
+        left,
+        [r"\Process(myapp)\Working Set", r"\Process(myapp#1)\Working Set", r"\Process(myapp#1)\Working Set"]
+    );
+}
+
+#[test]
+fn a_threshold_is_a_line_and_what_is_above_it_is_marked() {
+    let mut bench = Bench::new(&[r"\Processor(_Total)\% Processor Time", r"\Memory\Available MBytes"]);
+    bench.run(30).types("L30").key(KeyCode::Enter);
+    let screen = check("threshold", &mut bench);
+    has(&screen, &["╌╌╌", "!"]);
+    has(&screen, &["above the threshold 30"]);
+    bench.types("L").key(KeyCode::Backspace).types("5").key(KeyCode::Enter);
+    assert_eq!(bench.app.monitor().series()[0].threshold, Some(35.0));
+    assert!(!bench.screen().contains("above the threshold"));
+    bench.types("Lmuch").key(KeyCode::Enter);
+    has(&bench.screen(), &["this is no number"]);
+    bench.types("L").key(KeyCode::Backspace).key(KeyCode::Backspace).key(KeyCode::Enter);
+    assert_eq!(bench.app.monitor().series()[0].threshold, None);
+}
