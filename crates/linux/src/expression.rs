@@ -56,6 +56,7 @@ impl File {
             "netstat" | "snmp" => Form::Columns,
             "sockstat" | "sockstat6" => Form::Sections,
             "io.stat" => Form::Sums,
+            "cgroup.procs" => Form::Count,
             "softnet_stat" | "nf_conntrack" | "arp_cache" | "ndisc_cache" => Form::Hexadecimal,
             _ if self.0.contains("pressure") => Form::Assignments,
             _ => Form::Lines,

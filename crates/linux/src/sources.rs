@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState, PerfTime};
 
 use crate::kept::{Buffer, Kept, ReadError, Shape};
+use crate::objects::control_groups::{Groups, find_groups};
 use crate::objects::disk_table::{DiskTable, Row, rows};
 use crate::objects::mounts::{FileSystem, mounted};
 use crate::objects::paging_file::{Area, areas};
@@ -49,6 +50,8 @@ pub(crate) struct Sources {
     semaphores: File<Semaphores>,
     shared_memory: File<SharedMemory>,
     texts: Texts,
+    /// The control groups, and the request that they are of.
+    groups: (u64, Result<Groups, Absence>),
     snmp: File<Snmp>,
     snmp6: File<Snmp6>,
 }
@@ -177,6 +180,7 @@ impl Sources {
             semaphores: File::new(proc("sysvipc/sem"), Shape::Records, Semaphores::parse),
             shared_memory: File::new(proc("sysvipc/shm"), Shape::Records, SharedMemory::parse),
             texts: Texts::default(),
+            groups: (0, Err(Absence::NotRequested)),
             snmp: File::new(proc("net/snmp"), Shape::Whole, Snmp::parse),
             snmp6: File::new(proc("net/snmp6"), Shape::Whole, Snmp6::parse),
             root,
@@ -225,6 +229,14 @@ impl Sources {
     /// The text of the file of an instance, which is opened for this once.
     pub(crate) fn text_of(&mut self, path: PathBuf) -> Result<&[u8], Absence> {
         Kept::new(path, Shape::Records).read(&mut self.buffer).map_err(|error| absence(&error))
+    }
+
+    /// The control groups; looked for at most once a request, so that their positions are the same for all objects.
+    pub(crate) fn groups(&mut self) -> Result<&Groups, Absence> {
+        if self.groups.0 != self.request {
+            self.groups = (self.request, find_groups(self));
+        }
+        self.groups.1.as_ref().map_err(|absence| *absence)
     }
 
     /// The time of an object that has a clock of its own, as NT's System, Process and Thread do: a file time.

@@ -56,7 +56,11 @@ impl Provider for System {
     }
 
     fn parents(&self, object: TitleIndex) -> &[TitleIndex] {
-        if object == objects::THREAD { &[objects::PROCESS] } else { &[] }
+        match object {
+            objects::THREAD => &[objects::PROCESS],
+            objects::JOB_OBJECT_DETAILS => &[objects::JOB_OBJECT],
+            _ => &[],
+        }
     }
 
     fn is_costly(&self, object: TitleIndex) -> bool {

@@ -1,5 +1,6 @@
 //! One object a file: its table of counters, and how they are filled.
 
+pub(crate) mod control_groups;
 pub(crate) mod disk_table;
 #[cfg(test)]
 mod fake;
@@ -13,6 +14,7 @@ mod energy_meter;
 mod icmp;
 mod icmpv6;
 mod ip;
+mod job_object_details;
 mod logical_disk;
 mod memory;
 mod network_interface;
@@ -66,6 +68,11 @@ pub(crate) const PROCESS: TitleIndex = TitleIndex(230);
 /// Thread.
 pub(crate) const THREAD: TitleIndex = TitleIndex(232);
 
+/// Job Object, the parent of Job Object Details.
+pub(crate) const JOB_OBJECT: TitleIndex = TitleIndex(1500);
+/// Job Object Details.
+pub(crate) const JOB_OBJECT_DETAILS: TitleIndex = TitleIndex(1548);
+
 /// Every object of this system. Process stands before Thread, whose instances name their parents by position.
 pub(crate) fn all() -> Vec<Box<dyn Object>> {
     vec![
@@ -91,6 +98,9 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(thermal::new()),
         Box::new(energy_meter::EnergyMeter::new()),
         Box::new(cache::new()),
+        Box::new(control_groups::jobs()),
+        Box::new(control_groups::control_groups()),
+        Box::new(job_object_details::JobObjectDetails::new()),
         Box::new(paging_file::PagingFile::new()),
     ]
 }

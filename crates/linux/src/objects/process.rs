@@ -15,8 +15,8 @@
 //! | IO ... | `io`: system calls on files, pipes, sockets and terminals; memory-mapped files do not count |
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, FileTime, InstanceKind, ObjectLayout, ObjectSpec,
-    ObjectsWriter,
+    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, FileTime, InstanceKind, ObjectLayout,
+    ObjectSpec, ObjectsWriter,
 };
 
 use super::Object;
@@ -62,6 +62,9 @@ counters! {
 const SPEC: ObjectSpec<'static> =
     object(230, 231, DetailLevel::NOVICE, At::PercentProcessorTime.at(), InstanceKind::Many, COUNTERS);
 
+/// The counters, which Job Object Details shares.
+pub(super) const PROCESS_COUNTERS: &[CounterSpec] = COUNTERS;
+
 const OF_CLOCK: [At; 1] = [At::PercentProcessorTime];
 
 const OF_STAT: [At; 6] = [
@@ -103,7 +106,8 @@ const NOWHERE: [At; 3] = [At::PoolPagedBytes, At::IOOtherOperations, At::IOOther
 pub(super) fn wants(ask: &Ask<'_>) -> Wants {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
-        names.any(|counter| ask.wants_counter(SPEC.name, counter.name))
+        let objects = [SPEC.name, super::JOB_OBJECT_DETAILS];
+        names.any(|counter| objects.iter().any(|object| ask.wants_counter(*object, counter.name)))
     };
     Wants {
         cpu: wants(&OF_CLOCK),
@@ -233,6 +237,11 @@ fn system(zero: &Parts, table: &ProcessTable) -> Option<Parts> {
         sum.priority = first.priority;
     }
     Some(sum)
+}
+
+/// Writes the values of one program, also for Job Object Details, which has the same counters.
+pub(super) fn write_program(block: &mut CounterBlockMut<'_>, row: &Row) {
+    write(block, &row.parts, Identity::of(row));
 }
 
 fn write(block: &mut CounterBlockMut<'_>, parts: &Parts, identity: Identity) {

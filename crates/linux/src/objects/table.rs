@@ -1,7 +1,7 @@
 //! Objects that need no code of their own: each counter says in its table where its value comes from.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tallymon_provider::{
     Absence, Ask, CounterBlockMut, CounterSpec, CounterType, DetailLevel, Frequency, InstanceKind,
@@ -17,6 +17,9 @@ use crate::sources::Sources;
 /// The instances of an object, by name, and the folder that their files are in.
 pub(super) type Instances = fn(&mut Sources) -> Result<Vec<(String, PathBuf)>, Absence>;
 
+/// Where the file with this relative path is, for the instance with this folder.
+pub(super) type Place = fn(&Sources, &Path, &str) -> PathBuf;
+
 /// An object of values that are found by their keys.
 pub(super) struct Table {
     layout: ObjectLayout<'static>,
@@ -25,6 +28,8 @@ pub(super) struct Table {
     /// The files and the sorted keys that are looked for in them.
     files: BTreeMap<File, Vec<Key>>,
     instances: Option<Instances>,
+    /// Where a file of an instance is.
+    place: Place,
     /// Whether there is an instance `_Total`, the sum of all others.
     total: bool,
 }
@@ -46,6 +51,11 @@ impl Table {
     ) -> Table {
         let table = Table::new(name, InstanceKind::Many, counters, origins);
         Table { instances: Some(instances), ..table }
+    }
+
+    /// The same with files that are not simply below the folder of their instance.
+    pub(super) fn at(self, place: Place) -> Table {
+        Table { place, ..self }
     }
 
     /// The same with an instance `_Total`.
@@ -71,7 +81,8 @@ impl Table {
             keys.dedup();
         }
         let layout = ObjectLayout::new(spec);
-        Table { layout, origins, expressions, files, instances: None, total: false }
+        let place: Place = |_, folder, file| folder.join(file);
+        Table { layout, origins, expressions, files, instances: None, place, total: false }
     }
 
     /// The values of one instance, whose files are in `folder`.
@@ -80,7 +91,7 @@ impl Table {
         for (expression, _) in self.expressions.iter().zip(wanted).filter(|(_, wanted)| **wanted) {
             for (file, _) in expression.keys() {
                 let keys = self.files.get(&file).map_or(&[][..], Vec::as_slice);
-                found.entry(file).or_insert_with(|| look(file, keys, folder, sources));
+                found.entry(file).or_insert_with(|| self.look(file, keys, folder, sources));
             }
         }
         let page_size = sources.facts.page_size;
@@ -97,23 +108,27 @@ impl Table {
         self.expressions.iter().zip(wanted).map(value).collect()
     }
 
+    /// The numbers of a file.
+    fn look(
+        &self,
+        file: File,
+        keys: &[Key],
+        folder: Option<&PathBuf>,
+        sources: &mut Sources,
+    ) -> Result<Vec<Option<Number>>, Absence> {
+        let bytes = match folder {
+            Some(folder) if !file.0.starts_with('/') => {
+                let path = (self.place)(sources, folder, file.0);
+                sources.text_of(path)?
+            }
+            _ => sources.text(file.0)?,
+        };
+        find(file.0, file.form(), bytes, keys).map_err(|_| Absence::ReadFailed)
+    }
+
     fn write(&self, block: &mut CounterBlockMut<'_>, values: &Values) {
         write(self.layout.spec().counters, block, values);
     }
-}
-
-/// The numbers of a file.
-fn look(
-    file: File,
-    keys: &[Key],
-    folder: Option<&PathBuf>,
-    sources: &mut Sources,
-) -> Result<Vec<Option<Number>>, Absence> {
-    let bytes = match folder {
-        Some(folder) if !file.0.starts_with('/') => sources.text_of(folder.join(file.0))?,
-        _ => sources.text(file.0)?,
-    };
-    find(file.0, file.form(), bytes, keys).map_err(|_| Absence::ReadFailed)
 }
 
 /// Writes the values of an instance; a fraction is made to fit together with its base.

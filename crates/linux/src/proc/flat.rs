@@ -19,6 +19,8 @@ pub enum Form {
     Assignments,
     /// The same, and the numbers of all sections are added up: `io.stat` of a control group.
     Sums,
+    /// One line a thing, and the number is how many there are: `cgroup.procs`.
+    Count,
     /// Rows of hexadecimal numbers, one a processor, to be added up; a first row of names or none.
     Hexadecimal,
 }
@@ -39,7 +41,7 @@ impl Key {
     pub fn new(form: Form, text: &'static str) -> Key {
         let (section, rest) = match form {
             Form::Columns | Form::Sections | Form::Assignments => text.split_once('.').unwrap_or(("", text)),
-            Form::Lines | Form::Sums | Form::Hexadecimal => ("", text),
+            Form::Lines | Form::Sums | Form::Count | Form::Hexadecimal => ("", text),
         };
         let (name, position) = rest.split_once('#').unwrap_or((rest, "1"));
         Key { section, name, position: position.parse().unwrap_or(1), text }
@@ -81,6 +83,10 @@ pub fn find(
         Form::Columns => search.columns(file, bytes)?,
         Form::Sections => search.sections(file, bytes)?,
         Form::Assignments | Form::Sums => search.assignments(file, bytes)?,
+        Form::Count => {
+            let count = i128::try_from(lines(file, bytes).count()).unwrap_or(i128::MAX);
+            search.found.fill(Some(Number::Of(count)));
+        }
         Form::Hexadecimal => search.hexadecimal(file, bytes)?,
     }
     Ok(search.found)
@@ -284,6 +290,7 @@ mod tests {
         let text = b"8:0 rbytes=1 wbytes=2\n8:16 rbytes=10 wbytes=20\n";
         assert_eq!(look(Form::Sums, text, &["rbytes", "wbytes", "dios"]), [Some(11), Some(22), None]);
         assert_eq!(look(Form::Hexadecimal, b"0a 01\nff 00\n", &["#1", "#2"]), [Some(265), Some(1)]);
+        assert_eq!(look(Form::Count, b"812\n4711\n", &[""]), [Some(2)]);
         let text = b"entries  drop\n00000010 1\n00000010 2\n";
         assert_eq!(look(Form::Hexadecimal, text, &["drop", "found"]), [Some(3), None]);
     }

@@ -1,0 +1,262 @@
+//! Job Object (1500) and Control Group: one instance a control group, by its path, of both versions.
+//!
+//! The groups are found below `/sys/fs/cgroup`: those of version 2 there or in `unified`, those of version 1 in a folder
+//! for each controller. Equal paths are one group. `_Total` is the root, which all others are part of.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use tallymon_provider::Absence;
+
+use super::spec::rows;
+use super::table::Table;
+use crate::proc::scan::decimal;
+use crate::sources::Sources;
+
+rows! { JOB_COUNTERS, JOB_ORIGINS {
+    1502 PERF_100NSEC_TIMER 0 NOVICE: E "unified/cpu.stat:usage_usec * 10 | cpuacct/cpuacct.usage / 100";
+    1504 PERF_100NSEC_TIMER 0 NOVICE: E "unified/cpu.stat:user_usec * 10 | cpuacct/cpuacct.usage_user / 100";
+    1506 PERF_100NSEC_TIMER 0 NOVICE: E "unified/cpu.stat:system_usec * 10 | cpuacct/cpuacct.usage_sys / 100";
+    1508 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:usage_usec / 1000 | cpuacct/cpuacct.usage / 1000000";
+    1510 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:user_usec / 1000 | cpuacct/cpuacct.usage_user / 1000000";
+    1512 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:system_usec / 1000 | cpuacct/cpuacct.usage_sys / 1000000";
+    1514 PERF_COUNTER_COUNTER 0 NOVICE: E "unified/memory.stat:pgfault | memory/memory.stat:total_pgfault | memory/memory.stat:pgfault";
+    1516 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    1518 PERF_COUNTER_RAWCOUNT 0 NOVICE: C "unified/cgroup.procs | cpuacct/cgroup.procs | memory/cgroup.procs | pids/cgroup.procs";
+    1520 PERF_COUNTER_RAWCOUNT 0 NOVICE: C "unified/memory.events:oom_kill | memory/memory.oom_control:oom_kill" "4.13";
+    1522 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:usage_usec / 1000 | cpuacct/cpuacct.usage / 1000000";
+    1524 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:user_usec / 1000 | cpuacct/cpuacct.usage_user / 1000000";
+    1526 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:system_usec / 1000 | cpuacct/cpuacct.usage_sys / 1000000";
+}}
+
+rows! { COUNTERS, ORIGINS {
+    902_402 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "unified/memory.current | memory/memory.usage_in_bytes";
+    902_404 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.peak | memory/memory.max_usage_in_bytes" "5.19";
+    902_406 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.max | memory/memory.limit_in_bytes";
+    902_408 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.high";
+    902_410 PERF_COUNTER_LARGE_RAWCOUNT -6 EXPERT: E "unified/memory.low | memory/memory.soft_limit_in_bytes";
+    902_412 PERF_COUNTER_LARGE_RAWCOUNT -6 EXPERT: E "unified/memory.min";
+    902_414 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.swap.current";
+    902_416 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.stat:anon | memory/memory.stat:total_rss";
+    902_418 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.stat:file | memory/memory.stat:total_cache";
+    902_420 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/memory.stat:pgmajfault | memory/memory.stat:total_pgmajfault";
+    902_422 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/memory.events:high";
+    902_424 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/memory.events:max | memory/memory.failcnt";
+    902_426 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "unified/memory.events:oom";
+    902_428 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "unified/memory.events:oom_kill | memory/memory.oom_control:oom_kill" "4.13";
+    902_430 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/cpu.stat:nr_periods | cpu/cpu.stat:nr_periods";
+    902_432 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/cpu.stat:nr_throttled | cpu/cpu.stat:nr_throttled";
+    902_434 PERF_100NSEC_TIMER 0 ADVANCED: E "unified/cpu.stat:throttled_usec * 10 | cpu/cpu.stat:throttled_time / 100";
+    902_436 PERF_COUNTER_BULK_COUNT -4 ADVANCED: E "unified/io.stat:rbytes";
+    902_438 PERF_COUNTER_BULK_COUNT -4 ADVANCED: E "unified/io.stat:wbytes";
+    902_440 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/io.stat:rios";
+    902_442 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/io.stat:wios";
+    902_444 PERF_COUNTER_RAWCOUNT 0 NOVICE: E "unified/pids.current | pids/pids.current" "4.3";
+    902_446 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "unified/pids.max | pids/pids.max" "4.3";
+    902_448 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/pids.events:max | pids/pids.events:max" "4.7";
+    902_450 PERF_100NSEC_TIMER 0 ADVANCED: E "unified/cpu.pressure:some.total * 10" "4.20";
+    902_452 PERF_100NSEC_TIMER 0 ADVANCED: E "unified/memory.pressure:some.total * 10" "4.20";
+    902_454 PERF_100NSEC_TIMER 0 ADVANCED: E "unified/memory.pressure:full.total * 10" "4.20";
+    902_456 PERF_100NSEC_TIMER 0 ADVANCED: E "unified/io.pressure:some.total * 10" "4.20";
+    902_458 PERF_100NSEC_TIMER 0 ADVANCED: E "unified/io.pressure:full.total * 10" "4.20";
+}}
+
+/// The object Job Object: what NT tells of its groups of processes.
+pub(super) fn jobs() -> Table {
+    Table::many(1500, JOB_COUNTERS, JOB_ORIGINS, groups).at(place)
+}
+
+/// The object Control Group: what Linux tells beside that.
+pub(super) fn control_groups() -> Table {
+    Table::many(902_400, COUNTERS, ORIGINS, groups).at(place)
+}
+
+/// The controllers of version 1 whose groups are looked for, each a folder.
+const CONTROLLERS: [&str; 4] = ["cpuacct", "memory", "pids", "cpu"];
+
+/// How deep groups are followed; the kernel allows more, but no program makes them.
+const MAX_DEPTH: usize = 32;
+
+/// Every group once: its name, and its path below a hierarchy.
+pub(crate) type Groups = Vec<(String, PathBuf)>;
+
+fn groups(sources: &mut Sources) -> Result<Groups, Absence> {
+    sources.groups().cloned()
+}
+
+/// Looks for the groups.
+pub(crate) fn find_groups(sources: &Sources) -> Result<Groups, Absence> {
+    let mut found = BTreeSet::new();
+    for hierarchy in ["unified"].iter().chain(&CONTROLLERS) {
+        let root = hierarchy_root(sources, hierarchy);
+        // The root of version 1 is a plain folder when nothing is mounted there.
+        if root.join("cgroup.procs").exists() {
+            walk(&root, PathBuf::new(), 0, &mut found);
+        }
+    }
+    if found.is_empty() {
+        return Err(Absence::NotInThisKernel);
+    }
+    let named = |path: PathBuf| match path.to_string_lossy() {
+        name if name.is_empty() => ("_Total".to_string(), path),
+        name => (format!("/{name}"), path),
+    };
+    Ok(found.into_iter().map(named).collect())
+}
+
+fn walk(folder: &Path, path: PathBuf, depth: usize, found: &mut BTreeSet<PathBuf>) {
+    if depth < MAX_DEPTH {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            // Links lead nowhere that is a group.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                walk(&entry.path(), path.join(entry.file_name()), depth.saturating_add(1), found);
+            }
+        }
+    }
+    found.insert(path);
+}
+
+/// The processes of a group: those of version 2, or of the first controller that has the group.
+pub(super) fn processes(sources: &mut Sources, group: &Path) -> Vec<u32> {
+    for hierarchy in ["unified"].iter().chain(&CONTROLLERS) {
+        let path = hierarchy_root(sources, hierarchy).join(group).join("cgroup.procs");
+        if let Ok(text) = sources.text_of(path) {
+            let lines = text.split(|byte| *byte == b'\n');
+            let numbers = lines.filter_map(|line| u32::try_from(decimal(line)?).ok());
+            return numbers.collect();
+        }
+    }
+    Vec::new()
+}
+
+/// Where a hierarchy is: version 2 has the place of all of them to itself when there is no version 1.
+fn hierarchy_root(sources: &Sources, hierarchy: &str) -> PathBuf {
+    let all = sources.root.sys("fs/cgroup");
+    if hierarchy == "unified" && all.join("cgroup.controllers").exists() { all } else { all.join(hierarchy) }
+}
+
+/// The file of a group: its hierarchy, the path of the group and the name of the file.
+fn place(sources: &Sources, group: &Path, file: &str) -> PathBuf {
+    let (hierarchy, name) = file.split_once('/').unwrap_or(("unified", file));
+    hierarchy_root(sources, hierarchy).join(group).join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use super::super::fake::{Machine, collect, instance, named, names};
+    use super::*;
+    use crate::proc::fixture::fixture;
+    use tallymon_provider::{Interest, ValueState};
+
+    #[test]
+    fn version_2_alone() {
+        let cpu = fixture("written/cgroup2/cpu.stat");
+        let mut machine = Machine::new(&[
+            ("sys/fs/cgroup/cgroup.controllers", b"cpu io memory pids\n"),
+            ("sys/fs/cgroup/cgroup.procs", b"1\n2\n"),
+            ("sys/fs/cgroup/cpu.stat", b"usage_usec 9000000\nuser_usec 4000000\nsystem_usec 5000000\n"),
+            ("sys/fs/cgroup/system.slice/cgroup.procs", b""),
+            ("sys/fs/cgroup/system.slice/a.service/cgroup.procs", b"812\n813\n815\n"),
+            ("sys/fs/cgroup/system.slice/a.service/cpu.stat", &cpu),
+            ("sys/fs/cgroup/system.slice/a.service/memory.stat", &fixture("written/cgroup2/memory.stat")),
+            ("sys/fs/cgroup/system.slice/a.service/memory.events", &fixture("written/cgroup2/memory.events")),
+            ("sys/fs/cgroup/system.slice/a.service/io.stat", &fixture("written/cgroup2/io.stat")),
+            ("sys/fs/cgroup/system.slice/a.service/memory.max", b"max\n"),
+            ("sys/fs/cgroup/system.slice/a.service/memory.high", b"8388608\n"),
+            ("sys/fs/cgroup/system.slice/a.service/pids.current", b"17\n"),
+        ]);
+        let snapshot = machine.read(1500);
+        assert_eq!(names(&snapshot), ["_Total", "/system.slice", "/system.slice/a.service"]);
+        let service = instance(&snapshot, "/system.slice/a.service");
+        let expected = [
+            (1502, 15_000_000),
+            (1504, 10_000_000),
+            (1506, 5_000_000),
+            (1508, 1500),
+            (1514, 4711),
+            (1518, 3),
+            (1520, 1),
+        ];
+        for (counter, value) in expected {
+            assert_eq!(named(&service, counter), Ok(value), "{counter}");
+        }
+        assert_eq!(named(&instance(&snapshot, "/system.slice"), 1518), Ok(0), "nobody is in it");
+        assert_eq!(named(&instance(&snapshot, "_Total"), 1522), Ok(9000));
+        let snapshot = machine.read(902_400);
+        let service = instance(&snapshot, "/system.slice/a.service");
+        assert_eq!(
+            (named(&service, 902_436), named(&service, 902_442)),
+            (Ok(1_519_616), Ok(9)),
+            "of all disks"
+        );
+        assert_eq!((named(&service, 902_434), named(&service, 902_444)), (Ok(700_000), Ok(17)));
+        let unlimited = Err(ValueState::Absent(Absence::OutOfRange));
+        assert_eq!((named(&service, 902_406), named(&service, 902_408)), (unlimited, Ok(8_388_608)));
+    }
+
+    #[test]
+    fn version_1_beside_version_2() {
+        let mut machine = Machine::new(&[
+            ("sys/fs/cgroup/unified/cgroup.controllers", b"\n"),
+            ("sys/fs/cgroup/unified/cgroup.procs", b"1\n"),
+            ("sys/fs/cgroup/cpuacct/cgroup.procs", b"1\n"),
+            ("sys/fs/cgroup/cpuacct/docker/x/cgroup.procs", b"5\n"),
+            ("sys/fs/cgroup/cpuacct/docker/x/cpuacct.usage", b"2500000000\n"),
+            ("sys/fs/cgroup/memory/cgroup.procs", b"1\n"),
+            ("sys/fs/cgroup/memory/docker/x/cgroup.procs", b"5\n"),
+            ("sys/fs/cgroup/memory/docker/x/memory.usage_in_bytes", b"4096\n"),
+        ]);
+        let snapshot = machine.read(1500);
+        assert_eq!(names(&snapshot), ["_Total", "/docker", "/docker/x"], "one group, not one a controller");
+        let group = instance(&snapshot, "/docker/x");
+        assert_eq!((named(&group, 1502), named(&group, 1522)), (Ok(25_000_000), Ok(2500)));
+        assert_eq!(named(&group, 1504), Err(ValueState::Absent(Absence::NotInThisKernel)));
+        let snapshot = machine.read(902_400);
+        assert_eq!(named(&instance(&snapshot, "/docker/x"), 902_402), Ok(4096));
+        assert!(names(&Machine::new(&[]).read(1500)).is_empty());
+    }
+
+    /// A group of the running kernel with one busy process in it.
+    #[test]
+    fn a_group_that_was_made_here() {
+        let name = format!("tallymon-test-{}", std::process::id());
+        let made = ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"]
+            .into_iter()
+            .map(|root| Path::new(root).join(&name))
+            .find(|folder| folder.with_file_name("cgroup.procs").exists() && fs::create_dir(folder).is_ok());
+        let Some(folder) = made else { return eprintln!("no group can be made here: not compared") };
+        let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let joined = fs::write(folder.join("cgroup.procs"), child.id().to_string());
+        let mut system = crate::System::open().unwrap();
+        let mut busy = 0;
+        let mut processes = Ok(0);
+        // Until it has worked for 50 ms, which takes longer on a busy machine.
+        for _ in 0..500 {
+            let snapshot = collect(&mut system, 1500, &Interest::everything());
+            let group = instance(&snapshot, &format!("/{name}"));
+            busy = named(&group, 1522).unwrap_or(0);
+            processes = named(&group, 1518);
+            if busy >= 50 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let kernel: u64 = ["cpuacct.usage", "cpu.stat"]
+            .into_iter()
+            .find_map(|file| {
+                let text = fs::read_to_string(folder.join(file)).ok()?;
+                let number = text.split_whitespace().find_map(|word| word.parse::<u64>().ok())?;
+                Some(if file == "cpu.stat" { number / 1000 } else { number / 1_000_000 })
+            })
+            .unwrap();
+        fs::remove_dir(&folder).unwrap();
+        joined.unwrap();
+        assert!((50..=kernel).contains(&busy), "{busy} {kernel}");
+        assert_eq!(processes, Ok(1));
+    }
+}

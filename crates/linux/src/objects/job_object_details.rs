@@ -1,0 +1,124 @@
+//! Job Object Details (1548): the counters of Process, one instance a program of each control group.
+//!
+//! A process is in the deepest group that names it; with version 1 of control groups it has a place in each hierarchy.
+
+use std::collections::BTreeMap;
+
+use tallymon_provider::{Ask, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent};
+
+use super::control_groups::processes;
+use super::process::{PROCESS_COUNTERS, write_program};
+use super::spec::{Origin, object};
+use super::{JOB_OBJECT, JOB_OBJECT_DETAILS, Object};
+use crate::sources::Sources;
+use crate::system::FREQUENCY;
+
+const SPEC: ObjectSpec<'static> =
+    object(JOB_OBJECT_DETAILS.0, 1549, DetailLevel::ADVANCED, 0, InstanceKind::Many, PROCESS_COUNTERS);
+
+/// The object Job Object Details. The processes of all groups are listed for it, so it is read by name only.
+pub(super) struct JobObjectDetails {
+    layout: ObjectLayout<'static>,
+}
+
+impl JobObjectDetails {
+    pub(super) fn new() -> JobObjectDetails {
+        JobObjectDetails { layout: ObjectLayout::new(SPEC) }
+    }
+}
+
+impl Object for JobObjectDetails {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        &[]
+    }
+
+    fn costly(&self) -> bool {
+        true
+    }
+
+    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
+        let Ok(groups) = sources.groups().cloned() else { return };
+        // Parents stand before their children, so that the deepest group stays.
+        let mut members: BTreeMap<u32, usize> = BTreeMap::new();
+        for (position, (_, path)) in groups.iter().enumerate() {
+            for process in processes(sources, path) {
+                members.insert(process, position);
+            }
+        }
+        let Ok(table) = sources.all_processes() else { return };
+        let mut rows: Vec<_> =
+            table.programs().filter_map(|row| Some((*members.get(&row.pid)?, row))).collect();
+        rows.sort_by_key(|(position, row)| (*position, row.pid));
+        for (position, row) in rows {
+            let Ok(instance) = u32::try_from(position) else { continue };
+            let parent = Parent { object: JOB_OBJECT, instance };
+            write_program(&mut object.instance(&row.name, Some(parent), None), row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::process::Command;
+
+    use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
+    use tallymon_provider::{Ask, FileTime, Frequency, PerfTime, Provider};
+
+    use super::super::fake::named;
+    use super::*;
+
+    /// Both objects in one block, as a host asks for them.
+    fn both(system: &mut crate::System) -> Snapshot {
+        let header = WriteHeader {
+            system_name: "FAKE",
+            default_object: -1,
+            perf_time: PerfTime(0),
+            perf_freq: Frequency(10_000_000),
+            perf_time_100ns: FileTime(0),
+            system_time: FileTime(0),
+        };
+        let mut bytes = Vec::new();
+        let mut block = BlockWriter::growing(&mut bytes, &header);
+        system.collect(&Ask::everything(&[JOB_OBJECT, JOB_OBJECT_DETAILS]), block.objects()).unwrap();
+        block.finish().unwrap();
+        Snapshot::new(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_process_of_a_group_that_was_made_here() {
+        let name = format!("tallymon-details-{}", std::process::id());
+        let made = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"]
+            .into_iter()
+            .map(|root| Path::new(root).join(&name))
+            .find(|folder| folder.with_file_name("cgroup.procs").exists() && fs::create_dir(folder).is_ok());
+        let Some(folder) = made else { return eprintln!("no group can be made here: not compared") };
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let joined = fs::write(folder.join("cgroup.procs"), child.id().to_string());
+        let mut system = crate::System::open().unwrap();
+        let snapshot = both(&mut system);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        fs::remove_dir(&folder).unwrap();
+        joined.unwrap();
+        let details = snapshot.object(JOB_OBJECT_DETAILS).unwrap();
+        let process = details
+            .instances()
+            .find(|instance| named(instance, 784) == Ok(u64::from(child.id())))
+            .expect("the child is no row");
+        let job = process.parent_instance().map(|job| job.name().to_string_lossy());
+        assert_eq!(job, Some(format!("/{name}")));
+        let numbers: Vec<_> = details.instances().map(|instance| named(&instance, 784)).collect();
+        let mut once = numbers.clone();
+        once.sort_unstable_by_key(|number| number.unwrap_or(0));
+        once.dedup();
+        assert_eq!(once.len(), numbers.len(), "a process is in one group only");
+        assert!(system.is_costly(JOB_OBJECT_DETAILS) && !system.is_costly(JOB_OBJECT));
+    }
+}
