@@ -101,7 +101,7 @@ impl Object for EnergyMeter {
                 }
                 Err(absence) => [Err(absence); 3],
             };
-            write(COUNTERS, &mut object.instance(&name, None, None), &values);
+            write(COUNTERS, &mut object.instance(&name, None, None), &values, 0);
         }
         self.meters = meters;
     }

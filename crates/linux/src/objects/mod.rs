@@ -25,6 +25,7 @@ mod physical_disk;
 mod pressure;
 mod process;
 mod processor;
+mod processor_information;
 mod protocol;
 mod system;
 mod table;
@@ -101,6 +102,7 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(control_groups::jobs()),
         Box::new(control_groups::control_groups()),
         Box::new(job_object_details::JobObjectDetails::new()),
+        Box::new(processor_information::ProcessorInformation::new()),
         Box::new(paging_file::PagingFile::new()),
     ]
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
-    ObjectsWriter, PerfTime,
+    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout,
+    ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
 };
 
 use super::Object;
@@ -53,11 +53,31 @@ const IDLE_STATES: [At; 6] = [
 /// The object Processor.
 pub(super) struct Processor {
     layout: ObjectLayout<'static>,
+    collector: Collector,
+}
+
+/// What both objects of processors are made of, and what has to be remembered for it.
+pub(super) struct Collector {
+    object: TitleIndex,
     history: BTreeMap<u32, History>,
     buffer: Buffer,
     /// When the DPCs of the rate were counted last, in 100 ns units.
     counted: Option<PerfTime>,
 }
+
+/// The values of all processors in one sample.
+pub(super) struct Gathered {
+    /// By number.
+    pub(super) rows: Vec<(u32, Values)>,
+    /// Interrupts of all processors.
+    pub(super) all_interrupts: Option<u64>,
+    /// Why there are no rows.
+    pub(super) missing: Option<Absence>,
+    reasons: Reasons,
+}
+
+/// The counters that Processor Information shares.
+pub(super) const PROCESSOR_COUNTERS: &[CounterSpec] = COUNTERS;
 
 /// What is remembered of a processor between two samples.
 #[derive(Default)]
@@ -71,27 +91,22 @@ struct History {
 
 /// The values of one instance, and sums of them.
 #[derive(Clone, Copy, Default)]
-struct Values {
-    idle: u64,
+pub(super) struct Values {
+    pub(super) idle: u64,
     user: u64,
-    privileged: u64,
+    pub(super) privileged: u64,
     interrupt: Option<u64>,
     dpc: Option<u64>,
-    interrupts: Option<u64>,
+    pub(super) interrupts: Option<u64>,
     softirqs: Option<u64>,
     dpc_rate: Option<u64>,
     /// Time in 100 ns units and entries, of C1, C2, C3.
-    idle_states: Option<[(u64, u64); 3]>,
+    pub(super) idle_states: Option<[(u64, u64); 3]>,
 }
 
 impl Processor {
     pub(super) fn new() -> Processor {
-        Processor {
-            layout: ObjectLayout::new(SPEC),
-            history: BTreeMap::new(),
-            buffer: Buffer::new(),
-            counted: None,
-        }
+        Processor { layout: ObjectLayout::new(SPEC), collector: Collector::new(SPEC.name) }
     }
 }
 
@@ -101,8 +116,27 @@ impl Object for Processor {
     }
 
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let found = self.collector.gather(ask, sources);
+        let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        for (number, values) in &found.rows {
+            found.write(&mut object.instance(&number.to_string(), None, None), values);
+        }
+        let mut total = found.mean(|_| true);
+        // One number of /proc/stat that needs no other file.
+        total.interrupts = found.all_interrupts;
+        found.write(&mut object.instance("_Total", None, None), &total);
+    }
+}
+
+impl Collector {
+    pub(super) fn new(object: TitleIndex) -> Collector {
+        Collector { object, history: BTreeMap::new(), buffer: Buffer::new(), counted: None }
+    }
+
+    /// Reads what somebody looks at.
+    pub(super) fn gather(&mut self, ask: &Ask<'_>, sources: &mut Sources) -> Gathered {
         let wants = |position: At| {
-            COUNTERS.get(position.at()).is_some_and(|counter| ask.interest.wants(SPEC.name, counter.name))
+            COUNTERS.get(position.at()).is_some_and(|counter| ask.interest.wants(self.object, counter.name))
         };
         let interrupts = by_number(wants(At::Interrupts).then(|| {
             sources
@@ -157,21 +191,28 @@ impl Object for Processor {
             softirqs: softirqs.err(),
             idle_states: if wants_states { Absence::NotFromThisDevice } else { Absence::NotRequested },
         };
-        let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        Gathered { rows, all_interrupts, missing, reasons }
+    }
+}
+
+impl Gathered {
+    /// The instance of all processors that are meant: the mean of the shares and the sum of the counts.
+    pub(super) fn mean(&self, is_meant: impl Fn(u32) -> bool) -> Values {
         let mut total = Values::default();
-        for (number, values) in &rows {
-            write(&mut object.instance(&number.to_string(), None, None), values, &reasons);
+        let mut count = 0_u64;
+        for (_, values) in self.rows.iter().filter(|(number, _)| is_meant(*number)) {
             total.add(values);
+            count = count.saturating_add(1);
         }
-        let mut last = object.instance("_Total", None, None);
-        match missing {
-            None => {
-                total.divide(u64::try_from(rows.len()).unwrap_or(u64::MAX).max(1));
-                // One number of /proc/stat that needs no other file.
-                total.interrupts = all_interrupts;
-                write(&mut last, &total, &reasons);
-            }
-            Some(absence) => last.absent(0..COUNTERS.len(), absence),
+        total.divide(count.max(1));
+        total
+    }
+
+    /// Writes an instance, or why there is none.
+    pub(super) fn write(&self, block: &mut CounterBlockMut<'_>, values: &Values) {
+        match self.missing {
+            None => write(block, values, &self.reasons),
+            Some(absence) => block.absent(0..COUNTERS.len(), absence),
         }
     }
 }

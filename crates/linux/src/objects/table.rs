@@ -127,15 +127,16 @@ impl Table {
     }
 
     fn write(&self, block: &mut CounterBlockMut<'_>, values: &Values) {
-        write(self.layout.spec().counters, block, values);
+        write(self.layout.spec().counters, block, values, 0);
     }
 }
 
-/// Writes the values of an instance; a fraction is made to fit together with its base.
+/// Writes the values of an instance, which stand behind `first` others; a fraction is made to fit together with its base.
 pub(super) fn write(
     counters: &[CounterSpec],
     block: &mut CounterBlockMut<'_>,
     values: &[Result<u64, Absence>],
+    first: usize,
 ) {
     let base = |position: usize| {
         let next = position.saturating_add(1);
@@ -146,13 +147,14 @@ pub(super) fn write(
         values.get(next)?.ok()
     };
     for (position, value) in values.iter().enumerate() {
+        let place = position.saturating_add(first);
         match value {
             Ok(value) => match base(position) {
-                Some(base) => block.set_fraction(position, *value, base),
+                Some(base) => block.set_fraction(place, *value, base),
                 None if counters.get(position).is_some_and(is_base) => {}
-                None => block.set(position, *value),
+                None => block.set(place, *value),
             },
-            Err(absence) => block.absent([position], *absence),
+            Err(absence) => block.absent([place], *absence),
         }
     }
 }

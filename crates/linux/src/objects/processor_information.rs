@@ -1,0 +1,326 @@
+//! Processor Information: the counters of Processor and of processor speed, by node of memory.
+//!
+//! Instances are `node,processor`, `node,_Total` and `_Total`, as on Windows.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use tallymon_provider::{
+    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout,
+    ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
+};
+
+use super::Object;
+use super::processor::{Collector, Gathered, PROCESSOR_COUNTERS, Values};
+use super::spec::{Origin, object, rows};
+use super::table::{add, folders, write};
+use crate::proc::scan::decimal;
+use crate::sources::Sources;
+
+const NAME: TitleIndex = TitleIndex(900_000);
+
+rows! { SPEED_COUNTERS, SPEED_ORIGINS {
+    900_002 PERF_COUNTER_RAWCOUNT -2 NOVICE: A "cpufreq/scaling_cur_freq / 1000";
+    900_004 PERF_RAW_FRACTION 0 NOVICE: A "cpufreq/scaling_cur_freq";
+    900_004 PERF_RAW_BASE 0 NOVICE: A "cpufreq/cpuinfo_max_freq";
+    900_006 PERF_RAW_FRACTION 0 NOVICE: A "cpufreq/scaling_cur_freq";
+    900_006 PERF_RAW_BASE 0 NOVICE: A "cpufreq/base_frequency" "4.15";
+    900_008 PERF_COUNTER_RAWCOUNT 0 ADVANCED: Z "0";
+    900_010 PERF_COUNTER_COUNTER -2 ADVANCED: C "/proc/interrupts:LOC";
+    900_012 PERF_COUNTER_BULK_COUNT 0 ADVANCED: C "cpuidle/state*/usage" "2.6.24";
+    900_014 PERF_AVERAGE_BULK 0 ADVANCED: C "cpuidle/state*/time * 10" "2.6.24";
+    900_014 PERF_AVERAGE_BASE 0 ADVANCED: C "cpuidle/state*/usage" "2.6.24";
+    900_016 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "thermal_throttle/core_throttle_count + thermal_throttle/package_throttle_count";
+    900_018 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    900_020 PERF_COUNTER_RAWCOUNT 0 ADVANCED: Z "0";
+    900_022 PERF_100NSEC_TIMER 0 ADVANCED: N;
+}}
+
+const COUNTERS: &[CounterSpec] =
+    &both::<{ PROCESSOR_COUNTERS.len() + SPEED_COUNTERS.len() }>(PROCESSOR_COUNTERS, SPEED_COUNTERS);
+
+/// One table behind the other.
+const fn both<const N: usize>(one: &[CounterSpec], other: &[CounterSpec]) -> [CounterSpec; N] {
+    let mut all = [one[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < one.len() { one[at] } else { other[at - one.len()] };
+        at += 1;
+    }
+    all
+}
+
+const SPEC: ObjectSpec<'static> =
+    object(NAME.0, NAME.0 + 1, DetailLevel::NOVICE, 0, InstanceKind::Many, COUNTERS);
+
+/// Where the counters of speed stand in their table.
+const FREQUENCY: usize = 0;
+const MAXIMUM: usize = 2;
+const BASE: usize = 4;
+const PARKING: usize = 5;
+const CLOCK: usize = 6;
+const IDLE_BREAKS: usize = 7;
+const IDLE_TIME: usize = 8;
+const IDLE_COUNT: usize = 9;
+const LIMIT_FLAGS: usize = 10;
+const STATE_FLAGS: usize = 12;
+
+type Speeds = Vec<Result<u64, Absence>>;
+
+/// The object Processor Information.
+pub(super) struct ProcessorInformation {
+    layout: ObjectLayout<'static>,
+    collector: Collector,
+    /// How often each processor was slowed down because of heat, at the last sample.
+    throttled: BTreeMap<u32, u64>,
+}
+
+impl ProcessorInformation {
+    pub(super) fn new() -> ProcessorInformation {
+        let layout = ObjectLayout::new(SPEC);
+        ProcessorInformation { layout, collector: Collector::new(NAME), throttled: BTreeMap::new() }
+    }
+
+    /// What the folder of a processor tells about its speed.
+    fn speeds(&mut self, number: u32, values: &Values, ask: &Ask<'_>, sources: &mut Sources) -> Speeds {
+        let mut speeds = vec![Err(Absence::NotOnThisSystem); SPEED_COUNTERS.len()];
+        let folder = sources.root.sys(&format!("devices/system/cpu/cpu{number}"));
+        let mut set = |position: usize, value: Result<u64, Absence>| {
+            if let Some(speed) = speeds.get_mut(position) {
+                *speed = value;
+            }
+        };
+        let mut read = |file: &str| file_number(sources, folder.join(file));
+        // Reading the frequency can take milliseconds a processor, so nobody gets it who did not ask for it.
+        let is_asked = !ask.interest.is_everything()
+            && SPEED_COUNTERS.iter().take(BASE).any(|counter| ask.interest.wants(NAME, counter.name));
+        if is_asked {
+            let now = read("cpufreq/scaling_cur_freq");
+            set(FREQUENCY, now.map(|kilohertz| kilohertz / 1000));
+            set(FREQUENCY.saturating_add(1), now);
+            set(MAXIMUM, read("cpufreq/cpuinfo_max_freq"));
+            set(BASE.saturating_sub(1), now);
+            set(BASE, read("cpufreq/base_frequency"));
+        } else {
+            (FREQUENCY..=BASE).for_each(|position| set(position, Err(Absence::NotRequested)));
+        }
+        // A processor that works is not parked, and Linux has no states to flag.
+        set(PARKING, Ok(0));
+        set(STATE_FLAGS, Ok(0));
+        let idle = values.idle_states.ok_or(Absence::NotFromThisDevice);
+        let sum = |part: fn(&(u64, u64)) -> u64| {
+            idle.map(|states| states.iter().map(part).fold(0_u64, u64::wrapping_add))
+        };
+        set(IDLE_BREAKS, sum(|state| state.1));
+        set(IDLE_TIME, sum(|state| state.0));
+        set(IDLE_COUNT, sum(|state| state.1));
+        let core = read("thermal_throttle/core_throttle_count");
+        let package = read("thermal_throttle/package_throttle_count");
+        let throttled = core.and_then(|core| Ok(core.wrapping_add(package?)));
+        set(
+            LIMIT_FLAGS,
+            throttled.and_then(|count| {
+                let before = self.throttled.insert(number, count).ok_or(Absence::FirstSample)?;
+                Ok(u64::from(count != before))
+            }),
+        );
+        speeds
+    }
+}
+
+fn file_number(sources: &mut Sources, path: PathBuf) -> Result<u64, Absence> {
+    let text = sources.text_of(path).map_err(|absence| match absence {
+        Absence::NotInThisKernel => Absence::NotFromThisDevice,
+        absence => absence,
+    })?;
+    decimal(text.trim_ascii()).ok_or(Absence::ReadFailed)
+}
+
+/// The processors of each node by its number; one node 0 with all of them where the kernel knows no nodes.
+fn nodes(sources: &mut Sources, processors: &[u32]) -> BTreeMap<u32, Vec<u32>> {
+    let mut nodes = BTreeMap::new();
+    for (name, folder) in
+        folders(sources, "devices/system/node", |name| name.starts_with("node")).unwrap_or_default()
+    {
+        let Some(node) = name.strip_prefix("node").and_then(|number| number.parse().ok()) else { continue };
+        let Ok(text) = sources.text_of(folder.join("cpulist")) else { continue };
+        let ranges = ranges(text);
+        let members = |number: &&u32| {
+            ranges.iter().any(|(first, last)| (*first..=*last).contains(&u64::from(**number)))
+        };
+        let found: Vec<u32> = processors.iter().filter(members).copied().collect();
+        if !found.is_empty() {
+            nodes.insert(node, found);
+        }
+    }
+    let known: Vec<u32> = nodes.values().flatten().copied().collect();
+    let rest = processors.iter().filter(|number| !known.contains(number)).copied();
+    let mut rest = rest.peekable();
+    if rest.peek().is_some() {
+        nodes.entry(0).or_insert_with(Vec::new).extend(rest);
+    }
+    nodes
+}
+
+/// `0-3,8` as pairs of the first and the last.
+fn ranges(text: &[u8]) -> Vec<(u64, u64)> {
+    let parts = text.trim_ascii().split(|byte| *byte == b',');
+    let range = |part: &[u8]| match crate::proc::scan::split_at_byte(part, b'-') {
+        Some((first, last)) => Some((decimal(first)?, decimal(last)?)),
+        None => decimal(part).map(|one| (one, one)),
+    };
+    parts.filter_map(range).collect()
+}
+
+/// The sum of counts; what is a property of one processor has none.
+fn sum<'s>(speeds: impl Iterator<Item = &'s Speeds>) -> Speeds {
+    let mut total = vec![Err(Absence::NotRequested); SPEED_COUNTERS.len()];
+    let mut count = 0_u64;
+    for speeds in speeds {
+        add(&mut total, speeds);
+        count = count.saturating_add(1);
+    }
+    for (position, value) in total.iter_mut().enumerate() {
+        if position == FREQUENCY {
+            *value = value.map(|sum| sum.checked_div(count).unwrap_or(sum));
+        }
+    }
+    total
+}
+
+fn write_instance(
+    block: &mut CounterBlockMut<'_>,
+    found: &Gathered,
+    values: &Values,
+    speeds: &[Result<u64, Absence>],
+) {
+    found.write(block, values);
+    write(SPEED_COUNTERS, block, speeds, PROCESSOR_COUNTERS.len());
+}
+
+impl Object for ProcessorInformation {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        SPEED_ORIGINS
+    }
+
+    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let found = self.collector.gather(ask, sources);
+        let numbers: Vec<u32> = found.rows.iter().map(|(number, _)| *number).collect();
+        let clock = if SPEED_COUNTERS.get(CLOCK).is_some_and(|counter| ask.interest.wants(NAME, counter.name))
+        {
+            clocks(sources)
+        } else {
+            Err(Absence::NotRequested)
+        };
+        let mut speeds: BTreeMap<u32, Speeds> = BTreeMap::new();
+        for (number, values) in &found.rows {
+            let mut found = self.speeds(*number, values, ask, sources);
+            if let Some(speed) = found.get_mut(CLOCK) {
+                *speed = match &clock {
+                    Ok(clocks) => clocks.get(number).copied().ok_or(Absence::NotFromThisDevice),
+                    Err(absence) => Err(*absence),
+                };
+            }
+            speeds.insert(*number, found);
+        }
+        self.throttled.retain(|number, _| numbers.contains(number));
+        let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        for (node, members) in nodes(sources, &numbers) {
+            for (number, values) in found.rows.iter().filter(|(number, _)| members.contains(number)) {
+                let speeds = speeds.get(number).map_or(&[][..], Vec::as_slice);
+                let name = format!("{node},{number}");
+                write_instance(&mut object.instance(&name, None, None), &found, values, speeds);
+            }
+            let total = found.mean(|number| members.contains(&number));
+            let sum = sum(members.iter().filter_map(|number| speeds.get(number)));
+            write_instance(&mut object.instance(&format!("{node},_Total"), None, None), &found, &total, &sum);
+        }
+        let mut total = found.mean(|_| true);
+        total.interrupts = found.all_interrupts;
+        write_instance(&mut object.instance("_Total", None, None), &found, &total, &sum(speeds.values()));
+    }
+}
+
+/// Interrupts of the clock of each processor.
+fn clocks(sources: &mut Sources) -> Result<BTreeMap<u32, u64>, Absence> {
+    let interrupts = sources.interrupts()?;
+    let clock = interrupts.clock.as_ref().ok_or(Absence::NotFromThisDevice)?;
+    Ok(interrupts.cpus.iter().copied().zip(clock.iter().copied().map(u64::from)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{Machine, collect, instance, named, names};
+    use super::*;
+    use tallymon_provider::{Interest, ValueState};
+
+    const STAT: &[u8] = b"cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 10 0 20 300 0 0 0 0 0 0\ncpu1 30 0 40 100 0 0 0 0 0 0\ncpu2 0 0 0 500 0 0 0 0 0 0\nintr 99 1\n";
+
+    #[test]
+    fn processors_by_node() {
+        let mut machine = Machine::new(&[
+            ("proc/stat", STAT),
+            ("sys/devices/system/node/node0/cpulist", b"0-1\n"),
+            ("sys/devices/system/node/node1/cpulist", b"2,9\n"),
+        ]);
+        let snapshot = machine.read(NAME.0);
+        assert_eq!(names(&snapshot), ["0,0", "0,1", "0,_Total", "1,2", "1,_Total", "_Total"]);
+        assert_eq!(
+            named(&instance(&snapshot, "0,_Total"), 142),
+            Ok(2_000_000),
+            "the mean of 10 and 30 ticks"
+        );
+        assert_eq!(named(&instance(&snapshot, "_Total"), 1746), Ok(30_000_000));
+        assert_eq!(named(&instance(&snapshot, "_Total"), 148), Ok(99));
+        let not_asked = Err(ValueState::Absent(Absence::NotRequested));
+        assert_eq!(named(&instance(&snapshot, "0,0"), 900_002), not_asked, "never in a sweep");
+        assert_eq!(
+            names(&Machine::new(&[("proc/stat", STAT)]).read(NAME.0))[4],
+            "_Total",
+            "one node without nodes"
+        );
+    }
+
+    #[test]
+    fn speed_when_it_is_asked_for() {
+        let mut machine = Machine::new(&[
+            ("proc/stat", STAT),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", b"1200000\n"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", b"3600000\n"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/base_frequency", b"2400000\n"),
+            ("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", b"3\n"),
+            ("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", b"0\n"),
+        ]);
+        let mut interest = Interest::everything();
+        interest.add_object(NAME);
+        let snapshot = machine.read_only(NAME.0, &interest);
+        let first = instance(&snapshot, "0,0");
+        assert_eq!(named(&first, 900_002), Ok(1200));
+        let share = |counter: u32| {
+            let sample = first.sample(first.object().position(TitleIndex(counter)).unwrap()).unwrap();
+            (sample.first, sample.second)
+        };
+        assert_eq!(share(900_004), (1_200_000, 3_600_000));
+        assert_eq!(share(900_006), (1_200_000, 2_400_000), "slower than its base frequency");
+        assert_eq!(named(&first, 900_016), Err(ValueState::Absent(Absence::FirstSample)));
+        let no_device = Err(ValueState::Absent(Absence::NotFromThisDevice));
+        assert_eq!(named(&instance(&snapshot, "0,1"), 900_002), no_device, "never another processor's");
+        machine.write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", b"4\n");
+        let snapshot = machine.read_only(NAME.0, &interest);
+        assert_eq!(named(&instance(&snapshot, "0,0"), 900_016), Ok(1), "it was slowed down since");
+    }
+
+    #[test]
+    fn the_running_kernel() {
+        let snapshot = collect(&mut crate::System::open().unwrap(), NAME.0, &Interest::everything());
+        let online = std::fs::read_to_string("/proc/stat").unwrap();
+        let online =
+            online.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count();
+        let found = names(&snapshot).into_iter().filter(|name| !name.contains('_')).count();
+        assert_eq!(found, online);
+    }
+}
