@@ -15,9 +15,12 @@ mod icmp;
 mod icmpv6;
 mod ip;
 mod job_object_details;
+mod kernel_tables;
 mod logical_disk;
 mod memory;
+mod memory_tables;
 mod network_interface;
+mod network_tables;
 mod numa_node_memory;
 #[allow(clippy::module_inception, reason = "NT's own name of this object")]
 mod objects;
@@ -103,6 +106,16 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(control_groups::control_groups()),
         Box::new(job_object_details::JobObjectDetails::new()),
         Box::new(processor_information::ProcessorInformation::new()),
+        Box::new(network_tables::tcp()),
+        Box::new(network_tables::ip()),
+        Box::new(network_tables::sockets()),
+        Box::new(network_tables::tracking()),
+        Box::new(network_tables::backlog()),
+        Box::new(memory_tables::page_cache()),
+        Box::new(memory_tables::memory()),
+        Box::new(kernel_tables::objects()),
+        Box::new(kernel_tables::system()),
+        Box::new(kernel_tables::softirqs()),
         Box::new(paging_file::PagingFile::new()),
     ]
 }
