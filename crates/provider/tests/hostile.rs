@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use tallymon_core::title::Language;
 use tallymon_provider::CounterType;
-use tallymon_provider::shm::{CounterSet, NewInstance, Published, Publisher, Reader, RefusalReason};
+use tallymon_provider::shm::{
+    CounterSet, HistogramShape, NewInstance, Published, Publisher, Reader, RefusalReason,
+};
 
 /// Places of the fields that differ from process to process: its number, its start time, the time of the file.
 const PID: usize = 24;
@@ -58,7 +60,9 @@ fn sample(scratch: &Scratch) -> Vec<u8> {
         .shared_lanes(2)
         .text("Text", 16)
         .average("Average")
-        .first_shown();
+        .first_shown()
+        .unit("kg")
+        .histogram("Histogram", &HistogramShape { bits: 0, most: 100, percentiles: vec![50_000] });
     let single = CounterSet::new("Single").elapsed("Elapsed");
     let publisher = Publisher::start_in(&scratch.0.join("own"), "sample", &[set, single]).unwrap();
     let first =
@@ -73,6 +77,7 @@ fn sample(scratch: &Scratch) -> Vec<u8> {
     let mut average = first.average("Average").unwrap();
     average.record(5);
     average.record(6);
+    first.histogram("Histogram").unwrap().record(9);
     fs::read(publisher.path()).unwrap()
 }
 
@@ -130,7 +135,7 @@ fn every_byte_changed() {
     let good = sample(&scratch);
     put(&scratch, &good);
     let all = look(&mut scratch.reader());
-    assert_eq!(all, 2 * 5 + 1);
+    assert_eq!(all, 2 * 9 + 1);
     let (mut whole, mut refused) = (0, 0);
     for at in 0..good.len() {
         for change in [|byte: u8| byte ^ 1, |byte: u8| byte ^ 0x80, |_| 0, |_| 0xff] {
@@ -254,7 +259,7 @@ fn a_publication_that_was_cut_is_dropped() {
     let good = sample(&scratch);
     put(&scratch, &good);
     let mut reader = scratch.reader();
-    assert_eq!(look(&mut reader), 11);
+    assert_eq!(look(&mut reader), 19);
     fs::File::options().write(true).open(scratch.file()).unwrap().set_len(200).unwrap();
     assert!(!reader.publications_mut()[0].read());
     assert_eq!(reader.publications()[0].instances(0).len(), 0);
@@ -283,11 +288,11 @@ fn what_is_no_plain_file_or_not_safe_is_refused() {
         assert!(matches!(refusal(&scratch), RefusalReason::Writable), "{mode:o}");
     }
     fs::set_permissions(scratch.file(), fs::Permissions::from_mode(0o600)).unwrap();
-    assert_eq!(look(&mut scratch.reader()), 11);
+    assert_eq!(look(&mut scratch.reader()), 19);
     fs::set_permissions(scratch.0.join("pub"), fs::Permissions::from_mode(0o777)).unwrap();
     assert!(matches!(refusal(&scratch), RefusalReason::UnsafeDirectory));
     fs::set_permissions(scratch.0.join("pub"), fs::Permissions::from_mode(0o1777)).unwrap();
-    assert_eq!(look(&mut scratch.reader()), 11);
+    assert_eq!(look(&mut scratch.reader()), 19);
     // A directory that is a link, and one that is not there.
     symlink(scratch.0.join("pub"), scratch.0.join("link")).unwrap();
     let mut reader = Reader::new([scratch.0.join("link"), scratch.0.join("missing")]);
@@ -323,8 +328,9 @@ fn the_process_must_be_there_and_own_the_file() {
     }
 }
 
-fn fixture() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/shm-v1.bin")
+/// A published file as it was first written in a version of the format.
+fn fixture(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/shm-v{version}.bin"))
 }
 
 /// The file without what differs from process to process.
@@ -335,11 +341,8 @@ fn masked(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// `TALLYMON_BLESS=1 cargo test -p tallymon-provider` writes the fixture anew: only for a new version of the format.
-#[test]
-fn version_1_is_written_as_ever() {
-    let scratch = Scratch::new("golden");
-    let set = CounterSet::new("Golden")
+fn golden() -> CounterSet {
+    CounterSet::new("Golden")
         .help("All that version 1 has.")
         .name_in(Language::JAPANESE, "黄金")
         .instances_about(2)
@@ -348,47 +351,80 @@ fn version_1_is_written_as_ever() {
         .counter("Sum", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
         .shared_lanes(1)
         .text("Text", 10)
-        .average("Average");
-    let publisher = Publisher::start_in(&scratch.0.join("own"), "golden", &[set]).unwrap();
-    let one = publisher.instance("Golden", &NewInstance { name: "one", id: Some(1), parent: None }).unwrap();
-    let two = NewInstance { name: "two", id: None, parent: Some(&one) };
-    let _two = publisher.instance("Golden", &two).unwrap();
-    one.counter("Number").unwrap().add(4711);
-    one.shared("Sum").unwrap().add(17);
-    one.text("Text").unwrap().set("gold");
-    one.average("Average").unwrap().record(12);
-    let bytes = masked(fs::read(publisher.path()).unwrap());
-    if std::env::var_os("TALLYMON_BLESS").is_some_and(|value| value == "1") {
-        fs::write(fixture(), &bytes).unwrap();
+        .average("Average")
+}
+
+/// The set with what version 2 added.
+fn golden_2() -> CounterSet {
+    golden()
+        .unit("ounces")
+        .histogram("Histogram", &HistogramShape { bits: 1, most: 1000, percentiles: vec![50_000, 99_900] })
+}
+
+/// `TALLYMON_BLESS=1 cargo test -p tallymon-provider` writes the fixtures anew: only for a new version of the format.
+#[test]
+fn every_version_is_written_as_ever() {
+    for (version, set) in [(1, golden()), (2, golden_2())] {
+        let scratch = Scratch::new("golden");
+        let publisher = Publisher::start_in(&scratch.0.join("own"), "golden", &[set]).unwrap();
+        let one = NewInstance { name: "one", id: Some(1), parent: None };
+        let one = publisher.instance("Golden", &one).unwrap();
+        let two = NewInstance { name: "two", id: None, parent: Some(&one) };
+        let _two = publisher.instance("Golden", &two).unwrap();
+        one.counter("Number").unwrap().add(4711);
+        one.shared("Sum").unwrap().add(17);
+        one.text("Text").unwrap().set("gold");
+        one.average("Average").unwrap().record(12);
+        if version == 2 {
+            let mut histogram = one.histogram("Histogram").unwrap();
+            [1, 2, 3, 1000, 100_000].into_iter().for_each(|value| histogram.record(value));
+        }
+        let bytes = masked(fs::read(publisher.path()).unwrap());
+        if std::env::var_os("TALLYMON_BLESS").is_some_and(|value| value == "1") {
+            fs::write(fixture(version), &bytes).unwrap();
+        }
+        let kept = fs::read(fixture(version)).unwrap();
+        let differs = kept.iter().zip(&bytes).position(|(a, b)| a != b);
+        assert_eq!((kept.len(), None), (bytes.len(), differs), "version {version}");
     }
-    let kept = fs::read(fixture()).unwrap();
-    let differs = kept.iter().zip(&bytes).position(|(a, b)| a != b);
-    assert_eq!((kept.len(), None), (bytes.len(), differs));
 }
 
 #[test]
-fn version_1_is_read_as_ever() {
+fn every_version_is_read_as_ever() {
     let scratch = Scratch::new("old");
     let current = sample(&scratch);
-    let mut bytes = fs::read(fixture()).unwrap();
-    for range in [PID..PID + 4, START_TIME..START_TIME + 8] {
-        bytes[range.clone()].copy_from_slice(&current[range]);
+    let put_fixture = |version, change: fn(&mut [u8])| {
+        let mut bytes = fs::read(fixture(version)).unwrap();
+        for range in [PID..PID + 4, START_TIME..START_TIME + 8] {
+            bytes[range.clone()].copy_from_slice(&current[range]);
+        }
+        change(&mut bytes);
+        put(&scratch, &bytes);
+    };
+    for (version, n_counters) in [(1, 5), (2, 10)] {
+        put_fixture(version, |_| {});
+        let mut reader = scratch.reader();
+        assert_eq!(look(&mut reader), 2 * n_counters);
+        let publication = &reader.publications()[0];
+        assert_eq!(publication.name(), "golden");
+        assert_eq!(publication.objects()[0].texts[1].name, "黄金");
+        let instances: Vec<_> = publication.instances(0).collect();
+        let seen: Vec<_> =
+            instances.iter().map(|one| (one.name(), one.id(), one.parent().is_some())).collect();
+        assert_eq!(seen, [("one", Some(1), false), ("two", None, true)]);
+        let numbers = [0, 1, 3, 4].map(|at| instances[0].value(at));
+        assert_eq!(numbers, [4711, 17, 12, 1].map(|number| Some(Published::Number(number))));
+        assert_eq!(instances[0].value(2), Some(Published::Text("gold")));
+        if version == 2 {
+            let numbers = [5, 6, 7, 8, 9].map(|at| instances[0].value(at));
+            assert_eq!(numbers, [101_006, 5, 5, 3, 768].map(|number| Some(Published::Number(number))));
+        }
     }
-    put(&scratch, &bytes);
-    let mut reader = scratch.reader();
-    assert_eq!(look(&mut reader), 2 * 5);
-    let publication = &reader.publications()[0];
-    assert_eq!(publication.name(), "golden");
-    assert_eq!(publication.objects()[0].texts[1].name, "黄金");
-    let instances: Vec<_> = publication.instances(0).collect();
-    let names: Vec<_> = instances.iter().map(|one| (one.name(), one.id(), one.parent().is_some())).collect();
-    assert_eq!(names, [("one", Some(1), false), ("two", None, true)]);
-    let numbers = [0, 1, 3, 4].map(|at| instances[0].value(at));
-    assert_eq!(numbers, [4711, 17, 12, 1].map(|number| Some(Published::Number(number))));
-    assert_eq!(instances[0].value(2), Some(Published::Text("gold")));
+    // What version 2 added is nothing that version 1 knows.
+    put_fixture(2, |bytes| bytes[8] = 1);
+    assert!(matches!(refusal(&scratch), RefusalReason::Format(_)));
     // A version that is not known is refused.
-    bytes[8] = 2;
-    put(&scratch, &bytes);
-    let words = "version at byte 8: 1 needed, found 2";
+    put_fixture(2, |bytes| bytes[8] = 3);
+    let words = "version at byte 8: 1 or 2 needed, found 3";
     assert!(matches!(refusal(&scratch), RefusalReason::Format(error) if error.to_string() == words));
 }

@@ -11,30 +11,11 @@ use std::time::{Duration, Instant};
 use tallymon_core::title::Language;
 use tallymon_provider::CounterType;
 use tallymon_provider::shm::{
-    CounterSet, DeclareError, InstanceRef, NewInstance, PublishError, Published, Publisher, Reader,
+    CounterSet, DeclareError, NewInstance, PublishError, Published, Publisher, Reader,
 };
 
-/// A directory of its own for each test, removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("tallymon-publish-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn reader(&self) -> Reader {
-        Reader::new([self.0.clone()])
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+mod common;
+use common::{Scratch, number};
 
 fn behemoths() -> CounterSet {
     CounterSet::new("Behemoth")
@@ -63,13 +44,6 @@ fn summary() -> CounterSet {
 
 fn named(name: &str) -> NewInstance<'_> {
     NewInstance { name, ..NewInstance::default() }
-}
-
-fn number(instance: InstanceRef<'_>, counter: usize) -> u64 {
-    match instance.value(counter) {
-        Some(Published::Number(number)) => number,
-        other => panic!("no number at {counter}: {other:?}"),
-    }
 }
 
 /// Names of the instances of the first object of the first publication.

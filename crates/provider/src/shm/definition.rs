@@ -7,12 +7,13 @@ use tallymon_core::counter::CounterType;
 use tallymon_core::title::Language;
 
 use super::bytes::{FormatError, Part};
+use super::histogram::Buckets;
 use super::layout::{
-    LINE, MAX_DEFINITIONS, MAX_GROUP, MAX_LANES, MAX_STRIDE, MAX_TEXT, counter, group, object, slot, text,
-    text_value,
+    LINE, MAX_DEFINITIONS, MAX_GROUP, MAX_LANES, MAX_PERCENTILES, MAX_STRIDE, MAX_TEXT, VERSION_1, VERSION_2,
+    counter, group, object, slot, text, text_value,
 };
 
-/// A name and a help text in one language.
+/// A name, a help text and a unit in one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
     /// Language.
@@ -21,11 +22,22 @@ pub struct Text {
     pub name: String,
     /// Help text; empty when there is none in this language.
     pub help: String,
+    /// What the value is measured in; empty when it is not said in this language.
+    pub unit: String,
 }
 
 impl Text {
     pub(crate) fn english(name: impl Into<String>) -> Text {
-        Text { language: Language::ENGLISH, name: name.into(), help: String::new() }
+        Text { name: name.into(), ..Text::empty(Language::ENGLISH) }
+    }
+
+    /// Whether it says more than a name.
+    pub(crate) fn has_words(&self) -> bool {
+        !self.help.is_empty() || !self.unit.is_empty()
+    }
+
+    pub(crate) const fn empty(language: Language) -> Text {
+        Text { language, name: String::new(), help: String::new(), unit: String::new() }
     }
 }
 
@@ -82,6 +94,13 @@ pub(crate) enum Storage {
         /// The most bytes, a multiple of 8.
         capacity: usize,
     },
+    /// What is made out of the buckets of a histogram.
+    Histogram {
+        /// The buckets, one word each.
+        buckets: Buckets,
+        /// The percentile, in thousandths of a percent; 0 is the number of values.
+        part: u32,
+    },
 }
 
 /// Where the numbers of a group stand in a slot, one behind the other, and behind them their check word.
@@ -131,6 +150,14 @@ fn english(texts: &[Text]) -> &str {
     texts.first().map_or("", |text| &text.name)
 }
 
+/// The lowest version of the format that has all of what is defined.
+pub(crate) fn version(objects: &[ObjectDefinition]) -> u32 {
+    let counters = || objects.iter().flat_map(|object| &object.counters);
+    let histograms = counters().any(|counter| matches!(counter.storage, Storage::Histogram { .. }));
+    let mut texts = objects.iter().flat_map(|object| &object.texts).chain(counters().flat_map(|c| &c.texts));
+    if histograms || texts.any(|text| !text.unit.is_empty()) { VERSION_2 } else { VERSION_1 }
+}
+
 /// The definitions as they stand in a file.
 pub(crate) fn encode(objects: &[ObjectDefinition]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -154,6 +181,13 @@ pub(crate) fn encode(objects: &[ObjectDefinition]) -> Vec<u8> {
                 Storage::Number => (counter::NUMBER, 8, 0, 0),
                 Storage::Sum { lanes, lane_stride } => (counter::SUM, 8, lanes, narrow(lane_stride)),
                 Storage::Text { capacity } => (counter::TEXT, narrow(capacity), 0, 0),
+                Storage::Histogram { buckets, .. } => {
+                    (counter::HISTOGRAM, 8, narrow(buckets.n), buckets.bits)
+                }
+            };
+            let part = match one.storage {
+                Storage::Histogram { part, .. } => part,
+                _ => 0,
             };
             for field in [
                 one.counter_type.0,
@@ -165,7 +199,7 @@ pub(crate) fn encode(objects: &[ObjectDefinition]) -> Vec<u8> {
                 lanes,
                 lane_stride,
                 one.group.map_or(0, |group| narrow(group.saturating_add(1))),
-                0,
+                part,
             ] {
                 put(&mut bytes, field);
             }
@@ -201,7 +235,11 @@ fn all_texts(definition: &ObjectDefinition) -> Vec<(Language, u16, u32, &str)> {
     of_object
         .chain(of_counters)
         .flat_map(|(subject, one)| {
-            [(one.language, text::NAME, subject, &*one.name), (one.language, text::HELP, subject, &*one.help)]
+            [
+                (one.language, text::NAME, subject, &*one.name),
+                (one.language, text::HELP, subject, &*one.help),
+                (one.language, text::UNIT, subject, &*one.unit),
+            ]
         })
         .filter(|(.., words)| !words.is_empty())
         .collect()
@@ -216,8 +254,8 @@ fn put(bytes: &mut Vec<u8>, number: u32) {
     bytes.extend_from_slice(&number.to_le_bytes());
 }
 
-/// Reads `n` objects that fill `part` exactly.
-pub(crate) fn decode(part: Part<'_>, n: u32) -> Result<Vec<ObjectDefinition>, FormatError> {
+/// Reads `n` objects that fill `part` exactly, in a file of a version.
+pub(crate) fn decode(part: Part<'_>, n: u32, version: u32) -> Result<Vec<ObjectDefinition>, FormatError> {
     let mut objects = Vec::new();
     let mut rest = part;
     if part.len() > MAX_DEFINITIONS {
@@ -226,7 +264,7 @@ pub(crate) fn decode(part: Part<'_>, n: u32) -> Result<Vec<ObjectDefinition>, Fo
     for _ in 0..n {
         let length = rest.length(object::LENGTH, "object length")?;
         let one = rest.part(0, length, "object")?;
-        objects.push(decode_object(one)?);
+        objects.push(decode_object(one, version)?);
         rest = rest.after(length, "object")?;
     }
     if rest.len() != 0 {
@@ -235,7 +273,7 @@ pub(crate) fn decode(part: Part<'_>, n: u32) -> Result<Vec<ObjectDefinition>, Fo
     Ok(objects)
 }
 
-fn decode_object(part: Part<'_>) -> Result<ObjectDefinition, FormatError> {
+fn decode_object(part: Part<'_>, version: u32) -> Result<ObjectDefinition, FormatError> {
     let flags = part.u32(object::FLAGS, "object flags")?;
     let n_counters = part.length(object::COUNTERS, "number of counters")?;
     let n_groups = part.length(object::GROUPS, "number of groups")?;
@@ -263,11 +301,11 @@ fn decode_object(part: Part<'_>) -> Result<ObjectDefinition, FormatError> {
         groups = groups.after(group::SIZE, "groups")?;
     }
     for _ in 0..n_counters {
-        definition.counters.push(decode_counter(rest, stride, &definition.groups)?);
+        definition.counters.push(decode_counter(rest, stride, &definition.groups, version)?);
         rest = rest.after(counter::SIZE, "counters")?;
     }
     check_room(part, &definition)?;
-    decode_texts(groups, n_texts, &mut definition)?;
+    decode_texts(groups, n_texts, &mut definition, version)?;
     check_bases(part, &definition)?;
     Ok(definition)
 }
@@ -303,6 +341,7 @@ fn decode_counter(
     part: Part<'_>,
     stride: usize,
     groups: &[GroupPlace],
+    version: u32,
 ) -> Result<CounterDefinition, FormatError> {
     let counter_type = CounterType(part.u32(counter::TYPE, "counter type")?);
     let offset = |length| place(part, counter::OFFSET, length, stride, "place of a value");
@@ -334,7 +373,20 @@ fn decode_counter(
             }
             (Storage::Text { capacity }, offset(capacity.saturating_add(text_value::OVERHEAD))?)
         }
-        _ => return Err(part.error(counter::STORAGE, "storage of a counter", "0, 1 or 2", wide(storage))),
+        counter::HISTOGRAM if version >= VERSION_2 => {
+            let buckets = decode_buckets(part)?;
+            let percentile = part.u32(counter::PART, "part of a histogram")?;
+            if percentile > 100_000 {
+                let needed = "thousandths of a percent, at most 100000";
+                return Err(part.error(counter::PART, "part of a histogram", needed, wide(percentile)));
+            }
+            let offset = offset(buckets.n.saturating_mul(8))?;
+            (Storage::Histogram { buckets, part: percentile }, offset)
+        }
+        _ => {
+            let needed = "0, 1 or 2, or from version 2 on 3";
+            return Err(part.error(counter::STORAGE, "storage of a counter", needed, wide(storage)));
+        }
     };
     if matches!(storage, Storage::Text { .. }) != counter_type.is_text() {
         let needed = "a text for a counter type of text, a number for any other";
@@ -360,6 +412,19 @@ fn decode_counter(
     })
 }
 
+fn decode_buckets(part: Part<'_>) -> Result<Buckets, FormatError> {
+    let bits = part.u32(counter::BITS, "width of buckets")?;
+    if bits > Buckets::MAX_BITS {
+        return Err(part.error(counter::BITS, "width of buckets", "at most 6", wide(bits)));
+    }
+    let n = part.length(counter::BUCKETS, "number of buckets")?;
+    if n == 0 || n > Buckets::all(bits) {
+        let needed = "one at least, at most those of 64 bits";
+        return Err(part.error(counter::BUCKETS, "number of buckets", needed, n));
+    }
+    Ok(Buckets { bits, n })
+}
+
 fn wide(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
@@ -368,7 +433,9 @@ fn decode_texts(
     mut rest: Part<'_>,
     n_texts: usize,
     definition: &mut ObjectDefinition,
+    version: u32,
 ) -> Result<(), FormatError> {
+    let last_kind = if version >= VERSION_2 { text::UNIT } else { text::HELP };
     for _ in 0..n_texts {
         let language = rest.u16(text::LANGUAGE, "language of a text")?;
         let kind = rest.u16(text::KIND, "kind of a text")?;
@@ -391,12 +458,16 @@ fn decode_texts(
             if texts.len() >= 64 {
                 return Err(rest.error(text::LANGUAGE, "languages of a text", "at most 64", texts.len()));
             }
-            texts.push(Text { language, name: String::new(), help: String::new() });
+            texts.push(Text::empty(language));
         }
         if let Some(known) = texts.iter_mut().find(|known| known.language == language) {
-            let place = if kind == text::NAME { &mut known.name } else { &mut known.help };
-            if kind > text::HELP || !place.is_empty() || words.is_empty() {
-                let needed = "one name and one help text in a language, neither empty";
+            let place = match kind {
+                text::NAME => &mut known.name,
+                text::HELP => &mut known.help,
+                _ => &mut known.unit,
+            };
+            if kind > last_kind || !place.is_empty() || words.is_empty() {
+                let needed = "one name, help text or unit in a language, none empty";
                 return Err(rest.error(text::KIND, "kind of a text", needed, usize::from(kind)));
             }
             words.clone_into(place);
@@ -422,6 +493,8 @@ fn check_room(part: Part<'_>, definition: &ObjectDefinition) -> Result<(), Forma
         Storage::Number => 8,
         Storage::Sum { lanes, .. } => wide(lanes).saturating_mul(8),
         Storage::Text { capacity } => capacity.saturating_add(text_value::OVERHEAD),
+        // The percentiles of a histogram, and its number of values, all look at the same buckets.
+        Storage::Histogram { buckets, .. } => buckets.n.saturating_mul(4) / MAX_PERCENTILES,
     });
     let values = values.fold(0, usize::saturating_add);
     let groups = definition.groups.iter().map(|group| group.length()).fold(0, usize::saturating_add);

@@ -6,13 +6,13 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::check::{check as check_of, factor};
+use super::check::{FACTORS, check as check_of};
 use super::definition::Storage;
 use super::layout::text_value;
-use super::map::Word;
+use super::map::{Word, Words};
 use super::process::perf_time;
 use super::publisher::{Inner, Instance, PublishError, words_of};
 
@@ -72,6 +72,7 @@ impl Instance {
             (Storage::Number, Some(_)) => return Err(Instance::wrong(name, "part of a group or average")),
             (Storage::Sum { .. }, _) => return Err(Instance::wrong(name, "shared by many threads")),
             (Storage::Text { .. }, _) => return Err(Instance::wrong(name, "a text")),
+            (Storage::Histogram { .. }, _) => return Err(Instance::wrong(name, "made out of a histogram")),
         }
         let offset = counter.map_or(0, |counter| counter.offset);
         let word = self.word(offset, name)?;
@@ -122,12 +123,10 @@ impl Instance {
             return Err(Instance::wrong(name, "a number"));
         };
         let claim = Claim::new(&self.inner, vec![position])?;
-        let words = capacity.saturating_add(text_value::BYTES) / 8;
-        let words: Vec<Word> = (0..words)
-            .map(|n| self.word(offset.saturating_add(n.saturating_mul(8)), name))
-            .collect::<Result<_, _>>()?;
+        let words = self.inner.words(offset, capacity.saturating_add(text_value::BYTES) / 8);
+        let words = words.ok_or_else(|| PublishError::NoSuch { name: name.to_string() })?;
         let check = self.word(offset.saturating_add(text_value::BYTES).saturating_add(capacity), name)?;
-        Ok(Text { words: words.into(), check, capacity, _claim: claim, _one: PhantomData })
+        Ok(Text { words, check, capacity, _claim: claim, _one: PhantomData })
     }
 
     /// The writer of an average, value and base at once.
@@ -137,7 +136,7 @@ impl Instance {
     /// There is no such counter, it has no base, it is part of a larger group, or it has a writer.
     pub fn average(&self, name: &str) -> Result<Average, PublishError> {
         let group = self.group(name)?;
-        if group.members.len() != 2 {
+        if group.words.len() != 2 {
             return Err(Instance::wrong(name, "not a single average"));
         }
         Ok(Average { group })
@@ -156,25 +155,20 @@ impl Instance {
         let Some((number, place)) = group.and_then(|n| Some((n, *definition.groups.get(n)?))) else {
             return Err(Instance::wrong(name, "in no group"));
         };
-        let (mut positions, mut members) = (Vec::new(), Vec::new());
-        for (position, counter) in definition.counters.iter().enumerate() {
-            if counter.group == Some(number) {
-                positions.push(position);
-                let factor = factor(counter.offset.saturating_sub(place.first) / 8);
-                members.push(Member { word: self.word(counter.offset, name)?, factor });
-            }
-        }
-        let claim = Claim::new(&self.inner, positions)?;
+        let members = definition.counters.iter().enumerate().filter(|(_, one)| one.group == Some(number));
+        let claim = Claim::new(&self.inner, members.map(|(position, _)| position).collect())?;
+        // They stand one behind the other in the order of their declaration, and behind them the check word.
+        let words = self.inner.words(place.first, place.check.saturating_sub(place.first) / 8);
+        let words = words.ok_or_else(|| PublishError::NoSuch { name: name.to_string() })?;
         let check = self.word(place.check, name)?;
-        let sum = check_of(members.iter().map(|member| member.word.load(Ordering::Relaxed)));
-        let sum = Cell::new(sum);
-        Ok(Group { members: members.into(), sum, check, _claim: claim })
+        let sum = check_of(words.iter().map(|word| word.load(Ordering::Relaxed)));
+        Ok(Group { words, sum, check, _claim: claim, _one: PhantomData })
     }
 }
 
 /// Adds in one word as its only writer.
 #[inline(always)]
-fn add(word: &Word, n: u64) {
+pub(super) fn add(word: &AtomicU64, n: u64) {
     // The sum wraps, as counters do; readers take differences.
     word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
 }
@@ -257,7 +251,7 @@ impl Elapsed {
 #[derive(Debug)]
 pub struct Text {
     /// Its length and its bytes.
-    words: Box<[Word]>,
+    words: Words,
     check: Word,
     capacity: usize,
     _claim: Claim,
@@ -282,18 +276,12 @@ impl Text {
 /// The only writer of numbers that must agree.
 #[derive(Debug)]
 pub struct Group {
-    members: Box<[Member]>,
+    words: Words,
     /// The check word of the numbers as they are now.
-    sum: Cell<u64>,
+    sum: u64,
     check: Word,
     _claim: Claim,
-}
-
-/// A number of a group, and its factor in the check word.
-#[derive(Debug)]
-struct Member {
-    word: Word,
-    factor: u64,
+    _one: OneThread,
 }
 
 impl Group {
@@ -301,8 +289,23 @@ impl Group {
     /// a millisecond.
     #[inline(always)]
     pub fn update(&mut self, change: impl FnOnce(Numbers<'_>)) {
-        change(Numbers { members: &self.members, sum: &self.sum });
-        self.check.store(self.sum.get(), Ordering::Relaxed);
+        // The sum is kept apart so that it stays in a register, and comes back also when `change` panics.
+        let sum = Sum { now: Cell::new(self.sum), kept: &mut self.sum };
+        change(Numbers { words: &self.words, sum: &sum.now });
+        self.check.store(sum.now.get(), Ordering::Relaxed);
+    }
+}
+
+/// The check word while numbers change.
+struct Sum<'g> {
+    now: Cell<u64>,
+    kept: &'g mut u64,
+}
+
+impl Drop for Sum<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        *self.kept = self.now.get();
     }
 }
 
@@ -310,7 +313,7 @@ impl Group {
 /// has no effect.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbers<'g> {
-    members: &'g [Member],
+    words: &'g [AtomicU64],
     sum: &'g Cell<u64>,
 }
 
@@ -318,23 +321,23 @@ impl Numbers<'_> {
     /// Adds to a number.
     #[inline(always)]
     pub fn add(self, position: usize, n: u64) {
-        if let Some(member) = self.members.get(position) {
-            add(&member.word, n);
-            self.sum.set(self.sum.get().wrapping_add(n.wrapping_mul(member.factor)));
+        if let (Some(word), Some(factor)) = (self.words.get(position), FACTORS.get(position)) {
+            add(word, n);
+            self.sum.set(self.sum.get().wrapping_add(n.wrapping_mul(*factor)));
         }
     }
 
     /// Sets a number.
     #[inline(always)]
     pub fn set(self, position: usize, value: u64) {
-        if let Some(member) = self.members.get(position) {
-            let old = member.word.load(Ordering::Relaxed);
+        if let Some(word) = self.words.get(position) {
+            let old = word.load(Ordering::Relaxed);
             self.add(position, value.wrapping_sub(old));
         }
     }
 }
 
-/// The only writer of an average.
+/// The only writer of an average or a fraction: of a value and its base.
 #[derive(Debug)]
 pub struct Average {
     group: Group,
@@ -348,6 +351,21 @@ impl Average {
             numbers.add(0, value);
             numbers.add(1, 1);
         });
+    }
+
+    /// Sets value and base, for a fraction.
+    #[inline(always)]
+    pub fn set(&mut self, value: u64, base: u64) {
+        self.group.update(|numbers| {
+            numbers.set(0, value);
+            numbers.set(1, base);
+        });
+    }
+
+    /// One more attempt, for a `PERF_SAMPLE_FRACTION`: whether it hit.
+    #[inline(always)]
+    pub fn record_hit(&mut self, hit: bool) {
+        self.record(u64::from(hit));
     }
 
     /// One more time, for a `PERF_AVERAGE_TIMER`: in units of 100 ns, as the performance clock.

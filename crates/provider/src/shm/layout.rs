@@ -1,10 +1,13 @@
-//! Where everything stands in a published file, version 1: the numbers of `docs/formats/shm.md`.
+//! Where everything stands in a published file, versions 1 and 2: the numbers of `docs/formats/shm.md`.
 
 /// The first bytes of every published file.
 pub(crate) const MAGIC: &[u8; 8] = b"TALLYPUB";
 
-/// The version that is written and read.
-pub(crate) const VERSION: u32 = 1;
+/// The version of a file that has nothing of what came later.
+pub(crate) const VERSION_1: u32 = 1;
+
+/// The version with histograms, units, and values that are kept; the highest that is read.
+pub(crate) const VERSION_2: u32 = 2;
 
 /// The largest file that is written or read, in bytes.
 pub(crate) const MAX_FILE: usize = 64 << 20;
@@ -20,6 +23,9 @@ pub(crate) const MAX_GROUP: usize = 4096;
 
 /// The most bytes of a text.
 pub(crate) const MAX_TEXT: usize = 4000;
+
+/// The most percentiles of a histogram, so that reading it is cheap.
+pub(crate) const MAX_PERCENTILES: usize = 8;
 
 /// The most lanes of a shared counter.
 pub(crate) const MAX_LANES: u32 = 64;
@@ -72,6 +78,12 @@ pub(crate) mod counter {
     pub(crate) const LANES: usize = 24;
     pub(crate) const LANE_STRIDE: usize = 28;
     pub(crate) const GROUP: usize = 32;
+    /// What is made out of the buckets of a histogram.
+    pub(crate) const PART: usize = 36;
+    /// Number of buckets, where a sum has its lanes.
+    pub(crate) const BUCKETS: usize = LANES;
+    /// Buckets for each power of two, as a power of two, where a sum has the distance of its lanes.
+    pub(crate) const BITS: usize = LANE_STRIDE;
     pub(crate) const SIZE: usize = 40;
 
     /// Storage: one number.
@@ -80,6 +92,8 @@ pub(crate) mod counter {
     pub(crate) const SUM: u32 = 1;
     /// Storage: a text.
     pub(crate) const TEXT: u32 = 2;
+    /// Storage, from version 2 on: what is made out of the buckets of a histogram.
+    pub(crate) const HISTOGRAM: u32 = 3;
 }
 
 /// A group in the definitions.
@@ -101,6 +115,8 @@ pub(crate) mod text {
     pub(crate) const NAME: u16 = 0;
     /// Kind: a help text.
     pub(crate) const HELP: u16 = 1;
+    /// Kind, from version 2 on: a unit.
+    pub(crate) const UNIT: u16 = 2;
     /// Subject: the object itself; any other number is the position of a counter.
     pub(crate) const OBJECT: u32 = u32::MAX;
 }

@@ -115,8 +115,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range is exactly what was mapped, and nobody has an address in it any more: each `Word` and
-        // `Lanes` holds a reference to `self`.
+        // SAFETY: the range is exactly what was mapped, and nobody has an address in it any more: each `Word`,
+        // `Words` and `Lanes` holds a reference to `self`.
         // An error would mean that it was not mapped, and could not be helped.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.reserved) };
     }
@@ -149,6 +149,42 @@ impl Deref for Word {
     fn deref(&self) -> &AtomicU64 {
         // SAFETY: the address came from a checked reference into the mapping, which lives as long as `self`.
         unsafe { self.address.as_ref() }
+    }
+}
+
+/// Words one behind the other in a mapping, which stay where they are as long as this exists.
+#[derive(Debug)]
+pub(crate) struct Words {
+    first: NonNull<AtomicU64>,
+    n: usize,
+    _mapping: Arc<Mapping>,
+}
+
+// SAFETY: they are addresses of atomics in a mapping that it keeps alive itself.
+unsafe impl Send for Words {}
+// SAFETY: as above.
+unsafe impl Sync for Words {}
+
+impl Words {
+    /// `n` words; `None` when the offset is not a multiple of 8, or they are not all inside of the file.
+    pub(crate) fn new(mapping: &Arc<Mapping>, offset: usize, n: usize) -> Option<Words> {
+        let last = n.checked_sub(1)?.checked_mul(8)?.checked_add(offset)?;
+        mapping.word(offset)?;
+        mapping.word(last)?;
+        // SAFETY: offset is inside of the mapping, as the word there is.
+        let first = unsafe { mapping.base.add(offset) };
+        Some(Words { first: first.cast(), n, _mapping: Arc::clone(mapping) })
+    }
+}
+
+impl Deref for Words {
+    type Target = [AtomicU64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[AtomicU64] {
+        // SAFETY: the first and the last word are inside of the mapping, so all are, and aligned; it lives as long as
+        // `self`, and everybody in this process uses them as atomics only.
+        unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.n) }
     }
 }
 

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use super::definition::{ObjectDefinition, encode};
+use super::definition::{ObjectDefinition, encode, version};
 use super::directory::{MAX_FILES, SUFFIX, writable};
-use super::layout::{MAX_DEFINITIONS, MAX_FILE, VERSION, extent, header, instance, slot};
-use super::map::{Lanes, Mapping, Word};
+use super::layout::{MAX_DEFINITIONS, MAX_FILE, extent, header, instance, slot};
+use super::map::{Lanes, Mapping, Word, Words};
 use super::process::{perf_time, start_time};
 use super::set::{CounterSet, DeclareError};
 
@@ -248,7 +248,7 @@ impl Publisher {
         let failed = |error: io::Error| PublishError::File { path: path.clone(), error };
         let start = start_time(pid)
             .ok_or_else(|| failed(io::Error::other("/proc/PID/stat of this process is not readable")))?;
-        let mut bytes = head(name, pid, start, encoded.len(), definitions.len());
+        let mut bytes = head(name, pid, start, encoded.len(), &definitions);
         bytes.extend_from_slice(encoded);
         bytes.resize(bytes.len().next_multiple_of(extent::VALUES), 0);
         let used = bytes.len();
@@ -513,6 +513,11 @@ impl Inner {
         Word::new(&self.shared.mapping, self.place.values.checked_add(offset)?)
     }
 
+    /// Some words of the slot of values, from an offset on.
+    pub(super) fn words(&self, offset: usize, n: usize) -> Option<Words> {
+        Words::new(&self.shared.mapping, self.place.values.checked_add(offset)?, n)
+    }
+
     /// The lanes of a shared counter, the first ones of them for processors.
     pub(super) fn lanes(&self, offset: usize, n: u32, stride: usize, processors: u32) -> Option<Lanes> {
         let at = self.place.values.checked_add(offset)?;
@@ -555,7 +560,7 @@ fn wide(number: usize) -> u64 {
 }
 
 /// The header of a file, without its used length.
-fn head(name: &str, pid: u32, start: u64, definitions: usize, objects: usize) -> Vec<u8> {
+fn head(name: &str, pid: u32, start: u64, definitions: usize, objects: &[ObjectDefinition]) -> Vec<u8> {
     let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
     let mut bytes = vec![0; header::SIZE];
     let mut put = |at: usize, field: &[u8]| {
@@ -564,13 +569,13 @@ fn head(name: &str, pid: u32, start: u64, definitions: usize, objects: usize) ->
         }
     };
     put(header::MAGIC, super::layout::MAGIC);
-    put(header::VERSION, &VERSION.to_le_bytes());
+    put(header::VERSION, &version(objects).to_le_bytes());
     put(header::HEADER_LENGTH, &narrow(header::SIZE));
     put(header::PID, &pid.to_le_bytes());
     put(header::FLAGS, &0u32.to_le_bytes());
     put(header::START_TIME, &start.to_le_bytes());
     put(header::DEFINITIONS_LENGTH, &narrow(definitions));
-    put(header::OBJECTS, &narrow(objects));
+    put(header::OBJECTS, &narrow(objects.len()));
     put(header::CREATED, &perf_time().to_le_bytes());
     let room = header::NAME_LENGTH;
     let end = (0..=name.len().min(room)).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);

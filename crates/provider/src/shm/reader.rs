@@ -22,9 +22,12 @@ use rustix::io::Errno;
 
 use super::bytes::{FormatError, Part};
 use super::check::check;
-use super::definition::{CounterDefinition, GroupPlace, ObjectDefinition, Storage, decode};
+use super::definition::{GroupPlace, ObjectDefinition, Storage, decode};
 use super::directory::{MAX_FILES, SUFFIX, directories, is_safe};
-use super::layout::{MAGIC, MAX_DEFINITIONS, MAX_FILE, VERSION, extent, header, instance, slot, text_value};
+use super::histogram::Buckets;
+use super::layout::{
+    MAGIC, MAX_DEFINITIONS, MAX_FILE, VERSION_1, VERSION_2, extent, header, instance, slot, text_value,
+};
 use super::process::{belongs_to, perf_time, start_time, watch};
 
 /// The most bytes that all publications together take in this process.
@@ -284,6 +287,8 @@ pub struct Publication {
     start: u64,
     name: String,
     objects: Vec<ObjectDefinition>,
+    /// For each object everything in a slot that must agree.
+    checked: Vec<Vec<GroupPlace>>,
     /// The copy of the file, at the same offsets.
     image: Vec<u8>,
     /// How much of the file is known.
@@ -356,7 +361,7 @@ impl Publication {
         let mut image = vec![0; header::SIZE];
         read_exact(&file, &mut image, 0)?;
         let head = Part::new(&image, 0);
-        let (pid, start, length, n_objects, used) = check_header(head)?;
+        let Head { version, pid, start, definitions: length, objects: n_objects, used } = check_header(head)?;
         // First the descriptor, then the comparison: the number can not pass to another process in between.
         let watch = watch(pid);
         if start_time(pid) != Some(start) {
@@ -378,8 +383,9 @@ impl Publication {
         image.resize(first_extent, 0);
         read_exact(&file, image.get_mut(header::SIZE..).unwrap_or_default(), header::SIZE)?;
         let definitions = Part::new(&image, 0).part(header::SIZE, length, "definitions")?;
-        let objects = decode(definitions, n_objects)?;
+        let objects = decode(definitions, n_objects, version)?;
         let slots = objects.iter().map(|_| Slots::default()).collect();
+        let checked = objects.iter().map(|object| checked(object).collect()).collect();
         let mut publication = Publication {
             path: path.to_path_buf(),
             directory,
@@ -389,6 +395,7 @@ impl Publication {
             start,
             name,
             objects,
+            checked,
             image,
             used: first_extent,
             extents: Vec::new(),
@@ -445,7 +452,13 @@ impl Publication {
     pub fn instances(&self, object: usize) -> impl ExactSizeIterator<Item = InstanceRef<'_>> {
         let slots = self.slots.get(object);
         let live = slots.map(|slots| slots.live.as_slice()).unwrap_or_default();
-        live.iter().map(move |number| InstanceRef { publication: self, object, number: *number })
+        let known = slots.map(|slots| slots.known.as_slice()).unwrap_or_default();
+        let definition = self.objects.get(object);
+        live.iter().map(move |number| {
+            let slot = known.get(*number);
+            let values = slot.and_then(|slot| self.image.get(slot.values..));
+            InstanceRef { publication: self, definition, slot, values: values.unwrap_or_default() }
+        })
     }
 
     fn read_now(&mut self) -> Result<(), RefusalReason> {
@@ -515,14 +528,20 @@ impl Publication {
         }
         for extent in 0..self.extents.len() {
             let Some(extent) = self.extents.get(extent).copied() else { continue };
+            let Some(checked) = self.checked.get(extent.object) else { continue };
             let Some(definition) = self.objects.get(extent.object) else { continue };
             let Some(slots) = self.slots.get_mut(extent.object) else { continue };
             let known = slots.known.get_mut(extent.first..).unwrap_or_default().iter_mut();
             // Names that are new are copied some at a time: up to this slot they are.
             let mut copied_up_to = 0usize;
             for (position, known) in known.enumerate().take(extent.slots) {
-                let copied =
-                    Copied { file: &self.file, image: &mut self.image, at: known.values, definition };
+                let copied = Copied {
+                    file: &self.file,
+                    image: &mut self.image,
+                    at: known.values,
+                    stride: extent.stride,
+                    checked,
+                };
                 let Some(number) = copied.settle(&mut again)? else { continue };
                 if number % 2 == 0 {
                     continue;
@@ -553,7 +572,8 @@ struct Copied<'c> {
     file: &'c OwnedFd,
     image: &'c mut [u8],
     at: usize,
-    definition: &'c ObjectDefinition,
+    stride: usize,
+    checked: &'c [GroupPlace],
 }
 
 impl Copied<'_> {
@@ -562,8 +582,7 @@ impl Copied<'_> {
     ///
     /// What still does not agree at the end has no value.
     fn settle(self, attempts: &mut u32) -> Result<Option<u64>, RefusalReason> {
-        let Copied { file, image, at, definition } = self;
-        let stride = definition.stride;
+        let Copied { file, image, at, stride, checked } = self;
         let last = at.saturating_add(stride.saturating_sub(8));
         loop {
             let Some(number) = settled_use(image, at, stride) else {
@@ -577,7 +596,7 @@ impl Copied<'_> {
                 return Ok(Some(number));
             }
             let mut copied = false;
-            for group in checked(definition) {
+            for group in checked.iter().copied() {
                 while !agrees(image, at, group) && take(attempts, group.length()) {
                     copy(file, image, at.saturating_add(group.first), group.length())?;
                     copied = true;
@@ -651,8 +670,10 @@ fn agrees(image: &[u8], at: usize, group: GroupPlace) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub struct InstanceRef<'p> {
     publication: &'p Publication,
-    object: usize,
-    number: usize,
+    definition: Option<&'p ObjectDefinition>,
+    slot: Option<&'p Slot>,
+    /// The copy of the file from its values on.
+    values: &'p [u8],
 }
 
 /// The parent of an instance.
@@ -665,23 +686,19 @@ pub struct ParentRef {
 }
 
 impl<'p> InstanceRef<'p> {
-    fn slot(self) -> Option<&'p Slot> {
-        self.publication.slots.get(self.object)?.known.get(self.number)
-    }
-
     /// Its name; empty in an object without instances.
     pub fn name(self) -> &'p str {
-        self.slot().map_or("", |slot| &slot.name)
+        self.slot.map_or("", |slot| &slot.name)
     }
 
     /// The number that tells it from others of the same name.
     pub fn id(self) -> Option<i32> {
-        self.slot()?.id
+        self.slot?.id
     }
 
     /// Its parent, as long as that exists.
     pub fn parent(self) -> Option<ParentRef> {
-        let (object, number, use_number) = self.slot()?.parent?;
+        let (object, number, use_number) = self.slot?.parent?;
         let slots = self.publication.slots.get(object)?;
         if slots.known.get(number)?.number != use_number {
             return None;
@@ -692,19 +709,14 @@ impl<'p> InstanceRef<'p> {
 
     /// The value of the counter at a position; `None` when it was being written whenever it was looked at.
     pub fn value(self, counter: usize) -> Option<Published<'p>> {
-        let definition = self.publication.objects.get(self.object)?;
-        self.value_of(definition, definition.counters.get(counter)?)
-    }
-
-    fn value_of(self, definition: &ObjectDefinition, counter: &CounterDefinition) -> Option<Published<'p>> {
-        let at = self.slot()?.values;
-        let image = &self.publication.image;
-        let place = at.saturating_add(counter.offset);
+        let definition = self.definition?;
+        let counter = definition.counters.get(counter)?;
+        let (image, place) = (self.values, counter.offset);
         match counter.storage {
             Storage::Number => {
                 if let Some(group) = counter.group {
                     let group = definition.groups.get(group)?;
-                    if !agrees(image, at, *group) {
+                    if !agrees(image, 0, *group) {
                         return None;
                     }
                 }
@@ -716,8 +728,16 @@ impl<'p> InstanceRef<'p> {
                 let sum = (0..lanes).try_fold(0u64, |sum, n| Some(sum.wrapping_add(lane(n)?)))?;
                 Some(Published::Number(sum))
             }
+            Storage::Histogram { buckets, part } => {
+                let end = place.saturating_add(buckets.n.saturating_mul(8));
+                let words = image.get(place..end)?.as_chunks::<8>().0;
+                let counts = words.iter().map(|word| u64::from_le_bytes(*word));
+                let number =
+                    if part == 0 { Buckets::count(counts) } else { buckets.percentile(counts, part) };
+                Some(Published::Number(number))
+            }
             Storage::Text { capacity } => {
-                if !agrees(image, at, text_place(counter.offset, capacity)) {
+                if !agrees(image, 0, text_place(counter.offset, capacity)) {
                     return None;
                 }
                 let length = word(image, place.saturating_add(text_value::LENGTH))?;
@@ -745,15 +765,27 @@ fn read_exact(file: &OwnedFd, buffer: &mut [u8], at: usize) -> Result<(), Refusa
     Ok(())
 }
 
-/// Process, its start time, length of the definitions, number of objects, used length.
-fn check_header(head: Part<'_>) -> Result<(u32, u64, usize, u32, usize), FormatError> {
+/// What the header says.
+struct Head {
+    version: u32,
+    pid: u32,
+    start: u64,
+    /// Length of the definitions.
+    definitions: usize,
+    /// Number of objects.
+    objects: u32,
+    used: usize,
+}
+
+fn check_header(head: Part<'_>) -> Result<Head, FormatError> {
     let magic = head.u64(header::MAGIC, "magic")?;
     if magic != u64::from_le_bytes(*MAGIC) {
         return Err(FormatError { what: "magic", at: header::MAGIC, needed: "TALLYPUB", found: magic });
     }
-    let version = head.length(header::VERSION, "version")?;
-    if version != usize::try_from(VERSION).unwrap_or(0) {
-        return Err(head.error(header::VERSION, "version", "1", version));
+    let version = head.u32(header::VERSION, "version")?;
+    if !(VERSION_1..=VERSION_2).contains(&version) {
+        let found = usize::try_from(version).unwrap_or(usize::MAX);
+        return Err(head.error(header::VERSION, "version", "1 or 2", found));
     }
     let length = head.length(header::HEADER_LENGTH, "header length")?;
     if length != header::SIZE {
@@ -764,13 +796,14 @@ fn check_header(head: Part<'_>) -> Result<(u32, u64, usize, u32, usize), FormatE
         let what = "length of the definitions";
         return Err(head.error(header::DEFINITIONS_LENGTH, what, "at most 1048576", definitions));
     }
-    Ok((
-        head.u32(header::PID, "process")?,
-        head.u64(header::START_TIME, "start time")?,
+    Ok(Head {
+        version,
+        pid: head.u32(header::PID, "process")?,
+        start: head.u64(header::START_TIME, "start time")?,
         definitions,
-        head.u32(header::OBJECTS, "number of objects")?,
-        head.long(header::USED, "used length")?,
-    ))
+        objects: head.u32(header::OBJECTS, "number of objects")?,
+        used: head.long(header::USED, "used length")?,
+    })
 }
 
 /// The extent at the start of `part`, which stands at `at` in the file.

@@ -7,7 +7,8 @@ use tallymon_core::counter::CounterType;
 use tallymon_core::title::Language;
 
 use super::definition::{CounterDefinition, GroupPlace, ObjectDefinition, Storage, Text};
-use super::layout::{LINE, MAX_GROUP, MAX_LANES, MAX_STRIDE, slot, text_value};
+use super::histogram::{Buckets, HistogramShape};
+use super::layout::{LINE, MAX_GROUP, MAX_LANES, MAX_PERCENTILES, MAX_STRIDE, slot, text_value};
 use super::shared::lanes_of_this_machine;
 
 /// A set of counters, declared once: what readers see as an object.
@@ -174,7 +175,7 @@ impl CounterSet {
             });
         }
         set.push(text.clone(), counter_type, Storage::Number);
-        set.push(Text { help: String::new(), ..text }, base, Storage::Number);
+        set.push(text, base, Storage::Number);
         if alone { set.end_group() } else { set }
     }
 
@@ -188,6 +189,53 @@ impl CounterSet {
     #[must_use]
     pub fn average_time(self, name: impl Into<String>) -> CounterSet {
         self.with_base(name, CounterType::PERF_AVERAGE_TIMER, CounterType::PERF_AVERAGE_BASE)
+    }
+
+    /// Adds how large a part of a whole is, `PERF_LARGE_RAW_FRACTION` and its base; shown in percent.
+    #[must_use]
+    pub fn fraction(self, name: impl Into<String>) -> CounterSet {
+        self.with_base(name, CounterType::PERF_LARGE_RAW_FRACTION, CounterType::PERF_LARGE_RAW_BASE)
+    }
+
+    /// Adds how many of the attempts since the last reading hit, `PERF_SAMPLE_FRACTION` and its base; shown in percent.
+    #[must_use]
+    pub fn hits(self, name: impl Into<String>) -> CounterSet {
+        self.with_base(name, CounterType::PERF_SAMPLE_FRACTION, CounterType::PERF_SAMPLE_BASE)
+    }
+
+    /// Adds a histogram of counts: their average under the name, and as counters of their own the number of values, as
+    /// `name (count)`, and percentiles of all values so far, such as `name (99.9 %)`.
+    #[must_use]
+    pub fn histogram(self, name: impl Into<String>, shape: &HistogramShape) -> CounterSet {
+        self.average(name).buckets(shape)
+    }
+
+    /// As [`CounterSet::histogram`], of times: the average is shown in seconds, percentiles in units of 100 ns.
+    #[must_use]
+    pub fn histogram_time(self, name: impl Into<String>, shape: &HistogramShape) -> CounterSet {
+        self.average_time(name).buckets(shape)
+    }
+
+    /// Adds what is made out of the buckets of a histogram behind its average. The names are made in the end, out of
+    /// that of the average in all languages.
+    fn buckets(mut self, shape: &HistogramShape) -> CounterSet {
+        let name = self.object.counters.last().map_or("", |counter| counter.english()).to_string();
+        let misplaced = |why| DeclareError::Misplaced { counter: name.clone(), why };
+        if self.group.is_some() {
+            self.fail(misplaced("a histogram can not be in a group of numbers"));
+        }
+        if shape.percentiles.len() > MAX_PERCENTILES {
+            self.fail(misplaced("a histogram has at most 8 percentiles"));
+        }
+        if shape.percentiles.iter().any(|part| !(1..=100_000).contains(part)) {
+            self.fail(misplaced("percentiles are in thousandths of a percent, 1 to 100000"));
+        }
+        let buckets = Buckets::up_to(shape.most, shape.bits);
+        for part in std::iter::once(0).chain(shape.percentiles.iter().copied()) {
+            let storage = Storage::Histogram { buckets, part };
+            self.push(Text::english(name.as_str()), CounterType::PERF_COUNTER_LARGE_RAWCOUNT, storage);
+        }
+        self
     }
 
     /// Adds the time since something started, `PERF_ELAPSED_TIME`; shown in seconds.
@@ -253,10 +301,24 @@ impl CounterSet {
         self
     }
 
+    /// What the counter that was named last is measured in, in English: `KB`, `requests`.
+    #[must_use]
+    pub fn unit(self, unit: impl Into<String>) -> CounterSet {
+        self.unit_in(Language::ENGLISH, unit)
+    }
+
+    /// The unit, in another language, of the counter that was named last.
+    #[must_use]
+    pub fn unit_in(mut self, language: Language, unit: impl Into<String>) -> CounterSet {
+        let unit = unit.into();
+        self.last_texts(|texts| change_in(texts, language, |text| text.unit.clone_from(&unit)));
+        self
+    }
+
     /// Power of ten for charts, -7 to 7, of the counter that was named last.
     #[must_use]
     pub fn scale(mut self, scale: i32) -> CounterSet {
-        if let Some(counter) = self.object.counters.last_mut() {
+        for counter in self.last_counters() {
             counter.scale = scale.clamp(-7, 7);
         }
         self
@@ -265,9 +327,11 @@ impl CounterSet {
     /// How much a user has to know for what was named last.
     #[must_use]
     pub fn detail(mut self, detail: DetailLevel) -> CounterSet {
-        match self.object.counters.last_mut() {
-            Some(counter) => counter.detail = detail,
-            None => self.object.detail = detail,
+        if self.object.counters.is_empty() {
+            self.object.detail = detail;
+        }
+        for counter in self.last_counters() {
+            counter.detail = detail;
         }
         self
     }
@@ -275,7 +339,7 @@ impl CounterSet {
     /// The counter that was named last is the one that a viewer shows first.
     #[must_use]
     pub fn first_shown(mut self) -> CounterSet {
-        let last = self.object.counters.iter().rposition(|counter| !counter.counter_type.is_base());
+        let last = self.object.counters.iter().rposition(is_named);
         self.object.default_counter = u16::try_from(last.unwrap_or(0)).unwrap_or(0);
         self
     }
@@ -305,12 +369,13 @@ impl CounterSet {
             return Err(fault.clone());
         }
         let mut object = self.object.clone();
+        name_parts(&mut object);
         let set = object.english().to_string();
         if object.counters.is_empty() {
             return Err(DeclareError::NoCounters { set });
         }
         for text in object.texts.iter().chain(object.counters.iter().flat_map(|counter| &counter.texts)) {
-            if text.name.is_empty() && text.language != Language::ENGLISH && !text.help.is_empty() {
+            if text.name.is_empty() && text.language != Language::ENGLISH && text.has_words() {
                 continue;
             }
             if text.name.trim().is_empty() || text.name.contains(|c: char| c.is_control() || c == '\\') {
@@ -376,16 +441,50 @@ impl CounterSet {
         });
     }
 
+    /// The counter that was named last, with its base and what is made out of it.
+    fn last_counters(&mut self) -> &mut [CounterDefinition] {
+        let first = self.object.counters.iter().rposition(is_named).unwrap_or(0);
+        self.object.counters.get_mut(first..).unwrap_or_default()
+    }
+
     fn fail(&mut self, fault: DeclareError) {
         self.fault.get_or_insert(fault);
     }
 
     /// The texts of what was named last; those of a numerator and its base are kept the same by the reader.
     fn last_texts(&mut self, change: impl Fn(&mut Vec<Text>)) {
-        let last = self.object.counters.iter_mut().rfind(|counter| !counter.counter_type.is_base());
+        let last = self.object.counters.iter_mut().rfind(|counter| is_named(counter));
         match last {
             Some(counter) => change(&mut counter.texts),
             None => change(&mut self.object.texts),
+        }
+    }
+}
+
+/// Whether a counter is declared by itself: neither a base nor made out of a histogram.
+fn is_named(counter: &CounterDefinition) -> bool {
+    !counter.counter_type.is_base() && !matches!(counter.storage, Storage::Histogram { .. })
+}
+
+/// Names what is made out of histograms after the average in front of it, in all languages.
+fn name_parts(object: &mut ObjectDefinition) {
+    let mut average = Vec::new();
+    for counter in &mut object.counters {
+        if is_named(counter) {
+            average.clone_from(&counter.texts);
+        }
+        let Storage::Histogram { part, .. } = counter.storage else { continue };
+        let what = match part {
+            0 => "count".to_string(),
+            _ if part % 1000 == 0 => format!("{} %", part / 1000),
+            _ => format!("{}.{} %", part / 1000, format!("{:03}", part % 1000).trim_end_matches('0')),
+        };
+        counter.texts.clone_from(&average);
+        for text in counter.texts.iter_mut().filter(|text| !text.name.is_empty()) {
+            text.name = format!("{} ({what})", text.name);
+            if part == 0 {
+                text.unit.clear();
+            }
         }
     }
 }
@@ -395,7 +494,7 @@ fn change_in(texts: &mut Vec<Text>, language: Language, change: impl FnOnce(&mut
     match texts.iter_mut().find(|text| text.language == language) {
         Some(text) => change(text),
         None => {
-            let mut text = Text { language, name: String::new(), help: String::new() };
+            let mut text = Text::empty(language);
             change(&mut text);
             texts.push(text);
         }
@@ -404,7 +503,7 @@ fn change_in(texts: &mut Vec<Text>, language: Language, change: impl FnOnce(&mut
 
 /// Gives each value its place and says how long a slot is.
 ///
-/// Single numbers come first, then groups, then texts, each with its check word, then the lanes of shared counters, the
+/// Single numbers come first, then groups, then texts, each with its check word, then buckets, then the lanes of shared counters, the
 /// first lane of all of them, the second of all, and so on, each lane on cache lines of its own.
 fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     let mut end = slot::VALUES;
@@ -430,6 +529,16 @@ fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     for counter in &mut object.counters {
         if let Storage::Text { capacity } = counter.storage {
             counter.offset = take(capacity.saturating_add(text_value::OVERHEAD));
+        }
+    }
+    let mut offset = 0;
+    for counter in &mut object.counters {
+        if let Storage::Histogram { buckets, part } = counter.storage {
+            // The number of values is the first of each histogram; all parts look at the same buckets.
+            if part == 0 {
+                offset = take(buckets.n.saturating_mul(8));
+            }
+            counter.offset = offset;
         }
     }
     let lanes = |counter: &CounterDefinition| match counter.storage {
