@@ -49,7 +49,7 @@
 //! gadgets.collect(&Ask::everything(&[GADGETS.name]), &mut out).unwrap();
 //! assert_eq!(out.count(), 1);
 //! ```
-// Only `shm/map.rs` and `library/abi.rs` allow it.
+// Only `shm/map.rs`, `shm/rseq.rs` and `library/abi.rs` allow it.
 #![deny(unsafe_code)]
 
 pub mod library;

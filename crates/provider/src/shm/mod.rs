@@ -23,7 +23,8 @@
 //! # }
 //! ```
 //!
-//! You give [`CounterSet`]s to a [`Publisher`], make [`Instance`]s, and write through handles such as [`Counter`]. A
+//! You declare a set by [`struct@CounterSet`], or by a struct of handles with `#[derive(CounterSet)]`, see [`Declare`]. You
+//! give sets to a [`Publisher`], make [`Instance`]s, and write through handles such as [`Counter`]. A
 //! [`Reader`] finds what is published and copies it out. What stands in between is a file for each publisher in a run
 //! directory, see [`directories`]; its format is in `docs/formats/shm.md`.
 //!
@@ -32,6 +33,7 @@
 
 mod bytes;
 mod check;
+mod declare;
 mod definition;
 mod directory;
 mod handle;
@@ -50,6 +52,7 @@ mod set;
 mod shared;
 
 pub use bytes::FormatError;
+pub use declare::Declare;
 pub use definition::{CounterDefinition, ObjectDefinition, Text as DefinitionText};
 pub use directory::directories;
 pub use handle::{Average, Counter, Elapsed, Gauge, Group, Numbers, Text};
@@ -59,3 +62,5 @@ pub use publisher::{Instance, NewInstance, PublishError, Publisher};
 pub use reader::{InstanceRef, ParentRef, Publication, Published, Reader, Refusal, RefusalReason};
 pub use set::{CounterSet, DeclareError};
 pub use shared::SharedCounter;
+#[cfg(feature = "derive")]
+pub use tallymon_provider_derive::CounterSet;

@@ -179,6 +179,19 @@ impl CounterSet {
         if alone { set.end_group() } else { set }
     }
 
+    /// Adds a counter of a type that works with a base, and the base that this type has.
+    #[must_use]
+    pub fn with_usual_base(mut self, name: impl Into<String>, counter_type: CounterType) -> CounterSet {
+        let name = name.into();
+        match counter_type.info().and_then(|info| info.base) {
+            Some(base) => self.with_base(name, counter_type, base),
+            None => {
+                self.fail(DeclareError::Misplaced { counter: name, why: "its type has no base" });
+                self
+            }
+        }
+    }
+
     /// Adds an average of counts, `PERF_AVERAGE_BULK` and its base.
     #[must_use]
     pub fn average(self, name: impl Into<String>) -> CounterSet {
