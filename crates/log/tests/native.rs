@@ -163,7 +163,7 @@ fn write_mixed(writer: &mut NativeWriter<Vec<u8>>, rows: std::ops::Range<u64>) {
 }
 
 /// Checks the rows that a reader gives from `row` on; returns how many there are.
-fn check_mixed<R: std::io::Read>(reader: &mut NativeReader<R>, mut row: u64) -> u64 {
+fn check_mixed<R: std::io::Read + Send>(reader: &mut NativeReader<R>, mut row: u64) -> u64 {
     let first = row;
     while let Some(record) = reader.next_record().unwrap() {
         let at = time(row);
