@@ -1,6 +1,6 @@
 //! What the program in the kernel writes for each task, and what it is asked for.
 //!
-//! A record is [`WORDS`] words of 8 bytes. Some words hold two numbers of 4 bytes. The second part is only written for
+//! A record is `WORDS` words of 8 bytes. Some words hold two numbers of 4 bytes. The second part is only written for
 //! the first thread of a process, which stands for it, and everything but the identity only when it is asked for.
 
 use std::ops::BitOr;
