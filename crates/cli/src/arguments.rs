@@ -164,13 +164,13 @@ pub(crate) struct Dump {
 
 #[derive(Debug, Args)]
 pub(crate) struct Relog {
-    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, native. They are put behind each other by their first records.
+    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, native. They are put behind each other by their first records.
     #[arg(required = true, value_name = "LOG")]
     pub(crate) inputs: Vec<PathBuf>,
     /// The log to write; text goes to standard output without it.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// blg, csv, tsv or tally (the native log); by default what the name of the output ends with, else csv.
+    /// blg, csv, tsv, tally (the native log), sqlite or parquet; by default what the name of the output ends with, else csv.
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
     #[command(flatten)]

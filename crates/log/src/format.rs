@@ -22,6 +22,10 @@ pub enum Format {
     Tsv,
     /// The log of this project.
     Tally,
+    /// SQLite database in the schema of Windows.
+    Sqlite,
+    /// Parquet file.
+    Parquet,
 }
 
 /// One line of [`FORMATS`].
@@ -37,11 +41,16 @@ pub struct FormatInfo {
     pub extension: &'static str,
     /// What it is.
     pub description: &'static str,
-    /// It can be written too.
+    /// This build can read it.
+    pub reads: bool,
+    /// This build can write it.
     pub writes: bool,
     /// Whether a file begins like this format.
     detect: fn(&[u8]) -> bool,
 }
+
+/// The first bytes of every SQLite database. Whether there is a log in it shows when it is opened.
+const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Every format. Detection asks them in this order.
 pub const FORMATS: &[FormatInfo] = &[
@@ -51,6 +60,7 @@ pub const FORMATS: &[FormatInfo] = &[
         aliases: &["bin"],
         extension: "blg",
         description: "Windows binary performance log",
+        reads: true,
         writes: true,
         detect: crate::blg::detect,
     },
@@ -60,6 +70,7 @@ pub const FORMATS: &[FormatInfo] = &[
         aliases: &[],
         extension: "csv",
         description: "PDH-CSV: computed values, separated by commas",
+        reads: true,
         writes: true,
         detect: |head| crate::csv::detect(head) == Some(b','),
     },
@@ -69,6 +80,7 @@ pub const FORMATS: &[FormatInfo] = &[
         aliases: &[],
         extension: "tsv",
         description: "PDH-TSV: computed values, separated by tabs",
+        reads: true,
         writes: true,
         detect: |head| crate::csv::detect(head) == Some(b'\t'),
     },
@@ -78,8 +90,29 @@ pub const FORMATS: &[FormatInfo] = &[
         aliases: &["native"],
         extension: "tally",
         description: "native log: raw values in a fraction of a byte each",
+        reads: true,
         writes: true,
         detect: crate::native::detect,
+    },
+    FormatInfo {
+        format: Format::Sqlite,
+        name: "sqlite",
+        aliases: &["sql", "db"],
+        extension: "sqlite",
+        description: "SQLite database with the tables of Windows",
+        reads: cfg!(feature = "sqlite"),
+        writes: cfg!(feature = "sqlite"),
+        detect: |head| head.starts_with(SQLITE_MAGIC),
+    },
+    FormatInfo {
+        format: Format::Parquet,
+        name: "parquet",
+        aliases: &[],
+        extension: "parquet",
+        description: "Parquet file: one row a value",
+        reads: false,
+        writes: cfg!(feature = "parquet"),
+        detect: |head| head.starts_with(b"PAR1"),
     },
 ];
 
@@ -124,7 +157,16 @@ pub struct ReadOptions {
 ///
 /// The file can not be read, or it is of no known format.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
-    let file = File::open(path).map_err(|error| LogError::from(error).in_file(path))?;
+    #[cfg_attr(not(feature = "sqlite"), expect(unused_mut, reason = "only a look for a database moves it"))]
+    let mut file = File::open(path).map_err(|error| LogError::from(error).in_file(path))?;
+    // A pipe can not be looked into and read from the start again; it is no database either.
+    #[cfg(feature = "sqlite")]
+    if path.is_file()
+        && begins_like_a_database(&mut file).map_err(|error| LogError::from(error).in_file(path))?
+    {
+        let reader = crate::sqlite::SqliteReader::open(path).map_err(|error| error.in_file(path))?;
+        return Ok(Box::new(reader));
+    }
     read(BufReader::with_capacity(1 << 16, file), options).map_err(|error| error.in_file(path))
 }
 
@@ -155,10 +197,30 @@ pub fn read<'a>(
         Some(Format::Blg) => Ok(Box::new(BlgReader::new(input, options)?)),
         Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::new(input, options)?)),
         Some(Format::Tally) => Ok(Box::new(NativeReader::new(input)?)),
+        Some(format @ (Format::Sqlite | Format::Parquet)) => Err(unreadable(format)),
         None => Err(LogError::new(LogErrorKind::NotALog(format!(
             "needed the buffers of a BLG, the head of a native log or a first line with \"(PDH-\", found {shown}"
         )))),
     }
+}
+
+/// Why a log of a known format can not be read.
+fn unreadable(format: Format) -> LogError {
+    let what = format.info().description;
+    LogError::new(LogErrorKind::Request(match format {
+        Format::Sqlite if format.info().reads => format!("a {what} can be read from a file only"),
+        Format::Parquet => format!("a {what} is written here, but not read; read it with DuckDB or pandas"),
+        _ => format!("this program was built without the feature that reads a {what}"),
+    }))
+}
+
+#[cfg(feature = "sqlite")]
+fn begins_like_a_database(file: &mut File) -> std::io::Result<bool> {
+    use std::io::{Seek, SeekFrom};
+    let mut head = Vec::new();
+    file.by_ref().take(SQLITE_MAGIC.len() as u64).read_to_end(&mut head)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(head == SQLITE_MAGIC)
 }
 
 /// The first bytes in words, for the error.
@@ -189,7 +251,8 @@ mod tests {
             assert_eq!(info.format.info().name, info.name);
         }
         assert_eq!(Format::from_name("BIN"), Some(Format::Blg));
-        assert_eq!(Format::from_name("parquet"), None);
+        assert_eq!(Format::from_name("SQL"), Some(Format::Sqlite));
+        assert_eq!(Format::from_name("xls"), None);
     }
 
     #[test]

@@ -27,6 +27,8 @@
 //! | [`blg`] | Windows' binary logs, read and written |
 //! | [`native`] | the native log, `.tally`, read and written |
 //! | [`csv`] | PDH-CSV and PDH-TSV, read and written |
+//! | `sqlite` | SQLite databases in Windows' schema, read and written; with the feature `sqlite` |
+//! | `parquet` | Parquet files, written; with the feature `parquet` |
 //! | [`zone`] | local times of logs and UTC |
 //! | [`select`] | which counters and records are meant |
 //! | [`relog`](mod@relog) | choosing counters and records of logs, and writing them elsewhere |
@@ -53,6 +55,10 @@ pub mod stats;
 pub mod zone;
 
 mod bytes;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 pub use compare::{Comparison, compare};
 pub use error::{Damage, LogError, LogErrorKind, Notes};

@@ -83,7 +83,7 @@ pub fn table_order(columns: &[Column]) -> Vec<usize> {
 }
 
 /// The values of one time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Record {
     /// When, UTC.
     pub time: FileTime,

@@ -117,6 +117,12 @@ pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Rep
             Format::Csv | Format::Tsv => Box::new(plan.text_sink(out, options)?),
             Format::Blg => Box::new(plan.binary_sink(out, options)?),
             Format::Tally => Box::new(plan.native_sink(File::create(&part)?)?),
+            #[cfg(feature = "sqlite")]
+            Format::Sqlite => Box::new(plan.database_sink(&part, output)?),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Box::new(plan.parquet_sink(out)?),
+            #[cfg(not(all(feature = "sqlite", feature = "parquet")))]
+            format => return Err(not_in_this_build(format)),
         };
         plan.write(sink, options)?;
         Ok(std::fs::rename(&part, output)?)
@@ -141,6 +147,8 @@ pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Resu
     let words = match options.format {
         Format::Blg => "a BLG can be written to a file only: its header is completed at the end",
         Format::Tally => "a native log can be written to a file only: what could not be written whole is cut",
+        Format::Sqlite => "a SQLite database can be written to a file only",
+        Format::Parquet => "a Parquet file can be written to a file only",
         Format::Csv | Format::Tsv => "",
     };
     if !words.is_empty() {
@@ -277,7 +285,7 @@ impl Plan {
         let options = CsvOptions { tabs, line_end: options.line_end, zone_name, bias };
         let mut writer = CsvWriter::new(out, options);
         writer.header(self.chosen.iter().map(|chosen| &chosen.column.path))?;
-        Ok(TextSink { writer, cooker: Cooker::default(), values: Vec::new(), row: EMPTY })
+        Ok(TextSink { writer, cooked: Cooked::default() })
     }
 
     fn native_sink<W: Output>(&self, out: W) -> Result<NativeSink<W>, LogError> {
@@ -288,6 +296,29 @@ impl Plan {
         };
         let columns = self.chosen.iter().map(|chosen| &chosen.column);
         Ok(NativeSink { writer: RowWriter::new(NativeWriter::new(out, options)?, columns)? })
+    }
+
+    #[cfg(feature = "sqlite")]
+    fn database_sink(&self, part: &Path, output: &Path) -> Result<DatabaseSink, LogError> {
+        // A rest of an earlier try that was killed is in the way of the library.
+        match std::fs::remove_file(part) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        let first = self.report.inputs.first().and_then(|input| input.first).unwrap_or_default();
+        let id = u128::from_le_bytes(id_of(&self.chosen, first));
+        let name = output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let columns = self.chosen.iter().map(|chosen| &chosen.column);
+        let zone = self.zone.label(self.minutes);
+        let writer = crate::sqlite::SqliteWriter::create(part, guid(id), name, zone, columns)?;
+        Ok(DatabaseSink { writer, cooked: Cooked::default() })
+    }
+
+    #[cfg(feature = "parquet")]
+    fn parquet_sink<W: Write + Send>(&self, out: W) -> Result<ParquetSink<W>, LogError> {
+        let columns = self.chosen.iter().map(|chosen| &chosen.column);
+        let writer = crate::parquet::ParquetWriter::new(out, columns)?;
+        Ok(ParquetSink { writer, cooked: Cooked::default() })
     }
 
     fn binary_sink<W: Write + Seek>(&mut self, out: W, options: &Options) -> Result<BinarySink<W>, LogError> {
@@ -372,6 +403,21 @@ fn id_of(chosen: &[Chosen], start: FileTime) -> [u8; 16] {
     hash.to_le_bytes()
 }
 
+/// An identifier in the usual spelling.
+#[cfg(feature = "sqlite")]
+fn guid(id: u128) -> String {
+    let hex = format!("{id:032X}");
+    let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
+    format!("{{{}-{}-{}-{}-{}}}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32))
+}
+
+#[cfg(not(all(feature = "sqlite", feature = "parquet")))]
+fn not_in_this_build(format: Format) -> LogError {
+    let words =
+        format!("this program was built without the feature that writes a {}", format.info().description);
+    LogError::new(LogErrorKind::Request(words))
+}
+
 /// What the first pass over an input found.
 struct Scanned {
     report: InputReport,
@@ -439,29 +485,81 @@ trait RecordSink {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-struct TextSink<W> {
-    writer: CsvWriter<W>,
+/// Computes the values of rows from one to the next.
+#[derive(Default)]
+struct Cooked {
     cooker: Cooker,
     values: Vec<Result<Value, NoValue>>,
-    row: Record,
+    record: Record,
 }
 
-const EMPTY: Record = Record { time: FileTime(0), local_minutes: 0, cells: Vec::new() };
+impl Cooked {
+    fn values(&mut self, row: &[Result<Sample, NoValue>]) -> &[Result<Value, NoValue>] {
+        self.record.cells.clear();
+        self.record.cells.extend_from_slice(row);
+        self.cooker.cook_into(&self.record, &mut self.values);
+        &self.values
+    }
+}
+
+struct TextSink<W> {
+    writer: CsvWriter<W>,
+    cooked: Cooked,
+}
 
 impl<W: Write> RecordSink for TextSink<W> {
     fn restart(&mut self) {
-        self.cooker.restart();
+        self.cooked.cooker.restart();
     }
 
     fn record(&mut self, time: FileTime, minutes: i32, row: &[Result<Sample, NoValue>]) -> io::Result<()> {
-        self.row.cells.clear();
-        self.row.cells.extend_from_slice(row);
-        self.cooker.cook_into(&self.row, &mut self.values);
-        self.writer.record(add_minutes(time, minutes), &self.values)
+        self.writer.record(add_minutes(time, minutes), self.cooked.values(row))
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
         self.writer.into_inner().map(drop)
+    }
+}
+
+#[cfg(feature = "sqlite")]
+struct DatabaseSink {
+    writer: crate::sqlite::SqliteWriter,
+    cooked: Cooked,
+}
+
+#[cfg(feature = "sqlite")]
+impl RecordSink for DatabaseSink {
+    fn restart(&mut self) {
+        self.cooked.cooker.restart();
+    }
+
+    fn record(&mut self, time: FileTime, _minutes: i32, row: &[Result<Sample, NoValue>]) -> io::Result<()> {
+        self.writer.record(time, row, self.cooked.values(row))
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.writer.finish()
+    }
+}
+
+#[cfg(feature = "parquet")]
+struct ParquetSink<W: Write + Send> {
+    writer: crate::parquet::ParquetWriter<W>,
+    cooked: Cooked,
+}
+
+#[cfg(feature = "parquet")]
+impl<W: Write + Send> RecordSink for ParquetSink<W> {
+    fn restart(&mut self) {
+        self.cooked.cooker.restart();
+    }
+
+    fn record(&mut self, time: FileTime, _minutes: i32, row: &[Result<Sample, NoValue>]) -> io::Result<()> {
+        self.writer.record(time, row, self.cooked.values(row))
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.writer.finish()
     }
 }
 

@@ -11,6 +11,7 @@ mod logs;
 mod paths;
 mod prof;
 mod support;
+mod tables;
 mod terminal;
 mod watch;
 mod windows;

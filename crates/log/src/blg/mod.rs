@@ -25,7 +25,7 @@
 
 mod container;
 mod read;
-mod records;
+pub(crate) mod records;
 mod write;
 
 pub(crate) use container::detect;

@@ -1,0 +1,165 @@
+//! Logs as SQLite databases and Parquet files, read by others and by us.
+
+use std::fs;
+use std::process::Command;
+
+use super::support::{Folder, has, tally};
+use tallymon_testkit::{peer, shared, skip};
+
+/// Reads the database with Python's own library, which shares nothing with ours but the engine of SQLite, and prints what
+/// a query gives.
+const DATABASE: &str = r#"
+import json, sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+rows = db.execute("""
+    SELECT MachineName || char(92) || ObjectName || coalesce('(' || InstanceName || ')', '') || char(92) || CounterName,
+           count(CounterValue), min(CounterValue), max(CounterValue), avg(CounterValue), count(*)
+    FROM CounterData JOIN CounterDetails USING (CounterID) GROUP BY CounterID""").fetchall()
+sets = db.execute("SELECT DisplayString, LogStartTime, LogStopTime, NumberOfRecords, MinutesToUTC FROM DisplayToID").fetchall()
+first = db.execute("SELECT FirstValueA & 0xffffffff | FirstValueB << 32 FROM CounterData ORDER BY RecordIndex, CounterID LIMIT 1").fetchone()[0]
+# The tables as Windows has them: the key begins with the counter, and there is no table of reasons.
+copy = sqlite3.connect(sys.argv[2])
+copy.executescript("""
+    CREATE TABLE CounterData (GUID char(64), CounterID int, RecordIndex int, CounterDateTime char(24), CounterValue float,
+        FirstValueA int, FirstValueB int, SecondValueA int, SecondValueB int, MultiCount int,
+        PRIMARY KEY (GUID, CounterID, RecordIndex));
+    CREATE TABLE CounterDetails (CounterID int PRIMARY KEY, MachineName varchar(1024), ObjectName varchar(1024),
+        CounterName varchar(1024), CounterType int, DefaultScale int, InstanceName varchar(1024), InstanceIndex int,
+        ParentName varchar(1024), ParentObjectID int, TimeBaseA int, TimeBaseB int);
+    CREATE TABLE DisplayToID (GUID char(64) PRIMARY KEY, RunID int, DisplayString varchar(1024) UNIQUE,
+        LogStartTime char(24), LogStopTime char(24), NumberOfRecords int, MinutesToUTC int, TimeZoneName char(32));""")
+for table in ("CounterData", "CounterDetails", "DisplayToID"):
+    all = db.execute(f"SELECT * FROM {table}").fetchall()
+    if table == "CounterData":
+        columns = [row[1] for row in db.execute("PRAGMA table_info(CounterData)")]
+        assert columns[:4] == ["GUID", "CounterID", "RecordIndex", "CounterDateTime"], columns
+    copy.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(all[0]))})", all)
+copy.commit()
+print(json.dumps({"rows": rows, "sets": sets, "first": str(first)}))
+"#;
+
+fn python(script: &str, arguments: &[&str]) -> Option<serde_json::Value> {
+    let out = Command::new(peer("python3")?).args(["-c", script]).args(arguments).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    Some(serde_json::from_slice(&out.stdout).unwrap())
+}
+
+/// Compares rows of path, count, smallest, largest and mean with what `tally stats` says of the log they came from.
+fn same_as_stats(log: &str, rows: &serde_json::Value) {
+    let ours = tally(&["stats", log, "--json"]).json();
+    let counters = ours["counters"].as_array().unwrap();
+    let rows = rows.as_array().unwrap();
+    assert_eq!(counters.len(), rows.len());
+    for counter in counters {
+        let path = counter["path"].as_str().unwrap();
+        let row = rows
+            .iter()
+            .find(|row| row[0].as_str() == Some(path))
+            .unwrap_or_else(|| panic!("no {path}: {rows:?}"));
+        for (at, name) in ["count", "minimum", "maximum", "mean"].iter().enumerate() {
+            let (found, expected) = (row[at + 1].as_f64().unwrap(), counter[name].as_f64().unwrap());
+            assert!(
+                (found - expected).abs() <= expected.abs() * 1e-9,
+                "{path}: {name} {found} is not {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_database_has_what_windows_has() {
+    let Some(log) = shared("logs/PowerShell_CounterSamples.blg") else { return };
+    let log = log.to_str().unwrap();
+    let folder = Folder::new();
+    let (database, theirs) = (folder.file("log.sqlite"), folder.file("theirs.db"));
+    let ran = tally(&["relog", log, "-o", &database]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let Some(found) = python(DATABASE, &[&database, &theirs]) else { return };
+    same_as_stats(log, &found["rows"]);
+    assert_eq!(
+        found["sets"],
+        serde_json::json!([["log", "2016-11-26 21:46:30.874", "2016-11-26 21:47:42.983", 25, 480]])
+    );
+    // Read again, by the raw values, it is the log that it was; also out of tables as Windows makes them.
+    let twin = fs::read_to_string(shared("logs/PowerShell_CounterSamples.csv").unwrap()).unwrap();
+    for database in [&database, &theirs] {
+        let text = tally(&["relog", database, "-f", "csv", "--lf"]).out;
+        for (ours, twin) in text.lines().zip(twin.lines()).skip(1) {
+            // Windows' clock has 100 ns in this log and milliseconds in a database, so rates differ a little.
+            let numbers = |line: &str| -> Vec<String> {
+                line.split(',').map(|cell| cell.trim_matches('"').to_owned()).collect()
+            };
+            for (ours, twin) in numbers(ours).iter().zip(&numbers(twin)).skip(1) {
+                match (ours.parse::<f64>(), twin.parse::<f64>()) {
+                    (Ok(ours), Ok(twin)) => {
+                        assert!((ours - twin).abs() <= twin.abs() * 1e-3, "{ours} is not {twin}")
+                    }
+                    _ => assert_eq!(ours, twin),
+                }
+            }
+        }
+        assert_eq!(text.lines().count(), twin.lines().count());
+        has(
+            &tally(&["info", database]).out,
+            &["SQLite database", "records  25", "charlieparker: 10 columns"],
+        );
+    }
+}
+
+#[test]
+fn a_database_without_a_log_is_refused() {
+    let folder = Folder::new();
+    let empty = folder.write("empty.db", b"SQLite format 3\0");
+    has(&tally(&["info", &empty]).words(7), &["empty.db", "CounterDetails"]);
+    let Some(log) = shared("logs/PowerShell_CounterSamples.blg") else { return };
+    let database = folder.file("log.sqlite");
+    assert_eq!(tally(&["relog", log.to_str().unwrap(), "-o", &database]).code, Some(0));
+    let mut bytes = fs::read(&database).unwrap();
+    for (at, byte) in bytes.iter_mut().enumerate().skip(4096) {
+        *byte ^= (at % 251) as u8;
+    }
+    let damaged = folder.write("damaged.sqlite", &bytes);
+    has(&tally(&["info", &damaged]).words(7), &["damaged.sqlite"]);
+    has(&tally(&["relog", log.to_str().unwrap(), "-f", "sqlite"]).err, &["to a file only"]);
+}
+
+/// Reads a Parquet file with DuckDB and with pandas.
+const PARQUET: &str = r#"
+import json, sys
+try:
+    import duckdb, pandas
+except ImportError as missing:
+    print(json.dumps({"missing": str(missing)}))
+    sys.exit()
+rows = duckdb.sql(f"""
+    SELECT path, count(value), min(value), max(value), avg(value) FROM '{sys.argv[1]}' GROUP BY path""").fetchall()
+frame = pandas.read_parquet(sys.argv[1])
+by = frame.groupby("path")["value"].agg(["count", "min", "max", "mean"]).reset_index()
+times = duckdb.sql(f"SELECT min(time)::VARCHAR, max(time)::VARCHAR, count(DISTINCT time) FROM '{sys.argv[1]}'").fetchall()
+missing = duckdb.sql(f"SELECT DISTINCT missing FROM '{sys.argv[1]}' WHERE value IS NULL").fetchall()
+print(json.dumps({"rows": rows, "pandas": by.values.tolist(), "times": [str(part) for part in times[0]],
+                  "types": {name: str(kind) for name, kind in frame.dtypes.items()}, "why": missing}, default=str))
+"#;
+
+#[test]
+fn duckdb_and_pandas_read_parquet() {
+    let Some(log) = shared("logs/PowerShell_CounterSamples.blg") else { return };
+    let log = log.to_str().unwrap();
+    let folder = Folder::new();
+    let file = folder.file("log.parquet");
+    let ran = tally(&["relog", log, "-o", &file]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    has(&tally(&["info", &file]).words(3), &["DuckDB"]);
+    let Some(found) = python(PARQUET, &[&file]) else { return };
+    if let Some(missing) = found["missing"].as_str() {
+        let required = std::env::var_os("TALLYMON_PEERS").is_some_and(|peers| peers == "required");
+        assert!(!required, "{missing}");
+        return skip(missing);
+    }
+    same_as_stats(log, &found["rows"]);
+    same_as_stats(log, &found["pandas"]);
+    assert_eq!(found["times"][2].as_str(), Some("25"));
+    has(found["times"][0].as_str().unwrap(), &["2016-11-26", ":46:30.874"]);
+    assert_eq!(found["types"]["first"].as_str(), Some("int64"));
+    assert_eq!(found["why"], serde_json::json!([["a second sample is needed"]]));
+}

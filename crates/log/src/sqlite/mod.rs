@@ -1,0 +1,21 @@
+//! Logs in SQLite databases, in the schema that Windows uses for logs in SQL databases.
+//!
+//! Raw values are stored, beside the computed one. `CounterData`, `CounterDetails` and `DisplayToID` have the columns of
+//! Windows. Two things are ours, and a reader that does not know them loses nothing else: the key of `CounterData` begins
+//! with the record, so that a log is read in the order in which it was written, and a table `CounterStatus` says why a
+//! value of a record is missing. Windows has no place for that, and writes 0 where the first sample of a rate has no value
+//! yet; here `CounterValue` is NULL then.
+//!
+//! Times are UTC to the millisecond. A database may hold several log sets; they are read one after another.
+
+mod read;
+mod write;
+
+pub(crate) use read::SqliteReader;
+pub(crate) use write::SqliteWriter;
+
+/// An error of the library, as one of a log that can not be used.
+fn failed(what: &str, error: &rusqlite::Error) -> crate::error::LogError {
+    let words = format!("{what}: {error}");
+    crate::error::LogError::new(crate::error::LogErrorKind::Unusable(words))
+}

@@ -1,0 +1,396 @@
+//! Reads a log from a SQLite database, its own or one that somebody copied from Windows' tables.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row, params};
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::{Absence, NoValue, Sample};
+use tallymon_core::path::{CounterPath, InstancePath, Part};
+use tallymon_core::time::{FileTime, Frequency, SystemTime};
+
+use crate::blg::records::no_value;
+use crate::error::LogError;
+use crate::format::Format;
+use crate::reader::{About, Column, LogReader, Record};
+use crate::zone::Zone;
+
+use super::failed;
+
+/// Rows that are fetched at a time.
+const PAGE: i64 = 8192;
+
+/// A log in a database that is being read.
+pub(crate) struct SqliteReader {
+    database: Connection,
+    about: About,
+    /// Position of the column of each counter.
+    positions: HashMap<i64, usize>,
+    /// The log sets that were not begun yet.
+    sets: VecDeque<Set>,
+    set: Option<Set>,
+    /// The table that has the rows in the order of records.
+    table: &'static str,
+    /// The record and the counter of the last row that was fetched.
+    after: (i64, i64),
+    rows: VecDeque<Fetched>,
+    /// No more rows of the current set are in the database.
+    at_end: bool,
+    has_status: bool,
+}
+
+/// A log set.
+#[derive(Debug, Clone)]
+struct Set {
+    guid: String,
+    bias: i32,
+}
+
+/// One row: a value, or why there is none.
+struct Fetched {
+    record: i64,
+    counter: i64,
+    time: Option<FileTime>,
+    cell: Result<Raw, NoValue>,
+}
+
+/// The numbers of a sample.
+#[derive(Clone, Copy)]
+struct Raw {
+    first: u64,
+    second: u64,
+    multi_count: u32,
+}
+
+impl SqliteReader {
+    /// Opens a database. It is not written to, and temporary tables are only made when its rows are not in order.
+    pub(crate) fn open(path: &Path) -> Result<SqliteReader, LogError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let database = Connection::open_with_flags(path, flags)
+            .map_err(|error| failed("opening the database", &error))?;
+        let mut reader = SqliteReader {
+            database,
+            about: About::new(Format::Sqlite),
+            positions: HashMap::new(),
+            sets: VecDeque::new(),
+            set: None,
+            table: "CounterData",
+            after: (i64::MIN, i64::MIN),
+            rows: VecDeque::new(),
+            at_end: false,
+            has_status: false,
+        };
+        reader.details().map_err(|error| failed("reading the table CounterDetails", &error))?;
+        reader.log_sets().map_err(|error| failed("reading the table DisplayToID", &error))?;
+        reader.order().map_err(|error| failed("reading the table CounterData", &error))?;
+        reader.next_set();
+        Ok(reader)
+    }
+
+    fn details(&mut self) -> rusqlite::Result<()> {
+        let mut statement = self.database.prepare(
+            "SELECT CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, InstanceName, \
+             InstanceIndex, ParentName, TimeBaseA, TimeBaseB FROM CounterDetails ORDER BY CounterID",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut group = 0u32;
+        let mut last: Option<(String, String, String)> = None;
+        while let Some(row) = rows.next()? {
+            let text = |at: usize| -> rusqlite::Result<Option<String>> { Ok(text(row.get_ref(at)?)) };
+            let machine = text(1)?.unwrap_or_default();
+            let (object, counter) = (text(2)?.unwrap_or_default(), text(3)?.unwrap_or_default());
+            let instance = text(6)?.filter(|name| !name.is_empty());
+            let kind = (machine.clone(), object.clone(), counter.clone());
+            if last.as_ref() != Some(&kind) {
+                group = group.saturating_add(1);
+                last = Some(kind);
+            }
+            let index = integer(row, 7)?.and_then(|index| u32::try_from(index).ok()).unwrap_or(0);
+            let parent = text(8)?.filter(|parent| !parent.is_empty());
+            let wild = instance.is_some();
+            let parts = (!object.is_empty()).then(|| CounterPath {
+                machine: Some(machine.trim_start_matches('\\').to_owned())
+                    .filter(|machine| !machine.is_empty()),
+                object: Part::parse(&object),
+                instance: instance.map(|name| InstancePath::new(parent.as_deref(), &name, index)),
+                counter: Part::parse(&counter),
+            });
+            let column = Column {
+                path: parts.as_ref().map_or(counter, ToString::to_string),
+                parts,
+                counter_type: CounterType((integer(row, 4)?.unwrap_or_default() as i32).cast_unsigned()),
+                scale: i32::try_from(integer(row, 5)?.unwrap_or_default()).unwrap_or_default(),
+                time_base: Frequency(whole(integer(row, 9)?, integer(row, 10)?).cast_signed()),
+                group,
+                wild,
+            };
+            self.positions.insert(row.get(0)?, self.about.columns.len());
+            self.about.columns.push(column);
+        }
+        Ok(())
+    }
+
+    fn log_sets(&mut self) -> rusqlite::Result<()> {
+        let mut statement = self.database.prepare(
+            "SELECT GUID, DisplayString, NumberOfRecords, MinutesToUTC, TimeZoneName FROM DisplayToID \
+             ORDER BY LogStartTime, GUID",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut names = Vec::new();
+        let mut promised = Some(0u64);
+        while let Some(row) = rows.next()? {
+            let bias = integer(row, 3)?.and_then(|bias| i32::try_from(bias).ok()).unwrap_or(0);
+            let name = text(row.get_ref(4)?).unwrap_or_default();
+            if self.sets.is_empty() {
+                self.about.zone = Zone::Fixed { name, bias };
+            }
+            let records = integer(row, 2)?.and_then(|records| u64::try_from(records).ok());
+            promised = promised.zip(records).map(|(sum, records)| sum.saturating_add(records));
+            names.push(text(row.get_ref(1)?).unwrap_or_default());
+            self.sets.push_back(Set { guid: text(row.get_ref(0)?).unwrap_or_default(), bias });
+        }
+        self.about.records_promised = promised;
+        if names.len() > 1 {
+            self.about.notes.remark(format!("log sets, one after another: {}", names.join(", ")));
+        }
+        Ok(())
+    }
+
+    /// Sees to it that rows can be fetched in the order of records. Windows' own key begins with the counter; rows are
+    /// sorted into a temporary table then, which is on disk and not in memory.
+    fn order(&mut self) -> rusqlite::Result<()> {
+        let count = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'CounterStatus'";
+        self.has_status = self.database.query_row(count, [], |row| row.get::<_, i64>(0))? > 0;
+        let plan =
+            "EXPLAIN QUERY PLAN SELECT * FROM CounterData WHERE GUID = '' ORDER BY RecordIndex, CounterID";
+        let mut statement = self.database.prepare(plan)?;
+        let mut steps = statement.query([])?;
+        let mut sorts = false;
+        while let Some(step) = steps.next()? {
+            sorts |= step.get::<_, String>(3)?.contains("TEMP B-TREE");
+        }
+        if sorts {
+            self.database.execute_batch(
+                "PRAGMA temp_store = FILE;
+                 CREATE TEMP TABLE SortedData (
+                     GUID, RecordIndex INTEGER, CounterID INTEGER, CounterDateTime, CounterValue,
+                     FirstValueA, FirstValueB, SecondValueA, SecondValueB, MultiCount,
+                     PRIMARY KEY (GUID, RecordIndex, CounterID)
+                 ) WITHOUT ROWID;
+                 INSERT OR IGNORE INTO SortedData
+                     SELECT GUID, RecordIndex, CounterID, CounterDateTime, CounterValue,
+                            FirstValueA, FirstValueB, SecondValueA, SecondValueB, MultiCount
+                     FROM CounterData ORDER BY GUID, RecordIndex, CounterID;",
+            )?;
+            self.table = "temp.SortedData";
+        }
+        Ok(())
+    }
+
+    fn next_set(&mut self) {
+        self.set = self.sets.pop_front();
+        self.after = (i64::MIN, i64::MIN);
+        self.at_end = self.set.is_none();
+    }
+
+    /// Fetches rows until there are those of a whole record, or no more.
+    fn fetch(&mut self) -> Result<(), LogError> {
+        let whole = |rows: &VecDeque<Fetched>| match (rows.front(), rows.back()) {
+            (Some(first), Some(last)) => first.record != last.record,
+            _ => false,
+        };
+        while !self.at_end && !whole(&self.rows) {
+            self.page().map_err(|error| failed("reading the table CounterData", &error))?;
+        }
+        Ok(())
+    }
+
+    fn page(&mut self) -> rusqlite::Result<()> {
+        let Some(set) = &self.set else { return Ok(()) };
+        let reasons = if self.has_status {
+            "UNION ALL SELECT RecordIndex, CounterID, NULL, NULL, NULL, NULL, NULL, NULL, NULL, Status \
+             FROM CounterStatus WHERE GUID = ?1 AND (RecordIndex, CounterID) > (?2, ?3)"
+        } else {
+            ""
+        };
+        let select = format!(
+            "SELECT RecordIndex, CounterID, CounterDateTime, CounterValue, FirstValueA, FirstValueB, SecondValueA, \
+             SecondValueB, MultiCount, NULL FROM {} WHERE GUID = ?1 AND (RecordIndex, CounterID) > (?2, ?3) {reasons} \
+             ORDER BY 1, 2 LIMIT ?4",
+            self.table
+        );
+        let mut statement = self.database.prepare_cached(&select)?;
+        let mut rows = statement.query(params![set.guid, self.after.0, self.after.1, PAGE])?;
+        let mut count = 0i64;
+        while let Some(row) = rows.next()? {
+            count = count.saturating_add(1);
+            self.after = (integer(row, 0)?.unwrap_or_default(), integer(row, 1)?.unwrap_or_default());
+            let cell = match integer(row, 9)? {
+                Some(status) => Err(reason_of(status)),
+                None => Ok(Raw {
+                    first: match (integer(row, 4)?, integer(row, 5)?) {
+                        // Tables that hold computed values only: what `PERF_DOUBLE_RAW` has is the number itself.
+                        (None, None) => real(row, 3)?.unwrap_or(f64::NAN).to_bits(),
+                        (low, high) => whole(low, high),
+                    },
+                    second: whole(integer(row, 6)?, integer(row, 7)?),
+                    multi_count: integer(row, 8)?.and_then(|count| u32::try_from(count).ok()).unwrap_or(1),
+                }),
+            };
+            let time = text(row.get_ref(2)?).and_then(|text| time_of(&text));
+            self.rows.push_back(Fetched { record: self.after.0, counter: self.after.1, time, cell });
+        }
+        self.at_end = count < PAGE;
+        Ok(())
+    }
+}
+
+impl LogReader for SqliteReader {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record>, LogError> {
+        loop {
+            self.fetch()?;
+            let Some(first) = self.rows.front() else {
+                if self.set.is_none() {
+                    return Ok(None);
+                }
+                self.next_set();
+                continue;
+            };
+            let number = first.record;
+            let mut time = None;
+            let mut cells = vec![Err(NoValue::NoInstance); self.about.columns.len()];
+            let bias = self.set.as_ref().map_or(0, |set| set.bias);
+            let mut samples: Vec<(usize, Raw)> = Vec::new();
+            while self.rows.front().is_some_and(|row| row.record == number) {
+                let Some(row) = self.rows.pop_front() else { break };
+                time = time.or(row.time);
+                let Some(position) = self.positions.get(&row.counter) else {
+                    let words = format!("rows of counter {} are left out: it has no details", row.counter);
+                    self.about.notes.remark(words);
+                    continue;
+                };
+                match row.cell {
+                    Ok(raw) => samples.push((*position, raw)),
+                    Err(reason) => {
+                        if let Some(cell) = cells.get_mut(*position) {
+                            *cell = Err(reason);
+                        }
+                    }
+                }
+            }
+            let Some(time) = time else {
+                if !samples.is_empty() {
+                    self.about.notes.remark(format!("record {number} is left out: its time can not be read"));
+                }
+                continue;
+            };
+            for (position, raw) in samples {
+                if let Some((cell, column)) = cells.get_mut(position).zip(self.about.columns.get(position)) {
+                    *cell = Ok(Sample {
+                        counter_type: column.counter_type,
+                        first: raw.first,
+                        second: raw.second,
+                        frequency: column.time_base,
+                        multi_count: raw.multi_count,
+                        time,
+                    });
+                }
+            }
+            self.about.records = self.about.records.saturating_add(1);
+            return Ok(Some(Record { time, local_minutes: bias.saturating_neg(), cells }));
+        }
+    }
+}
+
+fn text(value: ValueRef<'_>) -> Option<String> {
+    match value {
+        // Other databases have fixed columns that end with blanks or with a zero.
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            Some(String::from_utf8_lossy(bytes).trim_end_matches(['\0', ' ']).to_owned())
+        }
+        ValueRef::Integer(number) => Some(number.to_string()),
+        ValueRef::Real(_) | ValueRef::Null => None,
+    }
+}
+
+fn integer(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<i64>> {
+    Ok(match row.get_ref(at)? {
+        ValueRef::Integer(number) => Some(number),
+        ValueRef::Real(number) => Some(number as i64),
+        ValueRef::Text(text) => std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()),
+        ValueRef::Blob(_) | ValueRef::Null => None,
+    })
+}
+
+fn real(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<f64>> {
+    Ok(match row.get_ref(at)? {
+        ValueRef::Integer(number) => Some(number as f64),
+        ValueRef::Real(number) => Some(number),
+        ValueRef::Text(text) => std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()),
+        ValueRef::Blob(_) | ValueRef::Null => None,
+    })
+}
+
+/// A number of its low and its high 32 bits, which may come as signed or as unsigned numbers.
+fn whole(low: Option<i64>, high: Option<i64>) -> u64 {
+    let half = |half: Option<i64>| u64::from(half.unwrap_or_default() as u32);
+    half(low) | half(high) << 32
+}
+
+/// The reason of a status of the Performance Data Helper. One that says that there is a value does not belong here.
+fn reason_of(status: i64) -> NoValue {
+    let status = u32::try_from(status).ok();
+    status.and_then(no_value).unwrap_or(NoValue::NoData(Absence::Other))
+}
+
+/// The time of a text like `2016-11-26 21:46:30.874`; fractions may have any length.
+fn time_of(text: &str) -> Option<FileTime> {
+    let (date, clock) = text.trim().split_once([' ', 'T'])?;
+    let mut date = date.split('-').map(|part| part.parse::<u16>().ok());
+    let mut clock = clock.split([':', '.']);
+    let mut number = || clock.next().and_then(|part| part.parse::<u16>().ok());
+    let time = SystemTime {
+        year: date.next()??,
+        month: date.next()??,
+        day_of_week: 0,
+        day: date.next()??,
+        hour: number()?,
+        minute: number()?,
+        second: number()?,
+        milliseconds: 0,
+    };
+    let fraction: String =
+        clock.next().unwrap_or_default().chars().chain("0000000".chars()).take(7).collect();
+    let units: u64 = fraction.parse().ok()?;
+    Some(FileTime(time.file_time()?.0.saturating_add(units)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_databases() {
+        for (text, units) in [
+            ("2016-11-26 21:46:30.874", Some(131_246_703_908_740_000)),
+            ("2016-11-26 21:46:30.8740000\0", None),
+            ("2016-11-26T21:46:30", Some(131_246_703_900_000_000)),
+            ("2016-13-26 21:46:30", None),
+            ("now", None),
+        ] {
+            assert_eq!(time_of(text).map(|time| time.0), units, "{text}");
+        }
+    }
+
+    #[test]
+    fn halves_of_numbers() {
+        assert_eq!(whole(Some(-1), Some(0)), 0xffff_ffff);
+        assert_eq!(whole(Some(0xffff_ffff), Some(-1)), u64::MAX);
+        assert_eq!(whole(None, Some(1)), 1 << 32);
+    }
+}
