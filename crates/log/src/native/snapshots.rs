@@ -63,7 +63,8 @@ impl<W: Output> SnapshotWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the output, when rows before it are written now. These are lost then, and nothing else is.
+    /// Those of the output, when rows before it are written now. These are lost then, and nothing else is: the row is
+    /// begun all the same.
     pub fn row(&mut self, time: RowTime) -> io::Result<()> {
         self.writer.row(time)
     }

@@ -303,7 +303,8 @@ impl<W: Output> NativeWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the output, when rows before it are written now. These are lost then, and nothing else is.
+    /// Those of the output, when rows before it are written now. These are lost then, and nothing else is: the row is
+    /// begun all the same.
     pub fn row(&mut self, time: RowTime) -> io::Result<()> {
         self.end_row();
         let written = match self.times.values.first() {
@@ -409,6 +410,11 @@ impl<W: Output> NativeWriter<W> {
         self.record(kind::END, &at.to_le_bytes())?;
         self.out.flush()?;
         Ok(self.out)
+    }
+
+    /// Where it writes to.
+    pub const fn output(&mut self) -> &mut W {
+        &mut self.out
     }
 
     /// Bytes that were written so far.

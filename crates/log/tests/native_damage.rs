@@ -1,0 +1,383 @@
+//! Native logs that were cut, damaged, killed or left without room: nothing panics, and what was recorded stays.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::Sample;
+use tallymon_core::time::{FileTime, Frequency};
+use tallymon_log::native::{Counter, Definition, NativeReader, NativeWriter, Output, RowTime, WriteOptions};
+use tallymon_log::{LogReader, Notes, ReadOptions, Record, Records, info, read_bytes};
+
+const SECOND: u64 = 10_000_000;
+const START: u64 = 133_000_000_000_000_000;
+const RAW: CounterType = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
+
+/// A folder that goes away with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("tallymon-damage-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn definition() -> Definition {
+    let counter = |name: &str| Counter {
+        name: name.to_owned(),
+        counter_type: RAW,
+        scale: 0,
+        time_base: Frequency(0),
+        group: 0,
+        wild: true,
+    };
+    Definition { host: "h".to_owned(), object: "O".to_owned(), counters: vec![counter("A"), counter("B")] }
+}
+
+/// One row, whose values tell its number.
+fn put<W: Output>(writer: &mut NativeWriter<W>, row: u64, time: RowTime) -> io::Result<()> {
+    let table = writer.table(&definition())?;
+    // A row is begun also when those before it could not be written.
+    let written = writer.row(time);
+    for instance in 0..3 + row / 9 % 3 {
+        let id = writer.instance(table, Some(&format!("i{instance}")))?;
+        for nth in 0..2u64 {
+            let sample = Sample {
+                counter_type: RAW,
+                first: row * (nth + 1) + instance,
+                second: 0,
+                frequency: Frequency(0),
+                multi_count: 1,
+                time: time.time,
+            };
+            writer.put(id, nth as usize, Ok(sample), false);
+        }
+    }
+    written
+}
+
+fn at(row: u64) -> RowTime {
+    RowTime { time: FileTime(START + row * SECOND), local_minutes: 0 }
+}
+
+fn read(bytes: &[u8]) -> (Vec<Record>, Notes) {
+    match read_bytes(bytes, &ReadOptions::default()) {
+        Ok(mut log) => {
+            let records = Records::new(&mut *log).map(Result::unwrap).collect();
+            (records, log.about().notes.clone())
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            (Vec::new(), Notes::default())
+        }
+    }
+}
+
+/// The number of a row, after checking all of its values.
+fn number(record: &Record) -> u64 {
+    let row = record.cells[0].unwrap().first;
+    for (cell, nth) in record.cells.iter().zip(0u64..) {
+        if let Ok(sample) = cell {
+            assert_eq!(sample.first, row * (nth % 2 + 1) + nth / 2);
+            assert_eq!(sample.time, record.time);
+        }
+    }
+    assert_eq!(record.cells.iter().filter(|cell| cell.is_ok()).count() as u64, (3 + row / 9 % 3) * 2);
+    row
+}
+
+/// A log of 120 rows with a place to begin at every so many, and how long it was after each number of rows.
+fn log() -> (Vec<u8>, Vec<(usize, u64)>) {
+    let options = WriteOptions { flush_seconds: 4, numbers_between_keys: 40, ..WriteOptions::default() };
+    let mut writer = NativeWriter::new(Vec::new(), options).unwrap();
+    let mut lengths = Vec::new();
+    let mut before = 0;
+    for row in 0..120 {
+        put(&mut writer, row, at(row)).unwrap();
+        if writer.bytes() > before {
+            before = writer.bytes();
+            lengths.push((before as usize, row));
+        }
+    }
+    writer.flush().unwrap();
+    lengths.push((writer.bytes() as usize, 120));
+    (writer.seal().unwrap(), lengths)
+}
+
+#[test]
+fn every_prefix_keeps_its_whole_chunks() {
+    let (bytes, lengths) = log();
+    let (all, notes) = read(&bytes);
+    assert_eq!((all.len(), notes), (120, Notes::default()));
+    for length in 0..bytes.len() {
+        let (records, notes) = read(&bytes[..length]);
+        let whole =
+            lengths.iter().rev().find(|(end, _)| *end <= length).map_or(0, |(_, rows)| *rows as usize);
+        assert_eq!(records.len(), whole, "cut at {length}");
+        for (row, record) in (0..).zip(&records) {
+            assert_eq!(number(record), row);
+        }
+        for damage in &notes.damage {
+            // The record that is cut is named by its first byte.
+            assert_eq!(
+                &bytes[damage.byte as usize..][..2],
+                [0xa7, b'T'].as_slice(),
+                "cut at {length}: {damage}"
+            );
+        }
+        // It can be gone on with, and nothing of it is lost.
+        if length.is_multiple_of(7) {
+            let folder = Folder::new("prefix");
+            let path = folder.0.join("p.tally");
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            let mut writer = NativeWriter::append_to(&path, WriteOptions::default()).unwrap();
+            put(&mut writer, 500, at(500)).unwrap();
+            writer.seal().unwrap();
+            let (records, notes) = read(&std::fs::read(&path).unwrap());
+            assert_eq!((records.len(), notes.damage_count), (whole + 1, 0), "cut at {length}");
+            assert_eq!(number(records.last().unwrap()), 500);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_byte_costs_rows_up_to_the_next_beginning() {
+    let (mut bytes, _) = log();
+    let mut state = 88_172_645_463_325_252u64;
+    for place in 16..bytes.len() {
+        let good = bytes[place];
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        bytes[place] ^= 1 << (state >> 61);
+        let (records, notes) = read(&bytes);
+        let rows: Vec<u64> = records.iter().map(number).collect();
+        assert!(rows.is_sorted());
+        // The definition is not given twice in so short a log: without it there are no values.
+        let lost = 120 - rows.len();
+        assert!(lost <= 12 || rows.is_empty() && place < 200, "byte {place}: {lost} rows lost");
+        assert!(lost == 0 || notes.damage_count > 0, "byte {place}");
+        let near = notes.damage.iter().any(|damage| damage.byte <= place as u64);
+        assert!(near || notes.damage.is_empty(), "byte {place}: {:?}", notes.damage);
+        bytes[place] = good;
+    }
+}
+
+#[test]
+fn garbage_with_right_sums_is_told() {
+    // Whole records whose bodies are noise: what is behind the sum is checked too.
+    let (bytes, _) = log();
+    let mut state = 7u64;
+    for _ in 0..500 {
+        let mut bytes = bytes.clone();
+        let mut places = 16;
+        while let Some(frame) = bytes.get(places..places + 12) {
+            let length = u32::from_le_bytes(frame[4..8].try_into().unwrap()) as usize;
+            let body = places + 12..places + 12 + length;
+            for byte in &mut bytes[body.clone()] {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                if (state >> 40).is_multiple_of(60) {
+                    *byte = (state >> 56) as u8;
+                }
+            }
+            let kind = bytes[places + 3];
+            let mut sum = vec![kind];
+            sum.extend_from_slice(&bytes[places + 4..places + 8]);
+            sum.extend_from_slice(&bytes[body.clone()]);
+            bytes[places + 8..places + 12].copy_from_slice(&crc(&sum).to_le_bytes());
+            places = body.end;
+        }
+        // Rows may be many and of any value; there is no panic and no end of memory.
+        if let Ok(mut log) = read_bytes(&bytes, &ReadOptions::default()) {
+            for _ in 0..500 {
+                if log.next_record().unwrap().is_none() {
+                    break;
+                }
+            }
+        }
+        let mut reader = match NativeReader::new(io::Cursor::new(&bytes)) {
+            Ok(reader) => reader,
+            Err(_) => continue,
+        };
+        let _ = reader.seek(at(77).time).unwrap();
+    }
+}
+
+/// CRC-32C bit by bit, unlike the one under test.
+fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (0x82f6_3b78 & (sum & 1).wrapping_neg()))
+    })
+}
+
+/// An output with room for so many bytes.
+struct Small {
+    bytes: Vec<u8>,
+    room: usize,
+}
+
+impl Write for Small {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let fits = bytes.len().min(self.room.saturating_sub(self.bytes.len()));
+        self.bytes.extend_from_slice(&bytes[..fits]);
+        if fits == 0 && !bytes.is_empty() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(fits) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Output for Small {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.bytes.cut(length)
+    }
+}
+
+#[test]
+fn without_room_only_the_rows_that_are_held_are_lost() {
+    for room in (400..2_400).step_by(13) {
+        let options = WriteOptions { flush_seconds: 3, ..WriteOptions::default() };
+        let mut writer = NativeWriter::new(Small { bytes: Vec::new(), room: 1 << 20 }, options).unwrap();
+        let mut failed = 0;
+        for row in 0..200 {
+            // Somebody makes room again.
+            writer.output().room = if row < 150 { room } else { 1 << 20 };
+            failed += u64::from(put(&mut writer, row, at(row)).is_err());
+        }
+        writer.flush().unwrap();
+        let (records, notes) = read(&writer.output().bytes);
+        assert_eq!(notes, Notes::default(), "room for {room}");
+        let rows: Vec<u64> = records.iter().map(number).collect();
+        assert!(rows.is_sorted() && rows.contains(&199));
+        // Each failure costs the rows that were held.
+        assert!(
+            (200 - rows.len() as u64) <= failed * 4,
+            "room for {room}: {failed} failures, {} rows",
+            rows.len()
+        );
+    }
+}
+
+#[test]
+fn a_full_disk_costs_only_the_rows_that_are_held() {
+    let folder = Folder::new("full");
+    let disk = folder.0.join("disk");
+    std::fs::create_dir_all(&disk).unwrap();
+    let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=16k", "none"]).arg(&disk).output();
+    if !mount.is_ok_and(|output| output.status.success()) {
+        tallymon_testkit::skip("a small file system can not be mounted here, so that no disk can be full");
+        return;
+    }
+    let path = disk.join("f.tally");
+    let options = WriteOptions { flush_seconds: 3, ..WriteOptions::default() };
+    let mut writer = NativeWriter::create(&path, options.clone()).unwrap();
+    let mut failed = false;
+    for row in 0..5_000 {
+        failed |= put(&mut writer, row, at(row)).is_err();
+    }
+    drop(writer);
+    let before = read(&std::fs::read(&path).unwrap());
+    std::fs::copy(&path, folder.0.join("f.tally")).unwrap();
+    assert!(Command::new("umount").arg(&disk).status().unwrap().success());
+    assert!(failed, "the disk was full");
+    assert!(before.0.len() > 100 && before.1 == Notes::default(), "{:?}", before.1);
+    let path = folder.0.join("f.tally");
+    let mut writer = NativeWriter::append_to(&path, options).unwrap();
+    put(&mut writer, 6_000, at(6_000)).unwrap();
+    writer.seal().unwrap();
+    let (after, notes) = read(&std::fs::read(&path).unwrap());
+    assert_eq!((after.len(), notes), (before.0.len() + 1, Notes::default()));
+    assert_eq!(info(&path, &ReadOptions::default()).unwrap().gap_count, 1);
+}
+
+const CHILD: &str = "TALLYMON_NATIVE_CHILD";
+
+#[test]
+fn the_child_that_is_killed() {
+    // Does something only when the test below starts it.
+    let Some(path) = std::env::var_os(CHILD) else { return };
+    let options = WriteOptions { flush_seconds: 1, numbers_between_keys: 100, ..WriteOptions::default() };
+    let mut writer = NativeWriter::append_to(Path::new(&path), options).unwrap();
+    let first = info(Path::new(&path), &ReadOptions::default()).map_or(0, |info| info.records);
+    for row in first.. {
+        put(&mut writer, row, at(row)).unwrap();
+        writer.flush().unwrap();
+        println!("row {row}");
+    }
+}
+
+#[test]
+fn a_writer_may_be_killed_at_any_time() {
+    let folder = Folder::new("kill");
+    let path = folder.0.join("k.tally");
+    let mut told = 0u64;
+    for round in 0..60u64 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "the_child_that_is_killed", "--nocapture"])
+            .env(CHILD, &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let rows = lines.filter_map(|line| line.rsplit_once("row ")?.1.parse::<u64>().ok());
+        let last = rows.take(1 + round as usize * 7 % 23).last().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        told = told.max(last);
+        let bytes = std::fs::read(&path).unwrap();
+        let (records, notes) = read(&bytes);
+        assert!(records.len() as u64 > told, "round {round}: {} rows of {told}", records.len());
+        assert!(notes.damage_count <= 1, "{notes:?}");
+        for (row, record) in (0..).zip(&records) {
+            assert_eq!(number(record), row, "round {round}");
+        }
+    }
+}
+
+#[test]
+fn clocks_may_be_set_back_and_zones_change() {
+    let folder = Folder::new("clock");
+    let path = folder.0.join("c.tally");
+    let options = WriteOptions { flush_seconds: 5, numbers_between_keys: 30, ..WriteOptions::default() };
+    let mut writer = NativeWriter::create(&path, options).unwrap();
+    // Over midnight, where summer time ends too; then the clock is set back by a quarter of an hour, then on by a day.
+    let midnight = START - START % (86_400 * SECOND);
+    let time = |row: u64| RowTime {
+        time: FileTime(match row {
+            0..40 => midnight + row * SECOND - 20 * SECOND,
+            40..80 => midnight + row * SECOND - 900 * SECOND,
+            _ => midnight + row * SECOND + 86_400 * SECOND,
+        }),
+        local_minutes: if row < 20 { 120 } else { 60 },
+    };
+    for row in 0..120 {
+        put(&mut writer, row, time(row)).unwrap();
+    }
+    writer.seal().unwrap();
+    let mut reader = NativeReader::open(&path).unwrap();
+    let records: Vec<Record> = Records::new(&mut reader).map(Result::unwrap).collect();
+    assert_eq!(records.len(), 120);
+    for (row, record) in (0..).zip(&records) {
+        assert_eq!(
+            (number(record), record.time, record.local_minutes),
+            (row, time(row).time, time(row).local_minutes)
+        );
+    }
+    let info = info(&path, &ReadOptions::default()).unwrap();
+    assert_eq!((info.backward_records, info.gap_count), (1, 1));
+    assert!(info.gaps[0].seconds > 86_400.0);
+    // The first record that is not older, in the order of the log.
+    for row in [0, 19, 39, 80, 119] {
+        assert!(reader.seek(time(row).time).unwrap());
+        assert_eq!(number(&reader.next_record().unwrap().unwrap()), row);
+    }
+}
