@@ -386,3 +386,18 @@ fn snapshots_keep_processes_in_their_columns() {
     assert_eq!(row, 80);
     assert_eq!(reader.about().notes, Default::default());
 }
+
+/// A log of version 1 as it was first written. It is never written again: what a later version can not read is not lost
+/// without notice.
+const FIRST: &[u8] = include_bytes!("../fixtures/log-v1.tally");
+
+#[test]
+fn a_log_of_version_1_is_read_for_ever() {
+    let mut reader = NativeReader::new(FIRST).unwrap();
+    assert_eq!(check_mixed(&mut reader, 0), 400);
+    assert_eq!(reader.about().notes, Default::default());
+    let mut later = FIRST.to_vec();
+    later[8] = 2;
+    let error = NativeReader::new(&later[..]).unwrap_err().to_string();
+    assert!(error.contains("version 2"), "{error}");
+}

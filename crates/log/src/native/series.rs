@@ -42,6 +42,9 @@ pub(super) struct Scratch {
     differences: Vec<i64>,
 }
 
+/// How many differences are looked at to choose parameters: those of the first rows stand for the rest.
+const LOOKED_AT: usize = 64;
+
 /// Writes `values`, the first of which follows `start`.
 pub(super) fn encode(
     out: &mut BitWriter,
@@ -192,19 +195,14 @@ fn choose(differences: &[i64], old: Parameters) -> Parameters {
     let mean = i64::try_from(sum.checked_div(rows).unwrap_or(0)).unwrap_or(0);
     let with =
         |mode: Mode, bias: i64| Parameters { mode, rice: 0, divisor, bias: units(bias).cast_unsigned() };
+    let some = differences.get(..LOOKED_AT).unwrap_or(differences);
     let mut best = (u64::MAX, old);
     let mut try_one = |candidate: Parameters, discount: u64| {
-        let (mut length, mut before) = (0u64, 0);
-        for difference in differences {
-            let difference = if divisor > 1 { units(*difference) } else { *difference };
-            let number = near_zero(candidate, difference, before);
-            length = length.saturating_add(u64::from(u64::BITS.saturating_sub(number.leading_zeros())));
-            before = difference;
-        }
+        let length = total_length(candidate, some);
         let cost = length.saturating_sub(discount);
         if cost < best.0 {
             // The usual length of a number, a little less: a number that is too long costs less than all too long.
-            let usual = length.checked_div(differences.len() as u64).unwrap_or(0).saturating_sub(1);
+            let usual = length.checked_div(some.len() as u64).unwrap_or(0).saturating_sub(1);
             let rice = if discount > 0 { old.rice } else { u8::try_from(usual).unwrap_or(0) };
             best = (cost, Parameters { rice, ..candidate });
         }
@@ -223,6 +221,25 @@ fn choose(differences: &[i64], old: Parameters) -> Parameters {
         try_one(with(Mode::Steady, 0), 0);
     }
     best.1
+}
+
+/// How long the numbers are together that parameters leave, in bits.
+fn total_length(parameters: Parameters, differences: &[i64]) -> u64 {
+    let length = |number: u64| u64::from(u64::BITS.saturating_sub(number.leading_zeros()));
+    let divisor = parameters.divisor.max(1).cast_signed();
+    let (bias, mut before) = (parameters.bias, 0);
+    let units = |difference: &i64| match divisor {
+        1 => *difference,
+        _ => difference.checked_div(divisor).unwrap_or(0),
+    };
+    let lengths = differences.iter().map(units);
+    match parameters.mode {
+        Mode::Above => lengths.map(|number| length(number.cast_unsigned().wrapping_sub(bias))).sum(),
+        Mode::Around => lengths.map(|number| length(zigzag(number.wrapping_sub(bias.cast_signed())))).sum(),
+        Mode::Steady => lengths
+            .map(|number| length(zigzag(number.wrapping_sub(std::mem::replace(&mut before, number)))))
+            .sum(),
+    }
 }
 
 #[inline]
