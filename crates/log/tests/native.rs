@@ -9,7 +9,7 @@ use tallymon_core::flow::{Absence, NoValue, Sample};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_log::csv::LineEnd;
 use tallymon_log::native::{
-    Counter, Definition, NativeReader, NativeWriter, RowTime, SnapshotWriter, WriteOptions,
+    Counter, Definition, NativeReader, NativeWriter, RowTime, SnapshotWriter, WriteOptions, seal,
 };
 use tallymon_log::relog::Options;
 use tallymon_log::{Format, LogReader, ReadOptions, Records, info, open, relog, relog_to};
@@ -284,6 +284,24 @@ fn a_log_is_gone_on_with() {
         assert!(reader.seek(time(310).time).unwrap());
         assert_eq!(reader.next_record().unwrap().unwrap().cells[0].unwrap().first, 310);
     }
+}
+
+#[test]
+fn a_sealed_log_has_all_that_was_recorded() {
+    let folder = Folder::new("seal");
+    let path = folder.0.join("s.tally");
+    let options = WriteOptions { flush_seconds: 2, ..WriteOptions::default() };
+    let mut writer = NativeWriter::new(Vec::new(), options).unwrap();
+    write_mixed(&mut writer, 0..400);
+    writer.flush().unwrap();
+    let recorded = writer.output().clone();
+    std::fs::write(&path, &recorded).unwrap();
+    assert_eq!(seal(&path).unwrap(), Default::default());
+    let sealed = std::fs::read(&path).unwrap();
+    assert!(sealed.len() < recorded.len() / 2, "{} of {}", sealed.len(), recorded.len());
+    let mut reader = NativeReader::new(&sealed[..]).unwrap();
+    assert_eq!(check_mixed(&mut reader, 0), 400);
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
 }
 
 /// A block of one object whose instances are processes of these names and numbers.

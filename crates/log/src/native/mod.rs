@@ -14,6 +14,7 @@
 //! | `rows`, `snapshots` | writing rows of columns, and whole objects |
 //! | `state`, `read` | reading |
 //! | `index` | going to a time |
+//! | `seal` | writing a log once more, complete |
 
 mod bits;
 mod fields;
@@ -22,6 +23,7 @@ mod index;
 mod read;
 mod rows;
 mod schema;
+mod seal;
 mod series;
 mod snapshots;
 mod state;
@@ -32,6 +34,7 @@ mod write;
 pub use read::{NativeReader, Window};
 pub use rows::RowWriter;
 pub use schema::{Counter, Definition};
+pub use seal::seal;
 pub use snapshots::SnapshotWriter;
 pub use write::{InstanceId, NativeWriter, Output, RowTime, TableId, WriteOptions};
 

@@ -106,8 +106,7 @@ impl<R: Read> NativeReader<R> {
 
     /// The windows of the objects in the record that was read last.
     pub fn windows(&self) -> impl Iterator<Item = Window<'_>> {
-        let row = self.row.saturating_sub(1);
-        self.tables.iter().filter(move |table| table.is_sampled(row)).map(|table| {
+        self.sampled().map(|table| {
             let [.., begin, end] = table.now;
             let Definition { host, object, .. } = &*table.definition;
             Window { host, object, begin: FileTime(begin), end: FileTime(end) }
@@ -125,6 +124,12 @@ impl<R: Read> NativeReader<R> {
     pub fn is_stale(&self, column: usize) -> bool {
         let place = self.places.get(column).copied().flatten();
         place.is_some_and(|(table, cell)| self.tables.get(table).is_some_and(|table| table.is_stale(cell)))
+    }
+
+    /// The objects that have values in the record that was read last.
+    pub(super) fn sampled(&self) -> impl Iterator<Item = &State> {
+        let row = self.row.saturating_sub(1);
+        self.tables.iter().filter(move |table| table.is_sampled(row))
     }
 
     /// Reads records until one is a chunk that can be used; `false` at the end.
@@ -276,7 +281,7 @@ impl<R: Read> NativeReader<R> {
                     *place = Some((number, cell));
                 }
             }
-            table.add(&key.2, columns);
+            table.add(&key.2, key.1, columns);
         }
         Ok(())
     }

@@ -61,6 +61,17 @@ struct Cell {
     text: bool,
 }
 
+/// An instance and where its columns are.
+#[derive(Debug)]
+pub(super) struct Placed {
+    pub(super) instance: Instance,
+    /// How many just the same come before it.
+    pub(super) nth: usize,
+    /// Its first column among those of the object.
+    pub(super) cell: usize,
+    pub(super) width: usize,
+}
+
 /// An object of a host while it is read.
 #[derive(Debug)]
 pub(super) struct State {
@@ -70,6 +81,7 @@ pub(super) struct State {
     /// Number of its host.
     pub(super) host: usize,
     cells: Vec<Cell>,
+    instances: Vec<Placed>,
     /// First cell and number of cells of the instances whose first numbers are not read yet.
     untold: Vec<(usize, usize)>,
     streams: [Stream; STREAMS],
@@ -88,6 +100,7 @@ impl State {
             definition,
             host,
             cells: Vec::new(),
+            instances: Vec::new(),
             untold: Vec::new(),
             streams: std::array::from_fn(|_| Stream::default()),
             sampled: Lane::default(),
@@ -98,8 +111,10 @@ impl State {
     }
 
     /// Adds an instance, whose columns are these.
-    pub(super) fn add(&mut self, instance: &Instance, columns: &[usize]) {
-        self.untold.push((self.cells.len(), columns.len()));
+    pub(super) fn add(&mut self, instance: &Instance, nth: usize, columns: &[usize]) {
+        let (cell, width) = (self.cells.len(), columns.len());
+        self.untold.push((cell, width));
+        self.instances.push(Placed { instance: instance.clone(), nth, cell, width });
         for (nth, column) in columns.iter().enumerate() {
             let Some(counter) = self.definition.counters.get(instance.counter(nth)) else { continue };
             self.cells.push(Cell {
@@ -110,6 +125,18 @@ impl State {
                 text: counter.counter_type.is_text(),
             });
         }
+    }
+
+    /// The columns of an instance: their places in the object, and in the log.
+    pub(super) fn columns_of(&self, placed: &Placed) -> impl Iterator<Item = (usize, usize)> + Clone {
+        let cells = placed.cell..placed.cell.saturating_add(placed.width);
+        let columns = self.cells.get(cells.clone()).unwrap_or_default();
+        cells.zip(columns.iter().map(|cell| cell.column))
+    }
+
+    /// Its instances in the order of their columns.
+    pub(super) fn instances(&self) -> &[Placed] {
+        &self.instances
     }
 
     /// Number of its columns.

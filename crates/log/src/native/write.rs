@@ -10,12 +10,12 @@ use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
 use super::bits::BitWriter;
 use super::fields::PutFields;
-use super::frame::{frame, kind};
+use super::frame::{LONGEST, frame, kind};
 use super::index::{self, Entry};
 use super::schema::{self, Definition, Instance};
 use super::series::Scratch;
-use super::table::{CLOCKS, Lane, Table};
-use super::{HEAD, MOST_COLUMNS, MOST_ROWS};
+use super::table::{CLOCKS, Lane, STREAMS, Table};
+use super::{HEAD, MOST_COLUMNS, MOST_NUMBERS, MOST_ROWS};
 use crate::zone::Zone;
 
 /// Where a log is written to. It can be cut, so that what could not be written whole leaves nothing behind.
@@ -284,8 +284,10 @@ impl<W: Output> NativeWriter<W> {
     ) -> io::Result<InstanceId> {
         let columns = self.tables.iter().map(Table::cells).fold(0usize, usize::saturating_add);
         if columns > MOST_COLUMNS {
-            let words =
-                format!("a native log has at most {MOST_COLUMNS} columns at a time, and there are {columns}");
+            let words = format!(
+                "a native log has at most {MOST_COLUMNS} columns at a time, and {MOST_NUMBERS} \
+                 numbers in a chunk, and there are {columns} columns"
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
         }
         let place = self.tables.get_mut(table.0);
@@ -427,7 +429,11 @@ impl<W: Output> NativeWriter<W> {
         let longest = u64::from(self.options.flush_seconds).saturating_mul(UNITS_PER_SECOND);
         // What changes is held in memory: about 32 MB of it.
         let changed = self.tables.iter().map(Table::changed).fold(0usize, usize::saturating_add);
-        self.rows >= self.options.rows.clamp(1, MOST_ROWS)
+        let columns = self.tables.iter().map(Table::cells).fold(0usize, usize::saturating_add);
+        // No more than a reader takes, even if all numbers of all columns change in the next row.
+        let most = columns.saturating_mul(STREAMS).saturating_mul(self.rows.saturating_add(1));
+        most > MOST_NUMBERS
+            || self.rows >= self.options.rows.clamp(1, MOST_ROWS)
             || held >= longest
             || changed.saturating_mul(self.rows) > 4_000_000
             || (changed.saturating_mul(self.rows) as u64) >= self.options.numbers_between_keys
@@ -524,6 +530,10 @@ impl<W: Output> NativeWriter<W> {
     }
 
     fn record(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
+        if body.len() > LONGEST {
+            let words = format!("a record has {} bytes, and at most {LONGEST} are possible", body.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+        }
         self.write(&frame(kind, body))
     }
 

@@ -1,0 +1,74 @@
+//! Writes a log that was recorded once more, complete: longer chunks, and an index at its end.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::read::NativeReader;
+use super::write::{NativeWriter, Output, RowTime, WriteOptions};
+use crate::error::{LogError, Notes};
+use crate::reader::LogReader;
+
+/// Seals a log under its own name: reads it as far as it is whole, and puts the sealed one in its place when that is
+/// complete. What is damaged is told and left out, so keep a copy of a log whose notes are not empty beforehand.
+///
+/// # Errors
+///
+/// The file can not be read, or no file can be written beside it.
+pub fn seal(path: &Path) -> Result<Notes, LogError> {
+    let mut reader = NativeReader::open(path)?;
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(name);
+    let options = WriteOptions { zone: reader.about().zone.clone(), ..WriteOptions::sealed() };
+    let write = || -> Result<Notes, LogError> {
+        let mut writer = NativeWriter::create(&part, options)?;
+        copy(&mut reader, &mut writer)?;
+        let file: File = writer.seal()?;
+        file.sync_all()?;
+        std::fs::rename(&part, path)?;
+        Ok(reader.about().notes.clone())
+    };
+    write().map_err(|error| {
+        // The error is what the user has to know; a rest of the file that can not be removed shows by its name.
+        let _ = std::fs::remove_file(&part);
+        error.in_file(path)
+    })
+}
+
+/// Copies the rows that are left, with windows, texts and what is old in them.
+fn copy<R: Read + Send, W: Output>(
+    reader: &mut NativeReader<R>,
+    writer: &mut NativeWriter<W>,
+) -> Result<(), LogError> {
+    while let Some(record) = reader.next_record()? {
+        writer.row(RowTime { time: record.time, local_minutes: record.local_minutes })?;
+        for table in reader.sampled() {
+            let id = writer.table(&table.definition)?;
+            let [.., begin, end] = table.now;
+            writer.window(id, tallymon_core::time::FileTime(begin), tallymon_core::time::FileTime(end));
+            for placed in table.instances() {
+                let columns = table.columns_of(placed);
+                let gone = |column: usize| {
+                    matches!(
+                        record.cells.get(column),
+                        None | Some(Err(tallymon_core::flow::NoValue::NoInstance))
+                    )
+                };
+                // An instance that is gone is not made again.
+                if columns.clone().all(|(_, column)| gone(column)) {
+                    continue;
+                }
+                let instance = writer.instance_with(id, placed.instance.clone(), placed.nth)?;
+                for (nth, (cell, column)) in columns.enumerate() {
+                    match (reader.text(column), record.cells.get(column)) {
+                        (Some(text), _) => writer.put_text(instance, nth, text),
+                        (None, Some(value)) => writer.put(instance, nth, *value, table.is_stale(cell)),
+                        (None, None) => {}
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
