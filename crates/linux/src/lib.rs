@@ -24,6 +24,7 @@ pub mod pids;
 pub mod proc;
 pub mod root;
 pub mod statvfs;
+pub mod tier;
 
 mod expression;
 mod objects;
@@ -33,4 +34,5 @@ mod system;
 mod texts;
 
 pub use objects::spec::{Origin, Quality};
-pub use system::{Clocks, System, clocks, host_name};
+pub use system::{Clocks, OpenError, System, clocks, host_name};
+pub use tier::{Tier, TierChoice};

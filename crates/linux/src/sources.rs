@@ -24,6 +24,7 @@ use crate::root::Root;
 use crate::statvfs::Spaces;
 use crate::system::{boot_time, clocks};
 use crate::texts::Texts;
+use crate::tier::TierChoice;
 
 /// Everything that the objects are read from.
 pub(crate) struct Sources {
@@ -144,7 +145,7 @@ macro_rules! accessors {
 }
 
 impl Sources {
-    pub(crate) fn open(root: Root) -> Result<Sources, ReadError> {
+    pub(crate) fn open(root: Root, tier: TierChoice) -> Result<Sources, ReadError> {
         let folder = NumberFolder::open(&root.proc)?;
         let facts = SystemFacts {
             page_size: u64::try_from(rustix::param::page_size()).unwrap_or(4096),
@@ -160,7 +161,7 @@ impl Sources {
             now: now.steady,
             perf_time: now.perf_time,
             spaces: Spaces::new(),
-            processes: ProcessTable::new(folder, root.is_system()),
+            processes: ProcessTable::new(folder, root.is_system()).with_tier(tier),
             buffer: Buffer::new(),
             request: 0,
             stat: File::new(proc("stat"), Shape::Whole, Stat::parse).with_text(),
@@ -247,7 +248,8 @@ impl Sources {
     /// How many processes there are.
     pub(crate) fn process_count(&mut self) -> Result<u64, Absence> {
         // There is always a process: the one that asks. A folder without any is no /proc.
-        self.processes.count().and_then(|count| if count == 0 { Err(Absence::ReadFailed) } else { Ok(count) })
+        let count = self.processes.count(&self.facts, self.now, &mut self.buffer);
+        count.and_then(|count| if count == 0 { Err(Absence::ReadFailed) } else { Ok(count) })
     }
 
     /// All block devices, and where to look for more about them.
@@ -266,7 +268,6 @@ impl Sources {
 
     /// The I/O of all processes that are, and of those that were since we look.
     pub(crate) fn process_io(&mut self) -> Result<IoTotals, Absence> {
-        self.processes.want_io();
         self.processes.refresh(&self.facts, self.now, &mut self.buffer)?;
         self.processes.io_totals()
     }

@@ -1,5 +1,6 @@
 //! The provider: which objects there are, and the clocks that their values are of.
 
+use std::fmt;
 use std::sync::OnceLock;
 
 use tallymon_provider::{
@@ -7,12 +8,14 @@ use tallymon_provider::{
     TitleIndex,
 };
 
+use crate::bpf::tasks::Refusal;
 use crate::clock::Moment;
 use crate::kept::ReadError;
 use crate::objects::spec::Origin;
 use crate::objects::{self, Object};
 use crate::root::Root;
 use crate::sources::Sources;
+use crate::tier::{Tier, TierChoice};
 
 /// The objects of this machine.
 pub struct System {
@@ -31,13 +34,32 @@ impl System {
         System::open_below(Root::system())
     }
 
+    /// The running machine, with processes read in this way.
+    ///
+    /// # Errors
+    ///
+    /// `/proc` can not be opened, or [`Tier::T2`] alone is wanted and does not work; the reason is in the error.
+    pub fn open_with(choice: TierChoice) -> Result<System, OpenError> {
+        let mut system = System::open_in(Root::system(), choice).map_err(OpenError::Read)?;
+        if choice == TierChoice::Only(Tier::T2)
+            && let Some(refusal) = system.sources.processes.refusal()
+        {
+            return Err(OpenError::Tier(refusal.clone()));
+        }
+        Ok(system)
+    }
+
     /// The machine whose `/proc` and `/sys` are in `root`.
     ///
     /// # Errors
     ///
     /// Its `/proc` can not be opened.
     pub fn open_below(root: Root) -> Result<System, ReadError> {
-        let sources = Sources::open(root)?;
+        System::open_in(root, TierChoice::Auto)
+    }
+
+    fn open_in(root: Root, choice: TierChoice) -> Result<System, ReadError> {
+        let sources = Sources::open(root, choice)?;
         let objects = objects::all();
         let specs = objects.iter().map(|object| *object.spec()).collect();
         Ok(System { sources, objects, specs })
@@ -49,6 +71,30 @@ impl System {
         known.map_or(&[], |object| object.origins())
     }
 }
+
+/// Why the machine can not be read as wanted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// `/proc` can not be opened.
+    Read(ReadError),
+    /// The wanted tier does not work here.
+    Tier(Refusal),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::Read(error) => write!(f, "{error}; /proc must be mounted and readable"),
+            OpenError::Tier(Refusal { reason, remedy }) => {
+                write!(f, "tier T2 does not work: {reason}")?;
+                if remedy.is_empty() { Ok(()) } else { write!(f, "; {remedy}") }
+            }
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
 
 impl Provider for System {
     fn objects(&self) -> &[ObjectSpec<'static>] {

@@ -148,13 +148,13 @@ impl<'a> Record<'a> {
 
     /// The number of this task in the first pid namespace.
     #[inline]
-    pub(super) fn global_pid(self) -> u32 {
+    pub fn global_pid(self) -> u32 {
         self.half(PID)
     }
 
     /// The number of its process in the first pid namespace.
     #[inline]
-    pub(super) fn global_process(self) -> u32 {
+    pub fn global_process(self) -> u32 {
         self.half(TGID)
     }
 

@@ -16,8 +16,10 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use rustix::fs::AtFlags;
+use rustix::thread::CapabilitySet;
 use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState};
 
+use crate::bpf::tasks::Refusal;
 use crate::clock::process_cpu_time;
 use crate::kept::{Buffer, Kept, ReadError, Step};
 use crate::pids::NumberFolder;
@@ -31,13 +33,18 @@ use crate::proc::{SystemFacts, nanoseconds_to_100ns};
 use crate::rising::Rising;
 use crate::root::Root;
 use crate::sources::absence;
+use crate::tier::{Tier, TierChoice};
 
+mod at_once;
 mod descriptors;
 mod parts;
 #[cfg(test)]
 mod tests;
 mod threads;
+#[cfg(test)]
+mod tiers;
 
+use at_once::AtOnce;
 use descriptors::{Descriptors, Kind};
 use threads::Threads;
 
@@ -52,6 +59,7 @@ pub(crate) struct ProcessTable {
     folder: NumberFolder,
     /// Whether the CPU clocks are of the processes in `folder`.
     has_clocks: bool,
+    at_once: AtOnce,
     descriptors: Descriptors,
     wants: Wants,
     pids: Vec<u32>,
@@ -169,6 +177,7 @@ impl ProcessTable {
         ProcessTable {
             folder,
             has_clocks,
+            at_once: AtOnce::new(TierChoice::Only(Tier::T0)),
             descriptors,
             wants: Wants::default(),
             pids: Vec::new(),
@@ -183,6 +192,17 @@ impl ProcessTable {
         }
     }
 
+    /// The same processes, read in the best way that is allowed.
+    pub(crate) fn with_tier(self, choice: TierChoice) -> ProcessTable {
+        ProcessTable { at_once: AtOnce::new(choice), ..self }
+    }
+
+    /// Why the best way does not work; `None` when it does or was not tried.
+    pub(crate) fn refusal(&mut self) -> Option<&Refusal> {
+        self.at_once.is_on();
+        self.at_once.refusal()
+    }
+
     /// Begins a request.
     pub(crate) fn begin(&mut self, ask: &Ask<'_>) {
         self.listed = None;
@@ -190,15 +210,9 @@ impl ProcessTable {
         self.idle_state = Err(Absence::NotRequested);
         self.wants = super::process::wants(ask);
         self.wants.threads = super::thread::wants(ask);
+        // In the same pass as the rest.
+        self.wants.io |= super::system::wants_io(ask);
         self.descriptors.begin();
-    }
-
-    /// Says that the I/O of all processes is needed in this request.
-    pub(crate) fn want_io(&mut self) {
-        if !self.wants.io {
-            self.wants.io = true;
-            self.refreshed = None;
-        }
     }
 
     /// What this request needs.
@@ -207,7 +221,21 @@ impl ProcessTable {
     }
 
     /// How many processes there are.
-    pub(crate) fn count(&mut self) -> Result<u64, Absence> {
+    pub(crate) fn count(
+        &mut self,
+        facts: &SystemFacts,
+        now: FileTime,
+        buffer: &mut Buffer,
+    ) -> Result<u64, Absence> {
+        if self.has_clocks && self.at_once.is_on() {
+            self.refresh(facts, now, buffer)?;
+            return Ok(u64::try_from(self.rows.len()).unwrap_or(u64::MAX));
+        }
+        self.list()
+    }
+
+    /// Lists the numbers, once a request.
+    fn list(&mut self) -> Result<u64, Absence> {
         let folder = &mut self.folder;
         let pids = &mut self.pids;
         let listed = *self.listed.get_or_insert_with(|| {
@@ -236,7 +264,16 @@ impl ProcessTable {
         if let Some(refreshed) = self.refreshed {
             return refreshed;
         }
-        let listed = self.count().map(|_| ());
+        if self.has_clocks && self.at_once.is_on() {
+            match self.refresh_at_once(facts, now, buffer) {
+                Ok(()) => {
+                    self.refreshed = Some(Ok(()));
+                    return Ok(());
+                }
+                Err(refusal) => self.at_once.give_up(refusal),
+            }
+        }
+        let listed = self.list().map(|_| ());
         self.refreshed = Some(listed);
         listed?;
         let mut new = mem::take(&mut self.scratch.new);
@@ -382,11 +419,7 @@ impl ProcessTable {
             Ok(()) => Finding {
                 subject: "processes".to_string(),
                 state: FindingState::Good,
-                detail: format!(
-                    "{} in {}; tier T0, what any user may read: text of each process, {clocks}",
-                    pids.len(),
-                    root.proc.display()
-                ),
+                detail: format!("{} in {}; {clocks}", pids.len(), root.proc.display()),
                 remedy: String::new(),
             },
             Err(error) => Finding {
@@ -396,6 +429,13 @@ impl ProcessTable {
                 remedy: "mount /proc, or allow listing it".to_string(),
             },
         });
+        let may_read_all = rustix::thread::capabilities(None)
+            .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_PTRACE));
+        findings.push(self.at_once.finding(self.has_clocks, may_read_all));
+        if self.has_clocks && self.at_once.is_on() {
+            // Nothing is kept open, and nobody's I/O is denied.
+            return findings;
+        }
         findings.push(self.finding_of_descriptors());
         if root.is_system() {
             findings.push(self.finding_of_hidden());

@@ -46,6 +46,11 @@ const OF_PROCESSES: [(At, TitleIndex); 5] = [
     (At::FileDataOperations, TitleIndex(406)),
 ];
 
+/// Whether the I/O of all processes is needed.
+pub(super) fn wants_io(ask: &Ask<'_>) -> bool {
+    OF_PROCESSES.iter().any(|(_, name)| ask.wants_counter(SPEC.name, *name))
+}
+
 /// The object System.
 pub(super) struct System {
     layout: ObjectLayout<'static>,
@@ -106,7 +111,7 @@ fn from_processes(ask: &Ask<'_>, sources: &mut Sources, values: &mut CounterBloc
         Err(absence) => values.absent([At::Processes.at()], absence),
     }
     let positions = OF_PROCESSES.map(|(position, _)| position.at());
-    if !OF_PROCESSES.iter().any(|(_, name)| ask.interest.wants(SPEC.name, *name)) {
+    if !wants_io(ask) {
         values.absent(positions, Absence::NotRequested);
         return;
     }

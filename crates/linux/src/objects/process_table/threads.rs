@@ -5,9 +5,11 @@ use std::path::Path;
 use tallymon_provider::{Absence, FileTime};
 
 use super::Reader;
+use super::at_once::{Split, stat, ticks};
 use super::descriptors::{Descriptors, Kind};
 use super::parts::{Part, ThreadWants, base_priority, current_priority};
 use super::{Gone, Trouble};
+use crate::bpf::record::Record;
 use crate::kept::Kept;
 use crate::pids::NumberFolder;
 use crate::proc::nanoseconds_to_100ns;
@@ -63,6 +65,42 @@ pub(crate) struct ThreadStat {
     pub(crate) state: u8,
     /// The processor it ran on last.
     pub(crate) processor: Option<u64>,
+}
+
+/// A thread as a program in the kernel saw it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    tid: u32,
+    /// Nanoseconds of the boot time clock.
+    start: u64,
+    /// Nanoseconds.
+    run_time: u64,
+    user: u64,
+    system: u64,
+    switches: u64,
+    stat: ThreadStat,
+}
+
+impl Seen {
+    pub(super) fn new(record: Record<'_>) -> Seen {
+        let stat = stat(record);
+        Seen {
+            tid: record.id(),
+            start: record.start(),
+            run_time: record.run_time(),
+            user: record.user(),
+            system: record.system(),
+            switches: record.voluntary_switches().wrapping_add(record.involuntary_switches()),
+            stat: ThreadStat {
+                user: 0,
+                privileged: 0,
+                base_priority: base_priority(&stat),
+                priority: current_priority(&stat),
+                state: stat.state,
+                processor: stat.processor,
+            },
+        }
+    }
 }
 
 /// What only ever rises, as it was read last.
@@ -197,6 +235,37 @@ impl Threads {
         });
     }
 
+    /// Takes the threads of one pass, in any order.
+    pub(super) fn take(&mut self, seen: &mut [Seen], wants: ThreadWants, reader: &mut Reader<'_>) {
+        let facts = reader.facts;
+        seen.sort_by_key(|seen| seen.tid);
+        let ended = &mut self.ended;
+        self.rows.retain_mut(|thread| {
+            let found = seen.binary_search_by_key(&thread.tid, |seen| seen.tid).ok();
+            let start = found.and_then(|found| seen.get(found)).map(|seen| ticks(seen.start, facts));
+            let stays = start.is_some() && thread.start_ticks == start;
+            if !stays {
+                ended.add(&thread.rates);
+                thread.close(reader.descriptors);
+            }
+            stays
+        });
+        let known = self.rows.len();
+        if known < seen.len() {
+            for seen in &*seen {
+                let old = self.rows.get(..known).unwrap_or_default();
+                if old.binary_search_by_key(&seen.tid, |thread| thread.tid).is_err() {
+                    self.rows.push(Thread::new(seen.tid));
+                }
+            }
+            self.rows.sort_by_key(|thread| thread.tid);
+        }
+        // Now there is one row for each.
+        for (thread, seen) in self.rows.iter_mut().zip(seen) {
+            thread.take(seen, wants, reader);
+        }
+    }
+
     /// Drops the threads that are not among `tids`, which are sorted.
     fn keep_only(&mut self, tids: &[u32], descriptors: &mut Descriptors) {
         let ended = &mut self.ended;
@@ -242,6 +311,36 @@ impl Thread {
             schedstat: None,
             status: None,
         }
+    }
+
+    fn take(&mut self, seen: &Seen, wants: ThreadWants, reader: &Reader<'_>) {
+        let unread = Absence::NotRequested;
+        if self.start_ticks.is_none() {
+            let ticks = ticks(seen.start, reader.facts);
+            self.start_ticks = Some(ticks);
+            self.start = reader.facts.time_at(ticks).min(reader.now);
+        }
+        self.parts.cpu = if wants.cpu {
+            self.rates.cpu = self.rates.cpu.max(nanoseconds_to_100ns(seen.run_time));
+            Ok(self.rates.cpu)
+        } else {
+            Err(unread)
+        };
+        self.parts.stat = if wants.stat {
+            let before = Split { user: self.rates.user, system: self.rates.privileged };
+            let split = before.step(seen.run_time, seen.user, seen.system);
+            self.rates.user = split.user;
+            self.rates.privileged = split.system;
+            Ok(ThreadStat { user: split.user, privileged: split.system, ..seen.stat })
+        } else {
+            Err(unread)
+        };
+        self.parts.switches = if wants.switches {
+            self.rates.switches = self.rates.switches.max(seen.switches);
+            Ok(self.rates.switches)
+        } else {
+            Err(unread)
+        };
     }
 
     fn read(&mut self, pid: u32, wants: ThreadWants, reader: &mut Reader<'_>) -> Result<(), Gone> {

@@ -1,0 +1,573 @@
+//! All rows from one pass of the program in the kernel.
+//!
+//! What comes out is what the files of each process say, with these differences, all for the better: times are in
+//! nanoseconds where `stat` has ticks, nobody's I/O is denied, and all values are of the same tenth of a millisecond.
+//! Sizes in memory may be off by some pages a processor, which Linux keeps apart until they are many.
+//!
+//! A kernel may keep some processes from programs and show them in `/proc`. Those are looked for now and then, and read
+//! from their files.
+
+use std::mem;
+
+use tallymon_provider::{Absence, FileTime, Finding, FindingState};
+
+use super::parts::{IoTotals, MemoryPart, StatPart, StatusPart, Wants};
+use super::threads::Seen;
+use super::{CHECK_AFTER, Ended, ProcessTable, Reader, Row};
+use crate::bpf::record::{Asked, Record};
+use crate::bpf::tasks::{Refusal, Tasks, Way};
+use crate::clock::process_cpu_time;
+use crate::kept::Buffer;
+use crate::proc::pid_stat::PidStat;
+use crate::proc::pid_statm::PidStatm;
+use crate::proc::pid_status::PidStatus;
+use crate::proc::{SystemFacts, nanoseconds_to_100ns};
+use crate::tier::{Tier, TierChoice};
+
+/// The program, as far as it was tried.
+#[derive(Debug, Default)]
+pub(super) struct AtOnce {
+    choice: TierChoice,
+    state: State,
+    /// Processes that the program does not see, and when they were looked for.
+    hidden: Vec<u32>,
+    looked: Option<FileTime>,
+    threads: Vec<Seen>,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Untried,
+    Works(Box<Tasks>, Way),
+    Refused(Refusal),
+}
+
+impl AtOnce {
+    pub(super) fn new(choice: TierChoice) -> AtOnce {
+        AtOnce { choice, ..AtOnce::default() }
+    }
+
+    /// Whether there is a program; the first call tries to make it.
+    pub(super) fn is_on(&mut self) -> bool {
+        if matches!(self.choice, TierChoice::Only(Tier::T0 | Tier::T1)) {
+            return false;
+        }
+        if matches!(self.state, State::Untried) {
+            self.state = match Tasks::open(Way::Walk) {
+                Ok(tasks) => State::Works(Box::new(tasks), Way::Walk),
+                // The older way may work where the newer is missing; when it does not either, the first reason counts.
+                Err(refusal) => Tasks::open(Way::EachTask)
+                    .map_or(State::Refused(refusal), |tasks| State::Works(Box::new(tasks), Way::EachTask)),
+            };
+        }
+        matches!(self.state, State::Works(..))
+    }
+
+    /// Why there is none; `None` when it was not tried or works.
+    pub(super) fn refusal(&self) -> Option<&Refusal> {
+        if let State::Refused(refusal) = &self.state { Some(refusal) } else { None }
+    }
+
+    /// From now on the files are read.
+    pub(super) fn give_up(&mut self, refusal: Refusal) {
+        self.state = State::Refused(refusal);
+    }
+
+    /// Which tier is in use and why, for a user who wonders.
+    pub(super) fn finding(&mut self, is_machine: bool, may_read_all: bool) -> Finding {
+        let files = if may_read_all {
+            "T1: the files of each process, with the right to read those of all users"
+        } else {
+            "T0: the files of each process, as any user may read them"
+        };
+        let subject = "collector".to_string();
+        let is_on = is_machine && self.is_on();
+        let state = FindingState::Good;
+        match (&self.state, self.choice) {
+            (State::Works(_, way), _) if is_on => {
+                let way = match way {
+                    Way::Walk => "that walks over all tasks",
+                    Way::EachTask => "that the kernel runs for each task",
+                };
+                let hidden = match self.hidden.len() {
+                    0 => String::new(),
+                    count => format!("; {count} processes that it does not see are read from their files"),
+                };
+                let detail = format!("tier T2: a program in the kernel {way}{hidden}");
+                Finding { subject, state, detail, remedy: String::new() }
+            }
+            (State::Refused(refusal), _) => Finding {
+                subject,
+                state: FindingState::Limited,
+                detail: format!("tier {files}; not T2: {}", refusal.reason),
+                remedy: refusal.remedy.clone(),
+            },
+            _ => Finding { subject, state, detail: format!("tier {files}"), remedy: String::new() },
+        }
+    }
+}
+
+/// What has to be read for what is wanted.
+fn asked(wants: &Wants) -> Asked {
+    let threads = wants.threads.unwrap_or_default();
+    [
+        (wants.cpu || threads.cpu, Asked::CPU),
+        (wants.stat || threads.stat, Asked::STAT),
+        (wants.statm, Asked::MEMORY),
+        (wants.status, Asked::STATUS),
+        (wants.io, Asked::IO),
+        (wants.handles, Asked::HANDLES),
+        (threads.switches, Asked::SWITCHES),
+    ]
+    .into_iter()
+    .filter(|(wanted, _)| *wanted)
+    .fold(Asked::default(), |sum, (_, asked)| sum | asked)
+}
+
+impl ProcessTable {
+    /// Fills the rows by one pass.
+    ///
+    /// # Errors
+    ///
+    /// The program failed; the rows are as far as it came, and have to be filled in another way.
+    pub(super) fn refresh_at_once(
+        &mut self,
+        facts: &SystemFacts,
+        now: FileTime,
+        buffer: &mut Buffer,
+    ) -> Result<(), Refusal> {
+        let State::Works(tasks, _) = &mut self.at_once.state else { return Ok(()) };
+        let mut new_rows = Vec::new();
+        let wants = self.wants;
+        let mut pass = Pass {
+            wants,
+            missing: tasks.missing(),
+            rows: &mut self.rows,
+            new_rows: &mut new_rows,
+            ended: &mut self.ended,
+            threads: mem::take(&mut self.at_once.threads),
+            reader: Reader {
+                folder: &self.folder,
+                has_clocks: self.has_clocks,
+                descriptors: &mut self.descriptors,
+                buffer,
+                scratch: &mut self.scratch,
+                tells_handles: &mut self.tells_handles,
+                facts,
+                now,
+            },
+            next: 0,
+            open: None,
+        };
+        pass.rows.iter_mut().for_each(|row| row.is_listed = false);
+        let result = tasks.read(asked(&wants), |record| pass.take(record));
+        pass.finish();
+        self.at_once.threads = mem::take(&mut pass.threads);
+        result?;
+        self.insert(new_rows);
+        self.read_hidden(facts, now, buffer);
+        let ProcessTable { rows, ended, descriptors, .. } = self;
+        rows.retain_mut(|row| {
+            if !row.is_listed {
+                ended.add(row);
+                row.close(descriptors);
+            }
+            row.is_listed
+        });
+        Ok(())
+    }
+
+    fn insert(&mut self, new_rows: Vec<Row>) {
+        if !new_rows.is_empty() {
+            self.rows.extend(new_rows);
+            self.rows.sort_by_key(|row| row.pid);
+        }
+    }
+
+    /// Reads the processes that are in `/proc` and were not in the pass.
+    fn read_hidden(&mut self, facts: &SystemFacts, now: FileTime, buffer: &mut Buffer) {
+        let looked = self.at_once.looked;
+        let is_due = looked.is_none_or(|looked| now.0.saturating_sub(looked.0) >= CHECK_AFTER);
+        let mut hidden = mem::take(&mut self.at_once.hidden);
+        if is_due {
+            self.at_once.looked = Some(now);
+            if self.folder.list(&mut self.pids).is_ok() {
+                let is_seen = |pid: &u32| {
+                    let row = self.rows.binary_search_by_key(pid, |row| row.pid).ok();
+                    row.and_then(|row| self.rows.get(row)).is_some_and(|row| row.is_listed)
+                };
+                hidden.clear();
+                hidden.extend(self.pids.iter().copied().filter(|pid| !is_seen(pid)));
+            }
+        }
+        let mut new_rows = Vec::new();
+        let wants = self.wants;
+        let mut reader = Reader {
+            folder: &self.folder,
+            has_clocks: self.has_clocks,
+            descriptors: &mut self.descriptors,
+            buffer,
+            scratch: &mut self.scratch,
+            tells_handles: &mut self.tells_handles,
+            facts,
+            now,
+        };
+        let rows = &mut self.rows;
+        hidden.retain(|pid| {
+            let row = rows.binary_search_by_key(pid, |row| row.pid).ok();
+            if let Some(row) = row.and_then(|row| rows.get_mut(row)) {
+                // One that was seen needs no file any more.
+                let stays = !row.is_listed && row.read(&wants, &mut reader).is_ok();
+                row.is_listed |= stays;
+                return stays;
+            }
+            let mut row = Row::new(*pid);
+            // One that began after the pass will be in the next.
+            let stays = row.read(&wants, &mut reader).is_ok() && row.start < now;
+            if stays {
+                new_rows.push(row);
+            } else {
+                row.close(reader.descriptors);
+            }
+            stays
+        });
+        self.at_once.hidden = hidden;
+        self.insert(new_rows);
+    }
+}
+
+/// A pass, as far as it came.
+struct Pass<'a> {
+    wants: Wants,
+    missing: Asked,
+    rows: &'a mut Vec<Row>,
+    new_rows: &'a mut Vec<Row>,
+    ended: &'a mut Ended,
+    reader: Reader<'a>,
+    /// The row behind the last one: processes come nearly in the order of their numbers.
+    next: usize,
+    open: Option<Open>,
+    /// The threads of the open process.
+    threads: Vec<Seen>,
+}
+
+/// The process whose threads are being added up.
+struct Open {
+    group: u32,
+    id: u32,
+    start_ticks: u64,
+    comm: [u8; 16],
+    stat: PidStat<'static>,
+    is_running: bool,
+    /// Nanoseconds.
+    run_time: u64,
+    user: u64,
+    system: u64,
+    faults: u64,
+    io: IoTotals,
+    memory: PidStatm,
+    status: PidStatus,
+    handles: Option<u64>,
+}
+
+impl Pass<'_> {
+    fn take(&mut self, record: Record<'_>) {
+        if record.is_process() {
+            self.finish();
+            self.open = Some(Open::new(record, &self.wants, self.reader.facts));
+        }
+        let Some(open) = self.open.as_mut().filter(|open| open.group == record.global_process()) else {
+            return;
+        };
+        open.add(record, &self.wants);
+        if self.wants.threads.is_some() {
+            self.threads.push(Seen::new(record));
+        }
+    }
+
+    /// Brings the open process into its row.
+    fn finish(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let is_next = self.rows.get(self.next).is_some_and(|row| row.pid == open.id);
+        let found = if is_next {
+            Some(self.next)
+        } else {
+            self.rows.binary_search_by_key(&open.id, |row| row.pid).ok()
+        };
+        if let Some(row) = found.and_then(|found| self.rows.get_mut(found)) {
+            if row.start_ticks.is_some_and(|ticks| ticks != open.start_ticks) {
+                // Its number was given to another process.
+                self.ended.add(row);
+                row.close(self.reader.descriptors);
+                *row = Row::new(open.id);
+            }
+            row.take(&open, &self.wants, self.missing, &mut self.threads, &mut self.reader);
+            self.next = found.map_or(0, |found| found.saturating_add(1));
+        } else {
+            let mut row = Row::new(open.id);
+            row.take(&open, &self.wants, self.missing, &mut self.threads, &mut self.reader);
+            self.new_rows.push(row);
+        }
+        self.threads.clear();
+    }
+}
+
+impl Open {
+    /// What only the first thread tells.
+    fn new(record: Record<'_>, wants: &Wants, facts: &SystemFacts) -> Open {
+        let mut open = Open {
+            group: record.global_process(),
+            id: record.id(),
+            start_ticks: ticks(record.start(), facts),
+            comm: record.comm(),
+            stat: stat(record),
+            is_running: false,
+            run_time: 0,
+            user: 0,
+            system: 0,
+            faults: 0,
+            io: IoTotals::default(),
+            memory: PidStatm::default(),
+            status: PidStatus::default(),
+            handles: None,
+        };
+        if wants.cpu || wants.stat {
+            open.run_time = record.ended_run_time();
+        }
+        if wants.stat {
+            open.user = record.ended_user();
+            open.system = record.ended_system();
+            open.faults = record.ended_minor_faults().wrapping_add(record.ended_major_faults());
+            open.stat.parent = u64::from(record.parent());
+        }
+        if wants.stat || wants.status {
+            open.stat.threads = u64::from(record.threads());
+        }
+        if wants.io {
+            open.io = IoTotals {
+                read_operations: record.ended_reads(),
+                write_operations: record.ended_writes(),
+                read_bytes: record.ended_read_bytes(),
+                write_bytes: record.ended_written_bytes(),
+            };
+        }
+        if wants.statm && record.has_memory() {
+            let shared = record.file_pages().saturating_add(record.shared_pages());
+            open.memory = PidStatm {
+                size: record.total_pages(),
+                resident: shared.saturating_add(record.anonymous_pages()),
+                shared,
+            };
+        }
+        if wants.status {
+            open.status = status(record, facts);
+        }
+        if wants.handles {
+            open.handles = record.open_files();
+        }
+        open
+    }
+
+    /// What each thread adds.
+    fn add(&mut self, record: Record<'_>, wants: &Wants) {
+        self.is_running |= record.is_running();
+        if wants.cpu || wants.stat {
+            self.run_time = self.run_time.wrapping_add(record.run_time());
+        }
+        if wants.stat {
+            self.user = self.user.wrapping_add(record.user());
+            self.system = self.system.wrapping_add(record.system());
+            let faults = record.minor_faults().wrapping_add(record.major_faults());
+            self.faults = self.faults.wrapping_add(faults);
+        }
+        if wants.io {
+            self.io.add(IoTotals {
+                read_operations: record.reads(),
+                write_operations: record.writes(),
+                read_bytes: record.read_bytes(),
+                write_bytes: record.written_bytes(),
+            });
+        }
+    }
+}
+
+impl Row {
+    fn take(
+        &mut self,
+        open: &Open,
+        wants: &Wants,
+        missing: Asked,
+        threads: &mut [Seen],
+        reader: &mut Reader<'_>,
+    ) {
+        self.is_listed = true;
+        self.is_kernel_thread = open.stat.is_kernel_thread();
+        if self.start_ticks.is_none() {
+            self.start_ticks = Some(open.start_ticks);
+            self.start = reader.facts.time_at(open.start_ticks).min(reader.now);
+        }
+        let comm = open.comm.split(|byte| *byte == 0).next().unwrap_or_default();
+        if self.comm != comm || self.name.is_empty() {
+            self.comm.clear();
+            self.comm.extend_from_slice(comm);
+            self.rename(reader);
+        }
+        // The kernel accounts what runs at each tick; its clock tells of the time since.
+        let clock =
+            if open.is_running && (wants.cpu || wants.stat) { process_cpu_time(self.pid) } else { None };
+        let run_time = clock.unwrap_or(0).max(open.run_time);
+        let unread = Absence::NotRequested;
+        self.parts.cpu = if wants.cpu {
+            self.rates.cpu = self.rates.cpu.max(nanoseconds_to_100ns(run_time));
+            Ok(self.rates.cpu)
+        } else {
+            Err(unread)
+        };
+        self.parts.stat = if wants.stat {
+            let before = Split { user: self.rates.user, system: self.rates.privileged };
+            let split = before.step(run_time, open.user, open.system);
+            self.rates.user = split.user;
+            self.rates.privileged = split.system;
+            self.rates.faults = self.rates.faults.max(open.faults);
+            Ok(StatPart {
+                user: self.rates.user,
+                privileged: self.rates.privileged,
+                faults: self.rates.faults,
+                ..StatPart::new(&open.stat, reader.facts)
+            })
+        } else {
+            Err(unread)
+        };
+        self.parts.memory =
+            if wants.statm { Ok(MemoryPart::new(open.memory, reader.facts)) } else { Err(unread) };
+        self.parts.status = if wants.status {
+            Ok(StatusPart::new(&open.status, &mut self.private_peak))
+        } else {
+            Err(unread)
+        };
+        self.parts.io = match (wants.io, missing.any(Asked::IO)) {
+            (false, _) => Err(unread),
+            (true, true) => Err(Absence::NotInThisKernel),
+            (true, false) => {
+                self.rates.io = open.io;
+                Ok(open.io)
+            }
+        };
+        self.parts.handles = if wants.handles {
+            open.handles.map_or_else(|| reader.handles(self.pid).map_err(|_| Absence::ReadFailed), Ok)
+        } else {
+            Err(unread)
+        };
+        if let Some(wants) = wants.threads {
+            self.threads.take(threads, wants, reader);
+        }
+    }
+}
+
+/// CPU time by who used it, in 100 ns units.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Split {
+    pub(super) user: u64,
+    pub(super) system: u64,
+}
+
+impl Split {
+    /// Splits the exact time by the times that were seen at ticks, all in nanoseconds, as the kernel does for `stat`:
+    /// their sum is the exact time, and neither part ever steps back.
+    ///
+    /// system = run time x system / (user + system)
+    pub(super) fn step(self, run_time: u64, user: u64, system: u64) -> Split {
+        let run_time = nanoseconds_to_100ns(run_time);
+        if run_time <= self.user.saturating_add(self.system) {
+            return self;
+        }
+        let all = u128::from(user).saturating_add(u128::from(system));
+        let system = u128::from(run_time).saturating_mul(u128::from(system)).checked_div(all).unwrap_or(0);
+        let system = u64::try_from(system).unwrap_or(u64::MAX).clamp(self.system, run_time.max(self.system));
+        let user = run_time.saturating_sub(system);
+        if user < self.user {
+            return Split { user: self.user, system: run_time.saturating_sub(self.user) };
+        }
+        Split { user, system }
+    }
+}
+
+/// Ticks since the start of the machine, as `/proc/PID/stat` shows them.
+pub(super) fn ticks(nanoseconds: u64, facts: &SystemFacts) -> u64 {
+    let ticks = u128::from(nanoseconds).saturating_mul(u128::from(facts.ticks_per_second));
+    u64::try_from(ticks / 1_000_000_000).unwrap_or(u64::MAX)
+}
+
+/// What `/proc/PID/stat` would say of flags, priorities and state.
+pub(super) fn stat(record: Record<'_>) -> PidStat<'static> {
+    PidStat {
+        pid: u64::from(record.id()),
+        comm: &[],
+        state: record.state(),
+        parent: 0,
+        flags: u64::from(record.flags()),
+        minor_faults: 0,
+        major_faults: 0,
+        user_ticks: 0,
+        system_ticks: 0,
+        priority: i64::from(record.priority()).saturating_sub(100),
+        nice: i64::from(record.static_priority()).saturating_sub(120),
+        threads: 0,
+        start_ticks: 0,
+        virtual_bytes: 0,
+        processor: Some(u64::from(record.processor())),
+        realtime_priority: Some(u64::from(record.realtime_priority())),
+        policy: Some(u64::from(record.policy())),
+        io_delay_ticks: None,
+    }
+}
+
+/// What `/proc/PID/status` would say of memory.
+fn status(record: Record<'_>, facts: &SystemFacts) -> PidStatus {
+    let threads = Some(u64::from(record.threads()));
+    if !record.has_memory() {
+        return PidStatus { threads, ..PidStatus::default() };
+    }
+    let kib = |pages: u64| Some(facts.pages_to_bytes(pages) / 1024);
+    let files = record.file_pages().saturating_add(record.shared_pages());
+    let resident = files.saturating_add(record.anonymous_pages());
+    PidStatus {
+        threads,
+        virtual_peak: kib(record.total_pages().max(record.peak_total_pages())),
+        virtual_size: kib(record.total_pages()),
+        resident_peak: kib(resident.max(record.peak_resident_pages())),
+        resident: kib(resident),
+        resident_anon: kib(record.anonymous_pages()),
+        page_tables: Some(record.page_tables() / 1024),
+        swap: kib(record.swap_pages()),
+        ..PidStatus::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_split_as_the_kernel_does() {
+        let mut split = Split::default();
+        for (run_time, user, system, expected) in [
+            (0, 0, 0, (0, 0)),
+            // Nothing was seen at a tick yet: all is the program's.
+            (500, 0, 0, (5, 0)),
+            (1_000, 0, 4_000_000, (5, 5)),
+            (4_000, 4_000_000, 4_000_000, (20, 20)),
+            // A clock that lags changes nothing.
+            (3_900, 4_000_000, 8_000_000, (20, 20)),
+            // Most was the program's after all, but the kernel's part stays.
+            (4_200, 90_000_000, 8_000_000, (22, 20)),
+            (4_800, 90_000_000, 900_000_000, (22, 26)),
+        ] {
+            split = split.step(run_time, user, system);
+            assert_eq!((split.user, split.system), expected, "{run_time} {user} {system}");
+        }
+        let huge = Split::default().step(u64::MAX, u64::MAX, u64::MAX);
+        assert_eq!((huge.user, huge.system), (u64::MAX / 200, u64::MAX / 200));
+    }
+}

@@ -1,0 +1,260 @@
+//! All tiers give the same values: the program in the kernel between two readings of the files.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::kept::Buffer;
+use crate::system::{boot_time, clocks};
+
+/// Everything of every process and thread.
+const WANTS: Wants = Wants {
+    cpu: true,
+    stat: true,
+    statm: true,
+    io: true,
+    status: true,
+    handles: true,
+    threads: Some(ThreadWants { cpu: true, stat: true, switches: true }),
+};
+
+fn facts() -> SystemFacts {
+    SystemFacts {
+        page_size: u64::try_from(rustix::param::page_size()).unwrap(),
+        ticks_per_second: rustix::param::clock_ticks_per_second(),
+        boot_time: boot_time(),
+        cpu_count: thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap()),
+    }
+}
+
+fn table(choice: TierChoice) -> ProcessTable {
+    ProcessTable::new(NumberFolder::open(Path::new("/proc")).unwrap(), true).with_tier(choice)
+}
+
+/// `None`, with a line that says so, where the kernel does not let us.
+fn at_once() -> Option<ProcessTable> {
+    let mut table = table(TierChoice::Auto);
+    if let Some(refusal) = table.refusal() {
+        eprintln!("skipped: {}", refusal.reason);
+        return None;
+    }
+    Some(table)
+}
+
+fn refresh(table: &mut ProcessTable, wants: Wants) {
+    table.begin(&Ask::everything(&[]));
+    table.wants = wants;
+    table.refresh(&facts(), clocks().steady, &mut Buffer::new()).unwrap();
+}
+
+fn row<'t>(table: &'t ProcessTable, other: &Row) -> Option<&'t Row> {
+    let row = table.rows.binary_search_by_key(&other.pid, |row| row.pid).ok()?;
+    table.rows.get(row).filter(|row| row.start == other.start)
+}
+
+/// Ends its process when it is dropped.
+struct Ends(Child);
+
+impl Ends {
+    fn start(script: &str) -> Ends {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null());
+        Ends(command.spawn().unwrap())
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Ends the threads that look at it, also when a test fails.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Pages that Linux may keep apart for each processor before it adds them up, times the kinds of pages.
+fn slack(facts: &SystemFacts) -> u64 {
+    let processors = u64::from(facts.cpu_count);
+    facts.pages_to_bytes(processors.saturating_mul(processors.saturating_mul(2).max(32)).saturating_mul(3))
+}
+
+fn all_between(what: &str, row: &Row, low: Part<u64>, value: Part<u64>, high: Part<u64>) {
+    if let (Ok(low), Ok(high)) = (low, high) {
+        between(what, row, low, value.unwrap(), high);
+    }
+}
+
+fn between(what: &str, row: &Row, low: u64, value: u64, high: u64) {
+    assert!(low <= value && value <= high, "{what} of {} {}: {low:?} {value:?} {high:?}", row.pid, row.name);
+}
+
+#[test]
+fn the_program_and_the_files_agree_while_processes_run() {
+    let Some(mut at_once) = at_once() else { return };
+    let _busy = Ends::start("while :; do :; done");
+    let _forks = Ends::start("while :; do /bin/true; done");
+    let _renames = Ends::start("sleep 0.05; exec sleep 60");
+    let _writes = Ends::start("while :; do echo; done");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            });
+        }
+        let _stops = Stops(&stop);
+        let (mut before, mut after) = (table(TierChoice::Only(Tier::T0)), table(TierChoice::Only(Tier::T0)));
+        let mut compared = 0;
+        let start = Instant::now();
+        let mut rounds = 0;
+        while rounds < 5 || start.elapsed() < Duration::from_millis(300) {
+            rounds += 1;
+            refresh(&mut before, WANTS);
+            refresh(&mut at_once, WANTS);
+            refresh(&mut after, WANTS);
+            for between in &at_once.rows {
+                if let (Some(low), Some(high)) = (row(&before, between), row(&after, between)) {
+                    compare(low, between, high);
+                    compared += 1;
+                }
+            }
+            // Whatever was there before and after was there between.
+            for low in &before.rows {
+                if row(&after, low).is_some() {
+                    assert!(row(&at_once, low).is_some(), "{} {} is missing", low.pid, low.name);
+                }
+            }
+        }
+        assert!(compared > rounds * 5, "only {compared} rows in {rounds} rounds");
+    });
+}
+
+fn compare(low: &Row, found: &Row, high: &Row) {
+    let facts = facts();
+    all_between("CPU time", found, low.parts.cpu, found.parts.cpu, high.parts.cpu);
+    // The kernel prints more of the names of its own threads than it keeps in the task; nobody sees those.
+    if low.name == high.name && !low.is_kernel_thread {
+        assert_eq!(found.name, low.name);
+    }
+    assert_eq!(found.is_kernel_thread, low.is_kernel_thread);
+    let tick = facts.ticks_to_100ns(1);
+    if let (Ok(low), Ok(stat), Ok(high)) = (low.parts.stat, found.parts.stat, high.parts.stat) {
+        between("faults", found, low.faults, stat.faults, high.faults);
+        // The files round each part down to a tick, and a running process is a little further in its clock.
+        let sum = |part: StatPart| part.user + part.privileged;
+        between("user and privileged time", found, sum(low), sum(stat), sum(high) + 3 * tick);
+        if (low.threads, low.priority, low.parent) == (high.threads, high.priority, high.parent) {
+            assert_eq!((stat.threads, stat.priority, stat.parent), (low.threads, low.priority, low.parent));
+        }
+    }
+    if let (Ok(low), Ok(io), Ok(high)) = (low.parts.io, found.parts.io, high.parts.io) {
+        between("reads", found, low.read_operations, io.read_operations, high.read_operations);
+        between("bytes read", found, low.read_bytes, io.read_bytes, high.read_bytes);
+        between("writes", found, low.write_operations, io.write_operations, high.write_operations);
+        between("bytes written", found, low.write_bytes, io.write_bytes, high.write_bytes);
+    }
+    let slack = slack(&facts);
+    if let (Ok(low), Ok(memory), Ok(high)) = (low.parts.memory, found.parts.memory, high.parts.memory)
+        && low == high
+    {
+        assert_eq!(memory.address_space, low.address_space);
+        assert!(memory.working_set.abs_diff(low.working_set) <= slack, "{memory:?} {low:?}");
+        assert!(memory.private_working_set.abs_diff(low.private_working_set) <= slack, "{memory:?} {low:?}");
+    }
+    if let (Ok(low), Ok(status), Ok(high)) = (low.parts.status, found.parts.status, high.parts.status)
+        && low == high
+    {
+        assert_eq!(status.address_space_peak, low.address_space_peak);
+        assert_eq!(status.nonpaged, low.nonpaged);
+        let differs =
+            |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one.abs_diff(other));
+        assert!(differs(status.private, low.private).is_some_and(|by| by <= slack), "{status:?} {low:?}");
+        let peak = differs(status.working_set_peak, low.working_set_peak);
+        assert!(peak.is_some_and(|by| by <= slack), "{status:?} {low:?}");
+    }
+    if low.parts.handles == high.parts.handles {
+        assert_eq!(found.parts.handles, low.parts.handles, "open files of {}", found.name);
+    }
+    for thread in found.threads() {
+        let find = |row: &'_ Row| {
+            let found =
+                row.threads().iter().find(|other| other.tid == thread.tid && other.start == thread.start);
+            found.map(|thread| thread.parts)
+        };
+        if let (Some(low), Some(high)) = (find(low), find(high)) {
+            all_between("time of a thread", found, low.cpu, thread.parts.cpu, high.cpu);
+            all_between("switches of a thread", found, low.switches, thread.parts.switches, high.switches);
+            if let (Ok(low), Ok(stat), Ok(high)) = (low.stat, thread.parts.stat, high.stat)
+                && (low.base_priority, low.priority) == (high.base_priority, high.priority)
+            {
+                assert_eq!((stat.base_priority, stat.priority), (low.base_priority, low.priority));
+            }
+        }
+    }
+}
+
+#[test]
+fn forks_and_exits_leave_nothing_wrong() {
+    // The whole run takes minutes and is asked for by this variable.
+    let count = std::env::var("TALLYMON_SOAK").ok().and_then(|count| count.parse().ok()).unwrap_or(200_u32);
+    let open_files = || fs::read_dir("/proc/self/fd").unwrap().count();
+    for choice in [TierChoice::Only(Tier::T0), TierChoice::Auto] {
+        let mut table = table(choice);
+        refresh(&mut table, WANTS);
+        let mut forks = Ends::start(&format!(
+            "i=0; while [ $i -lt {count} ]; do (:) & i=$((i + 1)); [ $((i % 20)) = 0 ] && wait; done; wait"
+        ));
+        let sums = |table: &ProcessTable| {
+            let mut sum = Parts::zero(&WANTS);
+            table.programs().for_each(|row| sum.add(&row.parts));
+            sum.add_ended(table.ended_programs());
+            (sum.cpu.unwrap(), sum.stat.unwrap().faults)
+        };
+        let mut last = sums(&table);
+        let mut is_over = false;
+        let mut samples = 0;
+        while !is_over {
+            is_over = forks.0.try_wait().unwrap().is_some();
+            refresh(&mut table, WANTS);
+            samples += 1;
+            let now = sums(&table);
+            assert!(last.0 <= now.0 && last.1 <= now.1, "a sum stepped back: {last:?} {now:?}");
+            last = now;
+            assert!(table.rows.is_sorted_by_key(|row| row.pid));
+            for row in &table.rows {
+                assert!(row.start <= clocks().steady && row.start_ticks.is_some() && !row.name.is_empty());
+            }
+            // Ten times a second in a long run, as often as it goes in a short one.
+            thread::sleep(Duration::from_millis(if count > 10_000 { 100 } else { 5 }));
+        }
+        assert!(samples > 1);
+        refresh(&mut table, WANTS);
+        let listed: Vec<&Row> = table.rows.iter().filter(|row| row.parts.cpu.is_ok()).collect();
+        for row in &listed {
+            // Everybody's start time is that of the process which has the number now.
+            let Ok(text) = fs::read(format!("/proc/{}/stat", row.pid)) else { continue };
+            let stat = crate::proc::pid_stat::PidStat::parse(&text).unwrap();
+            if stat.start_ticks <= row.start_ticks.unwrap() {
+                assert_eq!(row.start_ticks, Some(stat.start_ticks), "{} {}", row.pid, row.name);
+            }
+        }
+        let kept = table.descriptors.open();
+        let all = open_files();
+        drop(table);
+        // Other tests open and close files at the same time, but none of them thousands.
+        assert!(open_files() + kept < all + 200, "{kept} kept, {all} before, {} after", open_files());
+    }
+}
