@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tallymon::TierChoice;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -39,6 +40,9 @@ pub(crate) struct Common {
     /// Read this saved data block instead of the running system.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// How processes are read: t0, t1, t2 or auto; `tally doctor` says which works.
+    #[arg(long, global = true, env = TierChoice::VARIABLE, hide_env = true, value_name = "TIER")]
+    pub(crate) tier: Option<TierChoice>,
 }
 
 #[derive(Debug, Subcommand)]

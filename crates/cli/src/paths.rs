@@ -15,7 +15,8 @@ pub(crate) fn query(common: &Common) -> Result<Query, Failure> {
 
 /// Where counters come from by the options.
 pub(crate) fn location(common: &Common) -> Location {
-    common.file.clone().map_or(Location::Local, Location::File)
+    let local = common.tier.map_or(Location::Local, Location::Tier);
+    common.file.clone().map_or(local, Location::File)
 }
 
 /// The language of the option, else of the environment, else English.

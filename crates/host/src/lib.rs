@@ -24,7 +24,7 @@ use tallymon_core::block::{BlockWriter, ObjectLayout, ObjectSpec, Snapshot, Writ
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{Language, TitleIndex, Titles};
-use tallymon_provider::{Ask, Finding, Provider};
+use tallymon_provider::{Ask, Finding, Provider, TierChoice};
 
 pub use builtin::Clocks;
 use events::EventLog;
@@ -50,8 +50,22 @@ impl Host {
     /// # Errors
     ///
     /// This system has no built-in objects, or their sources can not be opened at all.
+    ///
+    /// The environment variable [`TierChoice::VARIABLE`] may say how processes are read; it must name a tier.
     pub fn open() -> Result<Host, SourceError> {
-        let providers = builtin::providers()?;
+        let tier = TierChoice::of_environment().map_err(|error| {
+            SourceError::new(SourceErrorKind::Io, format!("{}: {error}", TierChoice::VARIABLE))
+        })?;
+        Host::open_with(tier)
+    }
+
+    /// As [`Host::open`], with processes read in this way whatever the environment says.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Host::open`]; the wanted tier does not work here.
+    pub fn open_with(tier: TierChoice) -> Result<Host, SourceError> {
+        let providers = builtin::providers(tier)?;
         let roots = Roots::of_environment();
         let log = EventLog::of_environment(&roots);
         let libraries = Libraries::new(roots.clone(), LibraryOptions::default(), log);

@@ -24,7 +24,6 @@ pub mod pids;
 pub mod proc;
 pub mod root;
 pub mod statvfs;
-pub mod tier;
 
 mod expression;
 mod objects;
@@ -35,4 +34,3 @@ mod texts;
 
 pub use objects::spec::{Origin, Quality};
 pub use system::{Clocks, OpenError, System, clocks, host_name};
-pub use tier::{Tier, TierChoice};

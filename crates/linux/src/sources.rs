@@ -24,7 +24,7 @@ use crate::root::Root;
 use crate::statvfs::Spaces;
 use crate::system::{boot_time, clocks};
 use crate::texts::Texts;
-use crate::tier::TierChoice;
+use tallymon_provider::TierChoice;
 
 /// Everything that the objects are read from.
 pub(crate) struct Sources {

@@ -15,7 +15,7 @@ use crate::objects::spec::Origin;
 use crate::objects::{self, Object};
 use crate::root::Root;
 use crate::sources::Sources;
-use crate::tier::{Tier, TierChoice};
+use tallymon_provider::{Tier, TierChoice};
 
 /// The objects of this machine.
 pub struct System {

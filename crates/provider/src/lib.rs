@@ -56,6 +56,8 @@ pub mod library;
 #[cfg(target_os = "linux")]
 pub mod shm;
 
+pub mod tier;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -68,6 +70,7 @@ pub use tallymon_core::flow::{Absence, ValueState};
 pub use tallymon_core::request::Interest;
 pub use tallymon_core::time::{FileTime, Frequency, PerfTime};
 pub use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
+pub use tier::{Tier, TierChoice};
 
 /// Answers for some objects.
 ///

@@ -49,4 +49,4 @@ pub use tallymon_core as core;
 pub use tallymon_host::{Host, LibraryOptions, events, registry};
 pub use tallymon_log as log;
 pub use tallymon_provider::library;
-pub use tallymon_provider::{Finding, FindingState};
+pub use tallymon_provider::{Finding, FindingState, Tier, TierChoice};

@@ -8,12 +8,15 @@ use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{Language, Titles};
 use tallymon_host::{Host, titles};
+use tallymon_provider::TierChoice;
 
 /// Where counters come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// This machine, now.
     Local,
+    /// This machine, now, with processes read in this way.
+    Tier(TierChoice),
     /// A file with one saved data block.
     File(PathBuf),
 }
@@ -26,6 +29,7 @@ pub enum Location {
 pub fn open(location: &Location) -> Result<Box<dyn Source>, SourceError> {
     match location {
         Location::Local => Ok(Box::new(Host::open()?)),
+        Location::Tier(tier) => Ok(Box::new(Host::open_with(*tier)?)),
         Location::File(path) => Ok(Box::new(FileSource::open(path.clone())?)),
     }
 }

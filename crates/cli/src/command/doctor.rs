@@ -16,7 +16,8 @@ pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
     if common.file.is_some() {
         return Err(Failure::new(Kind::Usage, "doctor looks at the running system; leave --file out"));
     }
-    let findings = Host::open()?.findings();
+    let mut host = common.tier.map_or_else(Host::open, Host::open_with)?;
+    let findings = host.findings();
     let mut out = io::stdout().lock();
     if doctor.json {
         let rows: Vec<_> = findings

@@ -2,17 +2,15 @@
 
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_linux::System;
-use tallymon_provider::Provider;
+use tallymon_provider::{Provider, TierChoice};
 
 use super::Clocks;
 use crate::publishers::Publishers;
 use crate::titles;
 
-pub(crate) fn providers() -> Result<Vec<Box<dyn Provider>>, SourceError> {
-    let system = System::open().map_err(|error| {
-        let words = format!("{error}; /proc must be mounted and readable");
-        SourceError::new(SourceErrorKind::Io, words)
-    })?;
+pub(crate) fn providers(tier: TierChoice) -> Result<Vec<Box<dyn Provider>>, SourceError> {
+    let system =
+        System::open_with(tier).map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
     // What programs publish must not take the place of what is built in, in no language.
     let mut taken = Vec::new();
     for language in titles::languages() {

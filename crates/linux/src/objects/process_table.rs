@@ -33,7 +33,7 @@ use crate::proc::{SystemFacts, nanoseconds_to_100ns};
 use crate::rising::Rising;
 use crate::root::Root;
 use crate::sources::absence;
-use crate::tier::{Tier, TierChoice};
+use tallymon_provider::{Tier, TierChoice};
 
 mod at_once;
 mod descriptors;

@@ -22,7 +22,7 @@ use crate::proc::pid_stat::PidStat;
 use crate::proc::pid_statm::PidStatm;
 use crate::proc::pid_status::PidStatus;
 use crate::proc::{SystemFacts, nanoseconds_to_100ns};
-use crate::tier::{Tier, TierChoice};
+use tallymon_provider::{Tier, TierChoice};
 
 /// The program, as far as it was tried.
 #[derive(Debug, Default)]

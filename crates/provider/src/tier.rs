@@ -24,6 +24,23 @@ pub enum TierChoice {
     Only(Tier),
 }
 
+impl TierChoice {
+    /// The variable that names the tier when nobody else does.
+    pub const VARIABLE: &str = "TALLYMON_TIER";
+
+    /// What the environment says; [`TierChoice::Auto`] when it says nothing.
+    ///
+    /// # Errors
+    ///
+    /// The variable [`TierChoice::VARIABLE`] names no tier.
+    pub fn of_environment() -> Result<TierChoice, UnknownTier> {
+        match std::env::var(TierChoice::VARIABLE) {
+            Ok(word) if !word.is_empty() => word.parse(),
+            _ => Ok(TierChoice::Auto),
+        }
+    }
+}
+
 impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
