@@ -98,6 +98,11 @@ impl Host {
         Host { roots: Some(roots), libraries: Some(libraries), ..self }
     }
 
+    /// The clocks that a data block would carry now.
+    pub fn clocks() -> Clocks {
+        builtin::clocks()
+    }
+
     /// What the providers found out about this machine.
     pub fn findings(&mut self) -> Vec<Finding> {
         let mut findings: Vec<Finding> =

@@ -34,6 +34,7 @@ mod matching;
 mod names;
 mod path_error;
 mod query;
+mod timer;
 
 pub use catalog::{Catalog, CatalogObject};
 pub use explain::{Explanation, explain};
@@ -44,6 +45,7 @@ pub use matching::{InstanceIdentity, InstanceKey, Matching};
 pub use names::Names;
 pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
 pub use query::{CounterHandle, Expand, Query, Reading};
+pub use timer::Timer;
 
 pub use tallymon_core as core;
 pub use tallymon_host::{Host, LibraryOptions, events, registry};

@@ -71,6 +71,12 @@ impl Names {
         self.tables.iter().any(|(_, titles)| titles.name(index).is_some_and(|name| same(name, written)))
     }
 
+    /// The first index that has a name in any loaded language, English first; compared as in [`Names::is`].
+    pub fn find(&self, written: &str) -> Option<TitleIndex> {
+        let mut all = self.tables.iter().flat_map(|(_, titles)| titles.names());
+        all.find(|(_, name)| same(name, written)).map(|(index, _)| index)
+    }
+
     /// Every loaded name of an index, with its language.
     pub fn all(&self, index: TitleIndex) -> impl Iterator<Item = (Language, &str)> {
         self.tables.iter().filter_map(move |(language, titles)| Some((*language, titles.name(index)?)))

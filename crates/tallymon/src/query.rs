@@ -315,6 +315,12 @@ impl Query {
         nearest.into_iter().map(str::to_string).collect()
     }
 
+    /// The definition of the counter of a path; of the first one when the counter is a pattern.
+    pub fn definition(&self, handle: CounterHandle) -> Option<&CounterDefinition> {
+        let entry = self.entries.get(&handle)?;
+        self.catalog.object(entry.object)?.counter(*entry.counters.first()?)
+    }
+
     /// The text of a path as it was added.
     pub fn path(&self, handle: CounterHandle) -> &str {
         self.entries.get(&handle).map_or("", |entry| &entry.path)

@@ -1,0 +1,119 @@
+//! Handles: numbers that a program holds for queries, counters, logs, events and keys.
+//!
+//! A handle is a place in one table and how often that place was used before. One that was closed, or that never was
+//! one, is found out; no handle is ever taken for an address.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::events::Event;
+use crate::logs::DataSource;
+use crate::query::{Counter, OpenQuery};
+use crate::registry::Key;
+use std::sync::Arc;
+
+/// A handle as the program holds it. 0 is none.
+pub(crate) type Handle = usize;
+
+/// What a handle stands for.
+#[derive(Clone)]
+pub(crate) enum Object {
+    Query(Arc<Mutex<OpenQuery>>),
+    Counter(Arc<Counter>),
+    Source(Arc<DataSource>),
+    Event(Arc<Event>),
+    Key(Arc<Key>),
+}
+
+struct Slot {
+    /// How often it was used, within the bits that a handle has for it.
+    generation: usize,
+    object: Option<Object>,
+}
+
+struct Handles {
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+}
+
+/// Half of the bits are the place, the other half the generation.
+const BITS: u32 = usize::BITS / 2;
+const MASK: usize = (1 << BITS) - 1;
+
+static HANDLES: Mutex<Handles> = Mutex::new(Handles { slots: Vec::new(), free: Vec::new() });
+
+/// Gives an object a handle; `None` when there are no more.
+pub(crate) fn insert(object: Object) -> Option<Handle> {
+    let mut handles = lock(&HANDLES);
+    let place = match handles.free.pop() {
+        Some(place) => place,
+        None => {
+            handles.slots.push(Slot { generation: 0, object: None });
+            handles.slots.len().checked_sub(1)?
+        }
+    };
+    let number = place.checked_add(1).filter(|number| *number < MASK)?;
+    let slot = handles.slots.get_mut(place)?;
+    slot.object = Some(object);
+    Some(slot.generation << BITS | number)
+}
+
+/// What a handle stands for; `None` when it is closed or none.
+pub(crate) fn get(handle: Handle) -> Option<Object> {
+    let handles = lock(&HANDLES);
+    let slot = handles.slots.get((handle & MASK).checked_sub(1)?)?;
+    slot.object.clone().filter(|_| slot.generation == handle >> BITS)
+}
+
+/// Takes a handle away; what it stood for, `None` when it is closed or none.
+pub(crate) fn remove(handle: Handle) -> Option<Object> {
+    let mut handles = lock(&HANDLES);
+    let place = (handle & MASK).checked_sub(1)?;
+    let slot = handles.slots.get_mut(place).filter(|slot| slot.generation == handle >> BITS)?;
+    let object = slot.object.take()?;
+    slot.generation = slot.generation.wrapping_add(1) & MASK;
+    handles.free.push(place);
+    Some(object)
+}
+
+/// The handle if it is of a query.
+pub(crate) fn query(handle: Handle) -> Option<Arc<Mutex<OpenQuery>>> {
+    match get(handle)? {
+        Object::Query(query) => Some(query),
+        _ => None,
+    }
+}
+
+/// The handle if it is of a counter.
+pub(crate) fn counter(handle: Handle) -> Option<Arc<Counter>> {
+    match get(handle)? {
+        Object::Counter(counter) => Some(counter),
+        _ => None,
+    }
+}
+
+/// Locks, also behind a panic: what it protects is whole between any two steps.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_handle_is_found_out() {
+        let event = || Object::Event(Arc::new(Event::new(false, false)));
+        let first = insert(event()).unwrap();
+        assert!(get(first).is_some() && query(first).is_none() && counter(first).is_none());
+        assert!(remove(first).is_some());
+        assert!(get(first).is_none() && remove(first).is_none());
+        // Its place may be used again, under another handle.
+        let second = insert(event()).unwrap();
+        assert_ne!(first, second);
+        assert!(get(first).is_none() && get(second).is_some());
+        remove(second);
+        for rubbish in [0, 1 << BITS, usize::MAX, 12_345_678] {
+            assert!(get(rubbish).is_none() && remove(rubbish).is_none(), "{rubbish:#x}");
+        }
+    }
+}

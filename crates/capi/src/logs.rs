@@ -1,0 +1,152 @@
+//! Data sources: this machine, or a log. What writes logs is not there yet and says so.
+
+use std::path::Path;
+
+use tallymon::log::ReadOptions;
+use tallymon::{LogContents, LogQuery};
+
+use crate::clock;
+use crate::handles::{self, Handle, Object};
+use crate::machine;
+use crate::memory::{Buf, Letter, Out, Str};
+use crate::query::{self, Origin};
+use crate::status::{self, Done, Status};
+
+/// Where a program wants to read from; what stands behind a handle of `PdhBindInputDataSource`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum DataSource {
+    Machine,
+    Log(String),
+}
+
+/// `PDH_TIME_INFO`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct TimeInfo {
+    start: i64,
+    end: i64,
+    samples: u32,
+}
+
+impl DataSource {
+    /// The source of a name; NULL and an empty one are this machine.
+    pub(crate) fn of_name<L: Letter>(name: Str<L>) -> DataSource {
+        name.get().filter(|name| !name.is_empty()).map_or(DataSource::Machine, DataSource::Log)
+    }
+
+    /// The source of a bound handle; 0 is this machine.
+    pub(crate) fn of_handle(handle: Handle) -> Result<DataSource, Status> {
+        if handle == 0 {
+            return Ok(DataSource::Machine);
+        }
+        match handles::get(handle) {
+            Some(Object::Source(source)) => Ok(source.as_ref().clone()),
+            _ => Err(status::INVALID_HANDLE),
+        }
+    }
+
+    /// A query over a source that has a name or is this machine.
+    pub(crate) fn origin(name: Option<&str>) -> Result<Origin, Status> {
+        name.map_or(DataSource::Machine, |name| DataSource::Log(name.to_string())).open()
+    }
+
+    /// A query over it.
+    pub(crate) fn open(&self) -> Result<Origin, Status> {
+        match self {
+            DataSource::Machine => Ok(Origin::Live(Box::new(machine::query()?))),
+            DataSource::Log(file) => {
+                let query = LogQuery::open(Path::new(file), &ReadOptions::default());
+                Ok(Origin::Log(Box::new(query.map_err(|error| status::of_log(&error))?)))
+            }
+        }
+    }
+
+    /// Everything that is in it if it is a log; `None` for this machine.
+    pub(crate) fn contents(&self) -> Result<Option<LogContents>, Status> {
+        match self {
+            DataSource::Machine => Ok(None),
+            DataSource::Log(file) => {
+                let contents = LogContents::read(Path::new(file), &ReadOptions::default());
+                contents.map(Some).map_err(|error| status::of_log(&error))
+            }
+        }
+    }
+}
+
+/// Binds a log file. Of a list of several files only one can be read.
+pub(crate) fn bind<L: Letter>(source: Out<Handle>, names: Str<L>) -> Done {
+    if source.is_null() {
+        return Err(status::INVALID_ARGUMENT);
+    }
+    let bound = DataSource::of_name(names);
+    // A file that can not be read is told now, as on NT.
+    bound.open()?;
+    let handle = handles::insert(Object::Source(bound.into()));
+    source.set(handle.ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
+    Ok(())
+}
+
+/// Lets go of a source that was bound.
+pub(crate) fn close(log: Handle, _flags: u32) -> Done {
+    match DataSource::of_handle(log) {
+        Ok(_) if log != 0 => handles::remove(log).map(drop).ok_or(status::INVALID_HANDLE),
+        _ => Err(status::INVALID_HANDLE),
+    }
+}
+
+/// Which records of the log of a query are read.
+pub(crate) fn set_range(query: Handle, info: Out<TimeInfo>) -> Done {
+    let info = info.get().ok_or(status::INVALID_ARGUMENT)?;
+    query::set_range(query, info.start, info.end)
+}
+
+/// What a query without a data source reads: the registry, and nothing else.
+pub(crate) const fn set_default(source: u32) -> Done {
+    const REGISTRY: u32 = 1;
+    const LOG_FILE: u32 = 2;
+    const WBEM: u32 = 4;
+    match source {
+        REGISTRY => Ok(()),
+        LOG_FILE | WBEM => Err(status::CANNOT_SET_DEFAULT),
+        _ => Err(status::INVALID_ARGUMENT),
+    }
+}
+
+pub(crate) fn time_range<L: Letter>(
+    source: Str<L>,
+    entries: Out<u32>,
+    info: Buf<TimeInfo>,
+    bytes: Out<u32>,
+) -> Done {
+    range(&DataSource::of_name(source), entries, info, bytes)
+}
+
+pub(crate) fn time_range_bound(
+    source: Handle,
+    entries: Out<u32>,
+    info: Buf<TimeInfo>,
+    bytes: Out<u32>,
+) -> Done {
+    range(&DataSource::of_handle(source)?, entries, info, bytes)
+}
+
+fn range(source: &DataSource, entries: Out<u32>, info: Buf<TimeInfo>, bytes: Out<u32>) -> Done {
+    let (Some(room), false) = (bytes.get(), entries.is_null() || info.is_null()) else {
+        return Err(status::INVALID_ARGUMENT);
+    };
+    let contents = source.contents()?.ok_or(status::DATA_SOURCE_IS_REAL_TIME)?;
+    let needed = size_of::<TimeInfo>();
+    if usize::try_from(room).is_ok_and(|room| room < needed) {
+        bytes.set(u32::try_from(needed).unwrap_or(u32::MAX));
+        return Err(status::MORE_DATA);
+    }
+    let local = |time: Option<_>| {
+        let local = clock::add_minutes(time.unwrap_or_default(), contents.local_minutes);
+        local.0.cast_signed()
+    };
+    let samples = u32::try_from(contents.records).unwrap_or(u32::MAX);
+    info.write(0, &[TimeInfo { start: local(contents.first), end: local(contents.last), samples }]);
+    entries.set(1);
+    bytes.set(u32::try_from(needed).unwrap_or(u32::MAX));
+    Ok(())
+}

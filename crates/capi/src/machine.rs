@@ -1,0 +1,81 @@
+//! This machine: the names that are looked up without a query, and the user's language.
+
+use std::sync::{Mutex, OnceLock};
+
+use tallymon::core::path::{CounterPath, Part};
+use tallymon::core::title::{Language, TitleIndex};
+use tallymon::{InstanceKey, Location, Query, open};
+
+use crate::handles::lock;
+use crate::status::{self, Status};
+
+/// A query without counters, which knows the names; `None` before the first look-up.
+static BROWSER: Mutex<Option<Query>> = Mutex::new(None);
+
+/// A new query over this machine, for the user's language.
+pub(crate) fn query() -> Result<Query, Status> {
+    let source = open(&Location::Local).map_err(|error| status::of_source(&error))?;
+    Query::new(source, language()).map_err(|error| status::of_source(&error))
+}
+
+/// Does something with a query that knows the names of this machine; `refresh` looks for objects that are new.
+pub(crate) fn browse<R>(
+    refresh: bool,
+    ask: impl FnOnce(&mut Query) -> Result<R, Status>,
+) -> Result<R, Status> {
+    let mut browser = lock(&BROWSER);
+    if refresh {
+        *browser = None;
+    }
+    let known = match browser.take() {
+        Some(known) => known,
+        None => query()?,
+    };
+    ask(browser.insert(known))
+}
+
+/// Whether a name of a machine in a parameter is this one; NULL and an empty one are.
+pub(crate) fn is_here(machine: Option<&str>) -> Result<(), Status> {
+    let Some(name) = machine.map(|name| name.trim_start_matches('\\')).filter(|name| !name.is_empty()) else {
+        return Ok(());
+    };
+    let here = browse(false, |query| Ok(query.system_name().to_string()))?;
+    let known = [here.as_str(), ".", "localhost"];
+    if known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        Ok(())
+    } else {
+        Err(status::CANNOT_CONNECT_MACHINE)
+    }
+}
+
+/// The language of the environment; English where it names none.
+pub(crate) fn language() -> Language {
+    static LANGUAGE: OnceLock<Language> = OnceLock::new();
+    *LANGUAGE.get_or_init(|| {
+        let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let value = ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(set);
+        value.and_then(|value| Language::parse(&value)).unwrap_or(Language::ENGLISH)
+    })
+}
+
+/// Whether the names of a path are English. Numbers and patterns are of no language; what does not exist is told by
+/// whoever adds the path.
+pub(crate) fn is_english(query: &mut Query, text: &str) -> bool {
+    let Ok(path) = CounterPath::parse(text).map(|parsed| parsed.path) else { return true };
+    let Ok(object) = query.object(text, &path.object) else { return true };
+    let names = |index: TitleIndex| query.names().english(index).to_lowercase();
+    let is = |part: &Part, index: TitleIndex| match part {
+        Part::Name(name) => part.is_wild() || name.to_lowercase() == names(index),
+        Part::Index(_) => true,
+    };
+    let mut counters = query.catalog().object(object).into_iter().flat_map(|known| known.visible_counters());
+    is(&path.object, object) && counters.any(|counter| is(&path.counter, counter.name))
+}
+
+/// The parent and the name of an instance, without its number.
+pub(crate) fn name_without_number(instance: &InstanceKey) -> String {
+    match &instance.parent {
+        Some(parent) => format!("{parent}/{}", instance.name),
+        None => instance.name.clone(),
+    }
+}

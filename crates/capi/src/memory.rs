@@ -1,0 +1,197 @@
+//! Pointers that a C program gave: every read and write through one is in this file.
+//!
+//! A value of these types can only come in as a parameter of an exported function. The program promises there what C
+//! always promises: a pointer is NULL, or it points at what its type says, for as long as the call lasts; a text ends
+//! with a zero. That promise makes the methods here safe to call.
+#![allow(unsafe_code, reason = "the pointers of C programs are read and written here")]
+
+/// A unit of text: a byte of UTF-8 in the A functions, 16 bits of UTF-16 in the W functions.
+pub(crate) trait Letter: Copy + PartialEq + 'static {
+    /// The zero that ends a text.
+    const ZERO: Self;
+    /// A text in these units, without the zero. A zero in it ends it.
+    fn encode(text: &str) -> Vec<Self>;
+    /// What some units say; what is no character becomes U+FFFD.
+    fn decode(units: &[Self]) -> String;
+}
+
+impl Letter for u8 {
+    const ZERO: u8 = 0;
+
+    fn encode(text: &str) -> Vec<u8> {
+        text.bytes().take_while(|byte| *byte != 0).collect()
+    }
+
+    fn decode(units: &[u8]) -> String {
+        String::from_utf8_lossy(units).into_owned()
+    }
+}
+
+impl Letter for u16 {
+    const ZERO: u16 = 0;
+
+    fn encode(text: &str) -> Vec<u16> {
+        text.encode_utf16().take_while(|unit| *unit != 0).collect()
+    }
+
+    fn decode(units: &[u16]) -> String {
+        String::from_utf16_lossy(units)
+    }
+}
+
+/// A text that ends with a zero, or NULL.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Str<L>(*const L);
+
+impl<L: Letter> Str<L> {
+    /// The text; `None` for NULL.
+    pub(crate) fn get(self) -> Option<String> {
+        if self.0.is_null() {
+            return None;
+        }
+        let mut units = Vec::new();
+        loop {
+            // SAFETY: the program promises a text that ends with a zero, and none was found up to here. C has no
+            // promise about alignment of a text that was cast.
+            let unit = unsafe { self.0.wrapping_add(units.len()).read_unaligned() };
+            if unit == L::ZERO {
+                return Some(L::decode(&units));
+            }
+            units.push(unit);
+        }
+    }
+
+    /// The text of so many units, whatever is in them; `None` for NULL.
+    pub(crate) fn get_units(self, count: usize) -> Option<Vec<L>> {
+        if self.0.is_null() {
+            return None;
+        }
+        // SAFETY: the program promises so many units.
+        let unit = |at: usize| unsafe { self.0.wrapping_add(at).read_unaligned() };
+        Some((0..count).map(unit).collect())
+    }
+
+    /// How many units stand before the zero; 0 for NULL.
+    pub(crate) fn length(self) -> usize {
+        if self.0.is_null() {
+            return 0;
+        }
+        // SAFETY: the program promises a text that ends with a zero; it was not found before `at`.
+        let unit = |at: usize| unsafe { self.0.wrapping_add(at).read_unaligned() };
+        (0..).position(|at| unit(at) == L::ZERO).unwrap_or(0)
+    }
+}
+
+/// A place for one value, or NULL.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Out<T>(*mut T);
+
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Out<T> {
+        *self
+    }
+}
+
+impl<T> Copy for Out<T> {}
+
+impl<T: Copy> Out<T> {
+    pub(crate) const fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// What stands there; `None` for NULL.
+    pub(crate) fn get(self) -> Option<T> {
+        // SAFETY: the program promises a value of this type at every pointer that is not NULL.
+        if self.0.is_null() { None } else { Some(unsafe { self.0.read_unaligned() }) }
+    }
+
+    /// Writes a value, unless it is NULL.
+    pub(crate) fn set(self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: the program promises room for a value of this type at every pointer that is not NULL.
+            unsafe { self.0.write_unaligned(value) };
+        }
+    }
+}
+
+/// Room for several values, whose number comes in another parameter; or NULL.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Buf<T>(*mut T);
+
+impl<T> Clone for Buf<T> {
+    fn clone(&self) -> Buf<T> {
+        *self
+    }
+}
+
+impl<T> Copy for Buf<T> {}
+
+impl<T: Copy> Buf<T> {
+    pub(crate) const fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Where so many bytes behind the start are, as an address to be given to the program.
+    pub(crate) const fn address(self, bytes: usize) -> *mut u8 {
+        self.0.cast::<u8>().wrapping_add(bytes)
+    }
+
+    /// Writes values, the first one so many bytes behind the start. The caller has compared their size with the one
+    /// that the program gave. Nothing is written through NULL.
+    pub(crate) fn write<V: Copy>(self, bytes: usize, values: &[V]) {
+        if self.0.is_null() {
+            return;
+        }
+        let to = self.address(bytes);
+        // SAFETY: the program promises the size that it gave, and the caller stays within it; what is written is plain
+        // data of this library and overlaps nothing of the program.
+        unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), to, size_of_val(values)) };
+    }
+
+    /// Reads so many values; empty for NULL. The program promises as many.
+    pub(crate) fn read(self, count: usize) -> Vec<T> {
+        if self.0.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the program promises so many values.
+        let value = |at: usize| unsafe { self.0.wrapping_add(at).read_unaligned() };
+        (0..count).map(value).collect()
+    }
+}
+
+/// An address in a structure that the program gets.
+pub(crate) type Address<L> = *mut L;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_is_nothing() {
+        assert_eq!(Str::<u8>(std::ptr::null()).get(), None);
+        assert_eq!(Str::<u16>(std::ptr::null()).length(), 0);
+        assert_eq!(Out::<u32>(std::ptr::null_mut()).get(), None);
+        Out::<u32>(std::ptr::null_mut()).set(7);
+        Buf::<u8>(std::ptr::null_mut()).write(0, &[1u8]);
+        assert!(Buf::<u8>(std::ptr::null_mut()).read(3).is_empty());
+    }
+
+    #[test]
+    fn texts_go_both_ways() {
+        for text in ["", "Processor", "메모리", "😀"] {
+            let mut bytes = u8::encode(text);
+            bytes.push(0);
+            assert_eq!(Str(bytes.as_ptr()).get().as_deref(), Some(text));
+            let mut units = u16::encode(text);
+            assert_eq!(Str(units.as_ptr()).get_units(units.len()).as_deref(), Some(&units[..]));
+            units.push(0);
+            assert_eq!(Str(units.as_ptr()).get().as_deref(), Some(text));
+            assert_eq!(Str(units.as_ptr()).length(), units.len() - 1);
+        }
+        assert_eq!(u16::decode(&[0xd800]), "\u{fffd}");
+        assert_eq!(u8::encode("a\0b"), [b'a']);
+    }
+}

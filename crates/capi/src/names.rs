@@ -1,0 +1,346 @@
+//! What a machine or a log has: objects, their counters and instances, and names by number.
+
+use tallymon::core::path::InstanceIndex;
+use tallymon::core::title::TitleIndex;
+use tallymon::log::Column;
+use tallymon::{CatalogObject, Query};
+
+use crate::handles::Handle;
+use crate::logs::DataSource;
+use crate::machine;
+use crate::memory::{Buf, Letter, Out, Str};
+use crate::status::{self, Done, Status};
+use crate::text::{put, put_list, room};
+
+/// Bits of a detail level that say how much a user has to know; the one above them asks for costly objects.
+const DETAIL_MASK: u32 = 0xFFFF;
+const DETAIL_COSTLY: u32 = 0x1_0000;
+
+pub(crate) fn machines<L: Letter>(source: Str<L>, list: Buf<L>, size: Out<u32>) -> Done {
+    all_machines(&DataSource::of_name(source), list, size)
+}
+
+pub(crate) fn machines_bound<L: Letter>(source: Handle, list: Buf<L>, size: Out<u32>) -> Done {
+    all_machines(&DataSource::of_handle(source)?, list, size)
+}
+
+fn all_machines<L: Letter>(source: &DataSource, list: Buf<L>, size: Out<u32>) -> Done {
+    room(list, size)?;
+    let names = match source.contents()? {
+        Some(log) => {
+            distinct(log.columns.iter().filter_map(|column| column.parts.as_ref()?.machine.as_deref()))
+        }
+        None => vec![machine::browse(false, |query| Ok(query.system_name().to_string()))?],
+    };
+    let written: Vec<String> = names.iter().map(|name| format!("\\\\{name}")).collect();
+    put_list(&written, list, size)
+}
+
+pub(crate) fn objects<L: Letter>(
+    source: Str<L>,
+    machine: Str<L>,
+    list: Buf<L>,
+    size: Out<u32>,
+    detail: u32,
+    refresh: i32,
+) -> Done {
+    all_objects(&DataSource::of_name(source), machine, list, size, detail, refresh)
+}
+
+pub(crate) fn objects_bound<L: Letter>(
+    source: Handle,
+    machine: Str<L>,
+    list: Buf<L>,
+    size: Out<u32>,
+    detail: u32,
+    refresh: i32,
+) -> Done {
+    all_objects(&DataSource::of_handle(source)?, machine, list, size, detail, refresh)
+}
+
+fn all_objects<L: Letter>(
+    source: &DataSource,
+    machine: Str<L>,
+    list: Buf<L>,
+    size: Out<u32>,
+    detail: u32,
+    refresh: i32,
+) -> Done {
+    room(list, size)?;
+    let names = match source.contents()? {
+        Some(log) => {
+            let of = of_machine(&log.columns, machine.get());
+            distinct(of.iter().filter_map(|column| column.parts.as_ref()?.object.name()))
+        }
+        None => {
+            machine::is_here(machine.get().as_deref())?;
+            machine::browse(refresh != 0, |query| {
+                let objects = query.catalog().objects().iter().filter(|object| {
+                    object.detail_level.0 <= detail & DETAIL_MASK
+                        && (!object.costly || detail & DETAIL_COSTLY != 0)
+                });
+                Ok(objects.map(|object| query.names().name(object.name)).collect())
+            })?
+        }
+    };
+    put_list(&names, list, size)
+}
+
+/// The rooms for the counters and the instances of an object.
+pub(crate) struct Items<L> {
+    pub(crate) counters: Buf<L>,
+    pub(crate) counters_size: Out<u32>,
+    pub(crate) instances: Buf<L>,
+    pub(crate) instances_size: Out<u32>,
+}
+
+#[allow(clippy::too_many_arguments, reason = "it is a function of NT")]
+pub(crate) fn items<L: Letter>(
+    source: Str<L>,
+    machine: Str<L>,
+    object: Str<L>,
+    counters: Buf<L>,
+    counters_size: Out<u32>,
+    instances: Buf<L>,
+    instances_size: Out<u32>,
+    detail: u32,
+    _flags: u32,
+) -> Done {
+    let rooms = Items { counters, counters_size, instances, instances_size };
+    all_items(&DataSource::of_name(source), machine, object, &rooms, detail)
+}
+
+#[allow(clippy::too_many_arguments, reason = "it is a function of NT")]
+pub(crate) fn items_bound<L: Letter>(
+    source: Handle,
+    machine: Str<L>,
+    object: Str<L>,
+    counters: Buf<L>,
+    counters_size: Out<u32>,
+    instances: Buf<L>,
+    instances_size: Out<u32>,
+    detail: u32,
+    _flags: u32,
+) -> Done {
+    let rooms = Items { counters, counters_size, instances, instances_size };
+    all_items(&DataSource::of_handle(source)?, machine, object, &rooms, detail)
+}
+
+fn all_items<L: Letter>(
+    source: &DataSource,
+    machine: Str<L>,
+    object: Str<L>,
+    rooms: &Items<L>,
+    detail: u32,
+) -> Done {
+    let wanted = object.get().filter(|name| !name.is_empty()).ok_or(status::INVALID_ARGUMENT)?;
+    room(rooms.counters, rooms.counters_size)?;
+    room(rooms.instances, rooms.instances_size)?;
+    let (counters, instances) = match source.contents()? {
+        Some(log) => items_of_log(&of_machine(&log.columns, machine.get()), &wanted)?,
+        None => {
+            machine::is_here(machine.get().as_deref())?;
+            machine::browse(false, |query| items_of_machine(query, &wanted, detail))?
+        }
+    };
+    let counters = put_list(&counters, rooms.counters, rooms.counters_size);
+    let instances = match instances {
+        Some(instances) => put_list(&instances, rooms.instances, rooms.instances_size),
+        None => {
+            rooms.instances_size.set(0);
+            Ok(())
+        }
+    };
+    // Both sizes are told before either is an error.
+    counters.and(instances)
+}
+
+type CountersAndInstances = (Vec<String>, Option<Vec<String>>);
+
+fn items_of_machine(query: &mut Query, wanted: &str, detail: u32) -> Result<CountersAndInstances, Status> {
+    let name = object_of(query, wanted)?;
+    let object = query.catalog().object(name).ok_or(status::NO_OBJECT)?;
+    let counters = object.visible_counters().filter(|counter| counter.detail_level.0 <= detail & DETAIL_MASK);
+    let counters = counters.map(|counter| query.names().name(counter.name)).collect();
+    if !object.has_instances {
+        return Ok((counters, None));
+    }
+    let instances = query.instances(name).map_err(|error| status::of_source(&error))?;
+    Ok((counters, Some(instances.iter().map(machine::name_without_number).collect())))
+}
+
+fn items_of_log(columns: &[&Column], wanted: &str) -> Result<CountersAndInstances, Status> {
+    let parts = columns.iter().filter_map(|column| column.parts.as_ref());
+    let of_object: Vec<_> =
+        parts.filter(|parts| parts.object.to_string().eq_ignore_ascii_case(wanted)).collect();
+    if of_object.is_empty() {
+        return Err(status::NO_OBJECT);
+    }
+    let counters = distinct(of_object.iter().filter_map(|parts| parts.counter.name()));
+    let with_index = of_object.iter().filter_map(|parts| parts.instance.as_ref()).map(|instance| {
+        let index = match instance.index() {
+            InstanceIndex::At(index) => index,
+            _ => 0,
+        };
+        (instance.text().to_string(), index)
+    });
+    // The same name with other numbers stands there as often as there are numbers, as for a machine.
+    let mut known: Vec<(String, u32)> = Vec::new();
+    for instance in with_index {
+        if !known.contains(&instance) {
+            known.push(instance);
+        }
+    }
+    let instances = (!known.is_empty()).then(|| known.into_iter().map(|(name, _)| name).collect());
+    Ok((counters, instances))
+}
+
+pub(crate) fn default_object<L: Letter>(
+    source: Str<L>,
+    machine: Str<L>,
+    name: Buf<L>,
+    size: Out<u32>,
+) -> Done {
+    first_object(&DataSource::of_name(source), machine, name, size)
+}
+
+pub(crate) fn default_object_bound<L: Letter>(
+    source: Handle,
+    machine: Str<L>,
+    name: Buf<L>,
+    size: Out<u32>,
+) -> Done {
+    first_object(&DataSource::of_handle(source)?, machine, name, size)
+}
+
+fn first_object<L: Letter>(source: &DataSource, machine: Str<L>, name: Buf<L>, size: Out<u32>) -> Done {
+    room(name, size)?;
+    let found = match source.contents()? {
+        Some(log) => {
+            let of = of_machine(&log.columns, machine.get());
+            of.iter().find_map(|column| Some(column.parts.as_ref()?.object.to_string()))
+        }
+        None => {
+            machine::is_here(machine.get().as_deref())?;
+            machine::browse(false, |query| {
+                let processor = query.catalog().object(TitleIndex(238));
+                let object = processor.or(query.catalog().objects().first());
+                Ok(object.map(|object| query.names().name(object.name)))
+            })?
+        }
+    };
+    put(&found.ok_or(status::NO_OBJECT)?, name, size)
+}
+
+pub(crate) fn default_counter<L: Letter>(
+    source: Str<L>,
+    machine: Str<L>,
+    object: Str<L>,
+    name: Buf<L>,
+    size: Out<u32>,
+) -> Done {
+    first_counter(&DataSource::of_name(source), machine, object, name, size)
+}
+
+pub(crate) fn default_counter_bound<L: Letter>(
+    source: Handle,
+    machine: Str<L>,
+    object: Str<L>,
+    name: Buf<L>,
+    size: Out<u32>,
+) -> Done {
+    first_counter(&DataSource::of_handle(source)?, machine, object, name, size)
+}
+
+fn first_counter<L: Letter>(
+    source: &DataSource,
+    machine: Str<L>,
+    object: Str<L>,
+    name: Buf<L>,
+    size: Out<u32>,
+) -> Done {
+    let wanted = object.get().filter(|name| !name.is_empty()).ok_or(status::INVALID_ARGUMENT)?;
+    room(name, size)?;
+    let found = match source.contents()? {
+        Some(log) => items_of_log(&of_machine(&log.columns, machine.get()), &wanted)?.0.into_iter().next(),
+        None => {
+            machine::is_here(machine.get().as_deref())?;
+            machine::browse(false, |query| {
+                let index = object_of(query, &wanted)?;
+                let object = query.catalog().object(index);
+                let counter = object.and_then(first_visible);
+                Ok(counter.map(|counter| query.names().name(counter)))
+            })?
+        }
+    };
+    put(&found.ok_or(status::NO_COUNTER)?, name, size)
+}
+
+/// The counter that a viewer shows first: the default one, or the first one if that is none to be shown.
+fn first_visible(object: &CatalogObject) -> Option<TitleIndex> {
+    let default = object.default_counter.and_then(|position| object.counters.get(position));
+    let shown = default.filter(|counter| counter.counter_type.is_visible());
+    shown.or(object.visible_counters().next()).map(|counter| counter.name)
+}
+
+pub(crate) fn name_of_index<L: Letter>(machine: Str<L>, index: u32, name: Buf<L>, size: Out<u32>) -> Done {
+    let room = room(name, size)?;
+    machine::is_here(machine.get().as_deref())?;
+    let found = machine::browse(false, |query| {
+        let names = query.names();
+        let known = names.all(TitleIndex(index)).next().is_some();
+        Ok(known.then(|| names.name(TitleIndex(index))))
+    })?;
+    let put = put(&found.ok_or(status::STRING_NOT_FOUND)?, name, size);
+    // This function alone tells a buffer that is too small from one that is not there.
+    put.map_err(
+        |status| if status == status::MORE_DATA && room > 0 { status::INSUFFICIENT_BUFFER } else { status },
+    )
+}
+
+pub(crate) fn index_of_name<L: Letter>(machine: Str<L>, name: Str<L>, index: Out<u32>) -> Done {
+    let (Some(name), false) = (name.get(), index.is_null()) else { return Err(status::INVALID_ARGUMENT) };
+    machine::is_here(machine.get().as_deref())?;
+    let found = machine::browse(false, |query| {
+        let known = query.names().find(&name);
+        if known.is_none() {
+            query.load_all_names().map_err(|_| status::CANNOT_READ_NAME_STRINGS)?;
+        }
+        Ok(known.or_else(|| query.names().find(&name)))
+    })?;
+    index.set(found.ok_or(status::STRING_NOT_FOUND)?.0);
+    Ok(())
+}
+
+pub(crate) fn connect<L: Letter>(machine: Str<L>) -> Done {
+    machine::is_here(machine.get().as_deref())
+}
+
+/// The object of a name.
+pub(crate) fn object_of(query: &mut Query, name: &str) -> Result<TitleIndex, Status> {
+    query.object(name, &tallymon::core::path::Part::parse(name)).map_err(|error| status::of_path(&error))
+}
+
+/// The columns of a machine; of all for none.
+fn of_machine(columns: &[Column], machine: Option<String>) -> Vec<&Column> {
+    let wanted =
+        machine.map(|name| name.trim_start_matches('\\').to_string()).filter(|name| !name.is_empty());
+    let is_of =
+        |column: &&Column| match (&wanted, column.parts.as_ref().and_then(|parts| parts.machine.as_ref())) {
+            (Some(wanted), Some(machine)) => machine.eq_ignore_ascii_case(wanted),
+            (wanted, None) => wanted.is_none(),
+            (None, _) => true,
+        };
+    columns.iter().filter(is_of).collect()
+}
+
+/// Every name once, in its first place; case does not tell names apart.
+fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut known: Vec<String> = Vec::new();
+    for name in names {
+        if !known.iter().any(|other| other.eq_ignore_ascii_case(name)) {
+            known.push(name.to_string());
+        }
+    }
+    known
+}

@@ -1,0 +1,348 @@
+//! Counter paths: made, taken apart, expanded and checked; and what is known about a counter.
+
+use tallymon::core::path::{CounterPath, InstanceIndex, InstancePath, Part};
+use tallymon::log::select::is_meant;
+use tallymon::{Expand, PathPart, Query};
+
+use crate::handles::{self, Handle, lock};
+use crate::logs::DataSource;
+use crate::machine;
+use crate::memory::{Address, Buf, Letter, Out, Str};
+use crate::query::Origin;
+use crate::status::{self, Done, Status};
+use crate::text::{put, put_list, room};
+
+/// `dwInstanceIndex` of an instance without a number.
+const NO_INDEX: u32 = u32::MAX;
+const NO_EXPAND_COUNTERS: u32 = 1;
+const NO_EXPAND_INSTANCES: u32 = 2;
+const REFRESH_COUNTERS: u32 = 4;
+
+/// `PDH_COUNTER_PATH_ELEMENTS`, as a program gives it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct GivenElements<L> {
+    machine: Str<L>,
+    object: Str<L>,
+    instance: Str<L>,
+    parent: Str<L>,
+    index: u32,
+    counter: Str<L>,
+}
+
+/// `PDH_COUNTER_PATH_ELEMENTS`, as a program gets it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Elements<L> {
+    machine: Address<L>,
+    object: Address<L>,
+    instance: Address<L>,
+    parent: Address<L>,
+    index: u32,
+    counter: Address<L>,
+}
+
+/// `PDH_COUNTER_INFO`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct CounterInfo<L> {
+    length: u32,
+    counter_type: u32,
+    version: u32,
+    status: u32,
+    scale: i32,
+    default_scale: i32,
+    user_data: usize,
+    query_user_data: usize,
+    full_path: Address<L>,
+    elements: Elements<L>,
+    explain: Address<L>,
+    data: [u32; 1],
+}
+
+/// Texts that stand behind a structure, and their addresses.
+struct Behind<L> {
+    start: Buf<u8>,
+    head: usize,
+    units: Vec<L>,
+}
+
+impl<L: Letter> Behind<L> {
+    const fn new(start: Buf<u8>, head: usize) -> Behind<L> {
+        Behind { start, head, units: Vec::new() }
+    }
+
+    /// Adds a text; its address, NULL for none.
+    fn add(&mut self, text: Option<&str>) -> Address<L> {
+        let Some(text) = text else { return std::ptr::null_mut() };
+        let at = self.head.saturating_add(self.units.len().saturating_mul(size_of::<L>()));
+        self.units.extend(L::encode(text));
+        self.units.push(L::ZERO);
+        self.start.address(at).cast()
+    }
+
+    fn elements(&mut self, path: &CounterPath, here: &str) -> Elements<L> {
+        let machine = format!("\\\\{}", path.machine.as_deref().unwrap_or(here));
+        let (parent, instance, index) = split(path.instance.as_ref());
+        Elements {
+            machine: self.add(Some(&machine)),
+            object: self.add(Some(&path.object.to_string())),
+            instance: self.add(instance.as_deref()),
+            parent: self.add(parent.as_deref()),
+            index,
+            counter: self.add(Some(&path.counter.to_string())),
+        }
+    }
+
+    /// Writes a structure and the texts behind it, if all have room.
+    fn finish<T: Copy>(self, structure: T, bytes: Out<u32>) -> Done {
+        let room = bytes.get().ok_or(status::INVALID_ARGUMENT)?;
+        let needed = self.head.saturating_add(size_of_val(self.units.as_slice()));
+        let needed = u32::try_from(needed).unwrap_or(u32::MAX);
+        bytes.set(needed);
+        if room < needed {
+            return Err(status::MORE_DATA);
+        }
+        self.start.write(0, &[structure]);
+        self.start.write(self.head, &self.units);
+        Ok(())
+    }
+}
+
+/// Parent, name and number of an instance. Only the object says whether a `/` is part of a name; here it is the parent
+/// that ends at the first one.
+fn split(instance: Option<&InstancePath>) -> (Option<String>, Option<String>, u32) {
+    let Some(path) = instance else { return (None, None, NO_INDEX) };
+    let index = match path.index() {
+        InstanceIndex::At(index) => index,
+        InstanceIndex::Implied | InstanceIndex::Any => NO_INDEX,
+    };
+    match path.candidates().nth(1) {
+        Some((parent, name)) => (parent.map(str::to_string), Some(name.to_string()), index),
+        None => (None, Some(path.text().to_string()), index),
+    }
+}
+
+pub(crate) fn make<L: Letter>(
+    elements: Out<GivenElements<L>>,
+    path: Buf<L>,
+    size: Out<u32>,
+    flags: u32,
+) -> Done {
+    let elements = elements.get().ok_or(status::INVALID_ARGUMENT)?;
+    room(path, size)?;
+    if flags & 0xFFFF != 0 {
+        return Err(status::NOT_IMPLEMENTED);
+    }
+    let given = |text: Str<L>| text.get().filter(|text| !text.is_empty());
+    let (Some(object), Some(counter)) = (given(elements.object), given(elements.counter)) else {
+        return Err(status::INVALID_ARGUMENT);
+    };
+    let instance = given(elements.instance).map(|name| {
+        let index = if elements.index == NO_INDEX { 0 } else { elements.index };
+        InstancePath::new(given(elements.parent).as_deref(), &name, index)
+    });
+    let machine = given(elements.machine).map(|name| name.trim_start_matches('\\').to_string());
+    let made =
+        CounterPath { machine, object: Part::parse(&object), instance, counter: Part::parse(&counter) };
+    put(&made.to_string(), path, size)
+}
+
+pub(crate) fn parse<L: Letter>(path: Str<L>, elements: Buf<u8>, bytes: Out<u32>, flags: u32) -> Done {
+    let text = path.get().ok_or(status::INVALID_ARGUMENT)?;
+    match bytes.get() {
+        Some(room) if room == 0 || !elements.is_null() => {}
+        _ => return Err(status::INVALID_ARGUMENT),
+    }
+    if flags & 0xFFFF != 0 {
+        return Err(status::NOT_IMPLEMENTED);
+    }
+    let path = CounterPath::parse(&text).map_err(|_| status::INVALID_PATH)?.path;
+    let here = machine::browse(false, |query| Ok(query.system_name().to_string()))?;
+    let mut behind = Behind::<L>::new(elements, size_of::<Elements<L>>());
+    let elements = behind.elements(&path, &here);
+    behind.finish(elements, bytes)
+}
+
+pub(crate) fn parse_instance<L: Letter>(
+    text: Str<L>,
+    instance: Buf<L>,
+    instance_size: Out<u32>,
+    parent: Buf<L>,
+    parent_size: Out<u32>,
+    index: Out<u32>,
+) -> Done {
+    let text = text.get().ok_or(status::INVALID_ARGUMENT)?;
+    room(instance, instance_size)?;
+    room(parent, parent_size)?;
+    if index.is_null() {
+        return Err(status::INVALID_ARGUMENT);
+    }
+    if text.is_empty() {
+        return Err(status::INVALID_PATH);
+    }
+    let (of_parent, name, number) = split(Some(&InstancePath::parse(&text)));
+    let name = put(&name.unwrap_or_default(), instance, instance_size);
+    let of_parent = put(&of_parent.unwrap_or_default(), parent, parent_size);
+    index.set(if number == NO_INDEX { 0 } else { number });
+    // Both sizes are told before either is an error.
+    name.and(of_parent)
+}
+
+pub(crate) fn validate<L: Letter>(path: Str<L>) -> Done {
+    validate_in(0, path)
+}
+
+/// Checks a path of a bound source.
+pub(crate) fn validate_in<L: Letter>(source: Handle, path: Str<L>) -> Done {
+    let text = path.get().filter(|text| !text.is_empty()).ok_or(status::INVALID_ARGUMENT)?;
+    match DataSource::of_handle(source)?.contents()? {
+        Some(log) => {
+            let wanted = CounterPath::parse(&text).map_err(|_| status::BAD_COUNTERNAME)?.path;
+            let mut all = log.columns.iter().filter_map(|column| column.parts.as_ref());
+            let found = all.any(|parts| is_meant(&wanted, parts));
+            if found { Ok(()) } else { Err(status::ENTRY_NOT_IN_LOG_FILE) }
+        }
+        None => machine::browse(false, |query| check(query, &text)),
+    }
+}
+
+fn check(query: &mut Query, text: &str) -> Done {
+    query.check(text).map_err(|error| status::of_path(&error))?;
+    let path = CounterPath::parse(text).map_err(|_| status::BAD_COUNTERNAME)?.path;
+    let Some(wanted) = path.instance.filter(|instance| !instance.is_wild()) else { return Ok(()) };
+    let object = query.object(text, &path.object).map_err(|error| status::of_path(&error))?;
+    let pattern = wanted.pattern();
+    let instances = query.instances(object).map_err(|error| status::of_source(&error))?;
+    let exists = instances
+        .iter()
+        .any(|key| pattern.matches(key.parent.as_deref(), &key.name) && pattern.matches_index(key.number));
+    if exists { Ok(()) } else { Err(status::NO_INSTANCE) }
+}
+
+pub(crate) fn expand_here<L: Letter>(pattern: Str<L>, list: Buf<L>, size: Out<u32>) -> Done {
+    expand_in(&DataSource::Machine, pattern, list, size, 0)
+}
+
+pub(crate) fn expand<L: Letter>(
+    source: Str<L>,
+    pattern: Str<L>,
+    list: Buf<L>,
+    size: Out<u32>,
+    flags: u32,
+) -> Done {
+    expand_in(&DataSource::of_name(source), pattern, list, size, flags)
+}
+
+pub(crate) fn expand_bound<L: Letter>(
+    source: Handle,
+    pattern: Str<L>,
+    list: Buf<L>,
+    size: Out<u32>,
+    flags: u32,
+) -> Done {
+    expand_in(&DataSource::of_handle(source)?, pattern, list, size, flags)
+}
+
+fn expand_in<L: Letter>(
+    source: &DataSource,
+    pattern: Str<L>,
+    list: Buf<L>,
+    size: Out<u32>,
+    flags: u32,
+) -> Done {
+    let text = pattern.get().ok_or(status::INVALID_ARGUMENT)?;
+    room(list, size)?;
+    let known = NO_EXPAND_COUNTERS | NO_EXPAND_INSTANCES | REFRESH_COUNTERS;
+    if flags & !known != 0 {
+        return Err(status::INVALID_ARGUMENT);
+    }
+    let paths: Vec<String> = match source.contents()? {
+        Some(log) => {
+            let wanted = CounterPath::parse(&text).map_err(|_| status::INVALID_PATH)?.path;
+            let meant = log
+                .columns
+                .iter()
+                .filter(|column| column.parts.as_ref().is_some_and(|parts| is_meant(&wanted, parts)));
+            meant.map(|column| column.path.clone()).collect()
+        }
+        None => machine::browse(flags & REFRESH_COUNTERS != 0, |query| expand_live(query, &text, flags))?,
+    };
+    put_list(&paths, list, size)
+}
+
+/// Full paths, with the machine, as NT gives them.
+fn expand_live(query: &mut Query, text: &str, flags: u32) -> Result<Vec<String>, Status> {
+    let what =
+        Expand { counters: flags & NO_EXPAND_COUNTERS == 0, instances: flags & NO_EXPAND_INSTANCES == 0 };
+    let paths = query.expand(text, what).map_err(|error| match (status::of_path(&error), error.part) {
+        // Parentheses that are missing or too many are a fault of the path.
+        (status::NO_INSTANCE | status::BAD_COUNTERNAME, _) => status::INVALID_PATH,
+        (status::NO_OBJECT, PathPart::Object) => status::NO_OBJECT,
+        (status, _) => status,
+    })?;
+    let here = query.system_name().to_string();
+    let full = |path: CounterPath| {
+        let machine = path.machine.clone().or_else(|| Some(here.clone()));
+        CounterPath { machine, ..path }.to_string()
+    };
+    Ok(paths.into_iter().map(full).collect())
+}
+
+pub(crate) fn info<L: Letter>(counter: Handle, explain: u8, bytes: Out<u32>, buffer: Buf<u8>) -> Done {
+    match bytes.get() {
+        Some(room) if room == 0 || !buffer.is_null() => {}
+        _ => return Err(status::INVALID_ARGUMENT),
+    }
+    let counter = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let shared = counter.query()?;
+    let open = lock(&shared);
+    let path = CounterPath::parse(&counter.path).map_err(|_| status::INVALID_PATH)?.path;
+    let item = open.items(&counter).first();
+    let of_item = item.map(|item| (item.counter_type.0, item.default_scale));
+    let mut full = path.clone();
+    let mut help = None;
+    let (here, described) = match &open.origin {
+        Origin::Live(query) => {
+            let definition = query.definition(counter.id);
+            if let Some(definition) = definition
+                && !path.counter.is_wild()
+            {
+                full.counter = Part::parse(&query.names().name(definition.name));
+            }
+            help = definition.and_then(|definition| query.names().help(definition.help));
+            let described = definition.map(|found| (found.counter_type.0, found.default_scale));
+            (query.system_name().to_string(), described)
+        }
+        Origin::Log(_) => (String::new(), None),
+    };
+    if full.machine.is_none() && !here.is_empty() {
+        full.machine = Some(here.clone());
+    }
+    let (counter_type, default_scale) = described.or(of_item).unwrap_or_default();
+    let status = match item.map(|item| item.newer) {
+        Some(Err(why)) => status::of_value(why).1,
+        Some(Ok(_)) => status::VALID_DATA,
+        None => status::CSTATUS_INVALID_DATA,
+    };
+    let mut behind = Behind::<L>::new(buffer, size_of::<CounterInfo<L>>());
+    let full_path = behind.add(Some(&full.to_string()));
+    let elements = behind.elements(&full, &here);
+    let explain = behind.add(help.filter(|_| explain != 0));
+    let length = behind.head.saturating_add(size_of_val(behind.units.as_slice()));
+    let info = CounterInfo {
+        length: u32::try_from(length).unwrap_or(u32::MAX),
+        counter_type,
+        version: 0,
+        status,
+        scale: lock(&counter.scale).unwrap_or(0),
+        default_scale,
+        user_data: counter.user_data,
+        query_user_data: open.user_data,
+        full_path,
+        elements,
+        explain,
+        data: [0],
+    };
+    behind.finish(info, bytes)
+}

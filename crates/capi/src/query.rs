@@ -1,0 +1,326 @@
+//! Queries and their counters, as the handles of a program mean them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use tallymon::core::counter::CounterType;
+use tallymon::core::flow::{NoValue, Sample, Value};
+use tallymon::core::time::FileTime;
+use tallymon::{CounterHandle, LogQuery, Query, Timer};
+
+use crate::clock;
+use crate::events::Event;
+use crate::handles::{self, Handle, Object, lock};
+use crate::logs::DataSource;
+use crate::machine;
+use crate::memory::{Letter, Out, Str};
+use crate::status::{self, Done, Status};
+
+/// What stands behind a handle of a query.
+pub(crate) struct OpenQuery {
+    pub(crate) origin: Origin,
+    pub(crate) user_data: usize,
+    /// Handles of its counters.
+    counters: BTreeSet<Handle>,
+    /// What the last collection found, a list for each counter; empty before the first one.
+    found: HashMap<CounterHandle, Vec<Item>>,
+    timer: Option<Timer>,
+}
+
+/// Where the samples of a query come from.
+pub(crate) enum Origin {
+    Live(Box<Query>),
+    Log(Box<LogQuery>),
+}
+
+/// What stands behind a handle of a counter.
+pub(crate) struct Counter {
+    query: Weak<Mutex<OpenQuery>>,
+    pub(crate) id: CounterHandle,
+    pub(crate) user_data: usize,
+    /// Its path as it was added.
+    pub(crate) path: String,
+    /// The power of ten of `PdhSetCounterScaleFactor`.
+    pub(crate) scale: Mutex<Option<i32>>,
+}
+
+/// One value of a counter: that of one instance.
+#[derive(Debug, Clone)]
+pub(crate) struct Item {
+    /// Parent and name of the instance, without its number, as the arrays of the helper have it.
+    pub(crate) name: String,
+    pub(crate) counter_type: CounterType,
+    pub(crate) default_scale: i32,
+    pub(crate) newer: Result<Sample, NoValue>,
+    pub(crate) older: Option<Sample>,
+    pub(crate) text: Option<String>,
+}
+
+/// A query over the live machine (NULL), or over a log file.
+pub(crate) fn open<L: Letter>(source: Str<L>, user_data: usize, query: Out<Handle>) -> Done {
+    if query.is_null() {
+        return Err(status::INVALID_ARGUMENT);
+    }
+    let source = source.get().filter(|name| !name.is_empty());
+    open_origin(DataSource::origin(source.as_deref())?, user_data, query)
+}
+
+/// A query over a data source that was bound before; 0 is the live machine.
+pub(crate) fn open_bound(source: Handle, user_data: usize, query: Out<Handle>) -> Done {
+    if query.is_null() {
+        return Err(status::INVALID_ARGUMENT);
+    }
+    open_origin(DataSource::of_handle(source)?.open()?, user_data, query)
+}
+
+fn open_origin(origin: Origin, user_data: usize, query: Out<Handle>) -> Done {
+    let open = OpenQuery { origin, user_data, counters: BTreeSet::new(), found: HashMap::new(), timer: None };
+    let handle = handles::insert(Object::Query(Arc::new(Mutex::new(open))));
+    query.set(handle.ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
+    Ok(())
+}
+
+pub(crate) fn close(query: Handle) -> Done {
+    handles::query(query).ok_or(status::INVALID_HANDLE)?;
+    let Some(Object::Query(query)) = handles::remove(query) else { return Err(status::INVALID_HANDLE) };
+    let (timer, counters) = {
+        let mut open = lock(&query);
+        (open.timer.take(), std::mem::take(&mut open.counters))
+    };
+    // The thread of the timer may hold the query just now: it ends before the query does.
+    drop(timer);
+    for counter in counters {
+        handles::remove(counter);
+    }
+    Ok(())
+}
+
+/// The version of the performance data helper whose functions these are.
+pub(crate) fn version(version: Out<u32>) -> Done {
+    version.set(0x503);
+    if version.is_null() { Err(status::INVALID_ARGUMENT) } else { Ok(()) }
+}
+
+/// Adds a counter with names in any language.
+pub(crate) fn add_local<L: Letter>(
+    query: Handle,
+    path: Str<L>,
+    user_data: usize,
+    counter: Out<Handle>,
+) -> Done {
+    add(query, path, user_data, counter, false)
+}
+
+/// Adds a counter with English names.
+pub(crate) fn add_english<L: Letter>(
+    query: Handle,
+    path: Str<L>,
+    user_data: usize,
+    counter: Out<Handle>,
+) -> Done {
+    add(query, path, user_data, counter, true)
+}
+
+/// Adds a counter. English names are always understood; `english` refuses all others.
+fn add<L: Letter>(
+    query: Handle,
+    path: Str<L>,
+    user_data: usize,
+    counter: Out<Handle>,
+    english: bool,
+) -> Done {
+    let path = path.get().ok_or(status::INVALID_ARGUMENT)?;
+    if counter.is_null() {
+        return Err(status::INVALID_ARGUMENT);
+    }
+    let shared = handles::query(query).ok_or(status::INVALID_HANDLE)?;
+    if path.is_empty() {
+        return Err(status::INVALID_PATH);
+    }
+    let mut open = lock(&shared);
+    let id = match &mut open.origin {
+        Origin::Live(query) => {
+            if english && !machine::is_english(query, &path) {
+                return Err(status::NO_OBJECT);
+            }
+            query.add(&path).map_err(|error| status::of_path(&error))?
+        }
+        Origin::Log(query) => {
+            let id = query.add(&path).map_err(|error| status::of_path(&error))?;
+            // A log has all its counters from the start, except for instances that come late.
+            if !query.has(id) && !path.contains('*') {
+                query.remove(id);
+                return Err(status::ENTRY_NOT_IN_LOG_FILE);
+            }
+            id
+        }
+    };
+    let new = Counter { query: Arc::downgrade(&shared), id, user_data, path, scale: Mutex::new(None) };
+    let handle = handles::insert(Object::Counter(Arc::new(new))).ok_or(status::MEMORY_ALLOCATION_FAILURE)?;
+    open.counters.insert(handle);
+    counter.set(handle);
+    Ok(())
+}
+
+pub(crate) fn remove(counter: Handle) -> Done {
+    let known = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let query = known.query()?;
+    let mut open = lock(&query);
+    handles::remove(counter);
+    open.counters.remove(&counter);
+    open.found.remove(&known.id);
+    match &mut open.origin {
+        Origin::Live(query) => query.remove(known.id),
+        Origin::Log(query) => query.remove(known.id),
+    }
+    Ok(())
+}
+
+pub(crate) fn collect(query: Handle) -> Done {
+    let query = handles::query(query).ok_or(status::INVALID_HANDLE)?;
+    let mut open = lock(&query);
+    open.collect().map(drop)
+}
+
+/// As [`collect`]; tells the local time of the sample.
+pub(crate) fn collect_with_time(query: Handle, time: Out<i64>) -> Done {
+    if time.is_null() {
+        return Err(status::INVALID_ARGUMENT);
+    }
+    let query = handles::query(query).ok_or(status::INVALID_HANDLE)?;
+    let mut open = lock(&query);
+    let taken = open.collect()?;
+    time.set(open.local(taken).0.cast_signed());
+    Ok(())
+}
+
+/// Collects every so many seconds in a thread, and sets an event after each sample; 0 seconds end that.
+pub(crate) fn collect_on_timer(query: Handle, seconds: u32, event: Handle) -> Done {
+    let shared = handles::query(query).ok_or(status::INVALID_HANDLE)?;
+    let (before, idle) = {
+        let mut open = lock(&shared);
+        (open.timer.take(), open.counters.is_empty())
+    };
+    // Its thread may wait for the query just now, so the lock is free while it ends.
+    drop(before);
+    if idle {
+        return Err(status::NO_DATA);
+    }
+    if seconds == 0 {
+        return Ok(());
+    }
+    // An event that is none is not an error: the samples are taken all the same.
+    let event: Option<Arc<Event>> = match handles::get(event) {
+        Some(Object::Event(event)) => Some(event),
+        _ => None,
+    };
+    let weak = Arc::downgrade(&shared);
+    let timer = Timer::start(Duration::from_secs(seconds.into()), move || {
+        let Some(query) = weak.upgrade() else { return };
+        // What fails now may work the next time; the values say what is wrong.
+        let _ = lock(&query).collect();
+        if let Some(event) = &event {
+            event.set();
+        }
+    });
+    lock(&shared).timer = Some(timer.map_err(|_| status::MEMORY_ALLOCATION_FAILURE)?);
+    Ok(())
+}
+
+pub(crate) fn is_live(query: Handle) -> i32 {
+    handles::query(query).is_some_and(|query| matches!(lock(&query).origin, Origin::Live(_))).into()
+}
+
+/// Which records of a log are read: local times, both included.
+pub(crate) fn set_range(query: Handle, first: i64, last: i64) -> Done {
+    let query = handles::query(query).ok_or(status::INVALID_HANDLE)?;
+    let mut open = lock(&query);
+    let Origin::Log(log) = &mut open.origin else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };
+    let minutes = log.contents().map_err(|error| status::of_log(&error))?.local_minutes;
+    let utc = |local: i64| clock::utc(FileTime(u64::try_from(local).unwrap_or(0)), minutes);
+    log.set_range(utc(first), utc(last)).map_err(|error| status::of_log(&error))?;
+    open.found.clear();
+    Ok(())
+}
+
+impl OpenQuery {
+    fn collect(&mut self) -> Result<FileTime, Status> {
+        if self.counters.is_empty() {
+            return Err(status::NO_DATA);
+        }
+        let time = match &mut self.origin {
+            Origin::Live(query) => {
+                let time = query.collect().map_err(|error| status::of_source(&error))?;
+                self.found.values_mut().for_each(Vec::clear);
+                for reading in query.readings() {
+                    let newer = reading.cell.sample.ok_or(NoValue::NotNumeric);
+                    let text = match &reading.cell.value {
+                        Ok(Value::Text(text)) => Some(text.clone()),
+                        _ => None,
+                    };
+                    let instance = reading.instance.as_ref();
+                    self.found.entry(reading.handle).or_default().push(Item {
+                        name: instance.map(machine::name_without_number).unwrap_or_default(),
+                        counter_type: reading.definition.counter_type,
+                        default_scale: reading.definition.default_scale,
+                        newer: match reading.cell.value {
+                            Err(why) if reading.cell.sample.is_none() => Err(why),
+                            _ => newer,
+                        },
+                        older: reading.older,
+                        text,
+                    });
+                }
+                time
+            }
+            Origin::Log(query) => {
+                let next = query.collect().map_err(|error| status::of_log(&error))?;
+                let time = next.ok_or(status::NO_MORE_DATA)?;
+                self.found.clear();
+                for handle in &self.counters {
+                    let Some(counter) = handles::counter(*handle) else { continue };
+                    let items = query.readings_of(counter.id).into_iter().map(|reading| Item {
+                        name: reading
+                            .parts
+                            .and_then(|parts| Some(parts.instance?.text().to_string()))
+                            .unwrap_or_default(),
+                        counter_type: reading.counter_type,
+                        default_scale: reading.default_scale,
+                        newer: match (reading.cell.sample, reading.cell.value) {
+                            (Some(sample), _) => Ok(sample),
+                            (None, Err(why)) => Err(why),
+                            (None, Ok(_)) => Err(NoValue::NotNumeric),
+                        },
+                        older: reading.older,
+                        text: None,
+                    });
+                    self.found.insert(counter.id, items.collect());
+                }
+                time
+            }
+        };
+        let has_data = |item: &Item| item.newer.is_ok() || item.text.is_some();
+        if self.found.values().flatten().any(has_data) { Ok(time) } else { Err(status::NO_DATA) }
+    }
+
+    /// The local time of a sample: of this machine, or of the one that wrote the log.
+    pub(crate) fn local(&self, time: FileTime) -> FileTime {
+        match &self.origin {
+            Origin::Live(_) => clock::local(time),
+            Origin::Log(log) => clock::add_minutes(time, log.local_minutes()),
+        }
+    }
+
+    /// What the last collection found for a counter; empty before the first one.
+    pub(crate) fn items(&self, counter: &Counter) -> &[Item] {
+        self.found.get(&counter.id).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Counter {
+    /// The query that it is of.
+    pub(crate) fn query(&self) -> Result<Arc<Mutex<OpenQuery>>, Status> {
+        self.query.upgrade().ok_or(status::INVALID_HANDLE)
+    }
+}

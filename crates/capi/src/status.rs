@@ -1,0 +1,84 @@
+//! Statuses of the performance data helper, and which one a failure of the library is.
+
+use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
+use tallymon::log::{LogError, LogErrorKind};
+use tallymon::{PathError, PathPart, PathProblem};
+
+/// A status of pdhmsg.h, or an error of winerror.h where the helper passes one on.
+pub(crate) type Status = u32;
+
+/// What a function of the helper does: an `Err` is the status that it returns.
+pub(crate) type Done = Result<(), Status>;
+
+pub(crate) const VALID_DATA: Status = 0;
+pub(crate) const NO_INSTANCE: Status = 0x8000_07D1;
+pub(crate) const MORE_DATA: Status = 0x8000_07D2;
+pub(crate) const NO_DATA: Status = 0x8000_07D5;
+pub(crate) const CANNOT_SET_DEFAULT: Status = 0x8000_07DC;
+pub(crate) const NO_OBJECT: Status = 0xC000_0BB8;
+pub(crate) const NO_COUNTER: Status = 0xC000_0BB9;
+pub(crate) const CSTATUS_INVALID_DATA: Status = 0xC000_0BBA;
+pub(crate) const MEMORY_ALLOCATION_FAILURE: Status = 0xC000_0BBB;
+pub(crate) const INVALID_HANDLE: Status = 0xC000_0BBC;
+pub(crate) const INVALID_ARGUMENT: Status = 0xC000_0BBD;
+pub(crate) const BAD_COUNTERNAME: Status = 0xC000_0BC0;
+pub(crate) const INSUFFICIENT_BUFFER: Status = 0xC000_0BC2;
+pub(crate) const CANNOT_CONNECT_MACHINE: Status = 0xC000_0BC3;
+pub(crate) const INVALID_PATH: Status = 0xC000_0BC4;
+pub(crate) const INVALID_DATA: Status = 0xC000_0BC6;
+pub(crate) const CANNOT_READ_NAME_STRINGS: Status = 0xC000_0BC8;
+pub(crate) const LOG_FILE_OPEN_ERROR: Status = 0xC000_0BCA;
+pub(crate) const LOG_TYPE_NOT_FOUND: Status = 0xC000_0BCB;
+pub(crate) const NO_MORE_DATA: Status = 0xC000_0BCC;
+pub(crate) const ENTRY_NOT_IN_LOG_FILE: Status = 0xC000_0BCD;
+pub(crate) const DATA_SOURCE_IS_REAL_TIME: Status = 0xC000_0BCF;
+pub(crate) const FILE_NOT_FOUND: Status = 0xC000_0BD1;
+pub(crate) const NOT_IMPLEMENTED: Status = 0xC000_0BD3;
+pub(crate) const STRING_NOT_FOUND: Status = 0xC000_0BD4;
+pub(crate) const ACCESS_DENIED: Status = 0xC000_0BDB;
+
+/// The status of a path that can not be used.
+pub(crate) fn of_path(error: &PathError) -> Status {
+    match (&error.problem, error.part) {
+        (PathProblem::Source(error), _) => of_source(error),
+        (PathProblem::OtherHost(_), _) => CANNOT_CONNECT_MACHINE,
+        (PathProblem::InstanceMissing(_) | PathProblem::NoInstances(_), _) => NO_INSTANCE,
+        (PathProblem::Unknown(_), PathPart::Object) => NO_OBJECT,
+        (PathProblem::Unknown(_), _) => NO_COUNTER,
+        (_, _) => BAD_COUNTERNAME,
+    }
+}
+
+/// The status of a source that has no answer.
+pub(crate) const fn of_source(error: &SourceError) -> Status {
+    match error.kind {
+        SourceErrorKind::NotFound => FILE_NOT_FOUND,
+        SourceErrorKind::AccessDenied => ACCESS_DENIED,
+        SourceErrorKind::Unreachable => CANNOT_CONNECT_MACHINE,
+        _ => NO_DATA,
+    }
+}
+
+/// The status of a log that can not be read.
+pub(crate) fn of_log(error: &LogError) -> Status {
+    match &error.kind {
+        LogErrorKind::NotALog(_) => LOG_TYPE_NOT_FOUND,
+        LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound => FILE_NOT_FOUND,
+        LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => ACCESS_DENIED,
+        _ => LOG_FILE_OPEN_ERROR,
+    }
+}
+
+/// For a value that is missing: what the function returns, and what stands in the `CStatus` of the value.
+pub(crate) const fn of_value(why: NoValue) -> (Status, Status) {
+    match why {
+        NoValue::UnknownType | NoValue::NotNumeric => (INVALID_ARGUMENT, CSTATUS_INVALID_DATA),
+        NoValue::NegativeValue | NoValue::NegativeDenominator | NoValue::NegativeTimebase => {
+            (why.pdh_status().code, why.pdh_status().code)
+        }
+        NoValue::NoMachine | NoValue::NoObject | NoValue::NoCounter | NoValue::NoInstance => {
+            (INVALID_DATA, why.pdh_status().code)
+        }
+        _ => (INVALID_DATA, CSTATUS_INVALID_DATA),
+    }
+}

@@ -1,0 +1,53 @@
+//! Texts and lists of texts for a program: all of it, or the size that it needs.
+
+use crate::memory::{Buf, Letter, Out};
+use crate::status::{self, Done, Status};
+
+/// Writes a text with its zero. The size counts units, before and after.
+///
+/// # Errors
+///
+/// `PDH_INVALID_ARGUMENT` without a size, or without a buffer although there is a size; `PDH_MORE_DATA` when the buffer is
+/// too small, and then the size that is needed is written and nothing else.
+pub(crate) fn put<L: Letter>(text: &str, buffer: Buf<L>, size: Out<u32>) -> Done {
+    let mut units = L::encode(text);
+    units.push(L::ZERO);
+    put_units(&units, buffer, size)
+}
+
+/// Writes a list of texts, each with its zero, and one more zero behind the last.
+pub(crate) fn put_list<L: Letter>(texts: &[String], buffer: Buf<L>, size: Out<u32>) -> Done {
+    put_units(&list(texts), buffer, size)
+}
+
+/// A list of texts as `MULTI_SZ`. An empty one has two zeros too, because programs look for them.
+pub(crate) fn list<L: Letter>(texts: &[String]) -> Vec<L> {
+    let mut units = Vec::new();
+    for text in texts {
+        units.extend(L::encode(text));
+        units.push(L::ZERO);
+    }
+    if texts.is_empty() {
+        units.push(L::ZERO);
+    }
+    units.push(L::ZERO);
+    units
+}
+
+/// Writes units if there is room for all.
+pub(crate) fn put_units<L: Letter>(units: &[L], buffer: Buf<L>, size: Out<u32>) -> Done {
+    let room = room(buffer, size)?;
+    let needed = u32::try_from(units.len()).unwrap_or(u32::MAX);
+    size.set(needed);
+    if room < needed {
+        return Err(status::MORE_DATA);
+    }
+    buffer.write(0, units);
+    Ok(())
+}
+
+/// How many units the program has room for.
+pub(crate) fn room<L: Letter>(buffer: Buf<L>, size: Out<u32>) -> Result<u32, Status> {
+    let room = size.get().ok_or(status::INVALID_ARGUMENT)?;
+    if room > 0 && buffer.is_null() { Err(status::INVALID_ARGUMENT) } else { Ok(room) }
+}

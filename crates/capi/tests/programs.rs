@@ -1,0 +1,200 @@
+//! C programs, compiled with the headers and linked with the library: old ones, and the table of statuses.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a failed assumption of a test is its failure")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tallymon::core::counter::{CounterType, compute, g17};
+use tallymon::core::flow::Sample;
+use tallymon::core::time::{FileTime, Frequency};
+use tallymon::{Location, Query};
+use tallymon_testkit::{peer, shared};
+
+/// The address and undefined-behaviour sanitizers on the side of C.
+const SANITIZED: &[&str] = &["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+
+/// Where a program is compiled to, with the library under the name that it is installed under.
+struct Bench(PathBuf);
+
+impl Bench {
+    fn new(name: &str) -> Bench {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        // The library was built for the test and lies beside it.
+        let library = std::env::current_exe().unwrap().with_file_name("libtallymon_capi.so");
+        std::os::unix::fs::symlink(library, folder.join("libtallymon.so")).unwrap();
+        Bench(folder)
+    }
+
+    fn compile(&self, compiler: &Path, options: &[&str], sources: &[&str]) -> PathBuf {
+        let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let program = self.0.join("program");
+        let mut command = Command::new(compiler);
+        command
+            .args(options)
+            .arg("-fshort-wchar")
+            .arg("-I")
+            .arg(home.join("include"))
+            .args(sources.iter().map(|name| home.join(name)));
+        command.arg("-L").arg(&self.0).args(["-ltallymon", "-o"]).arg(&program);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        program
+    }
+
+    fn run(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env("LD_LIBRARY_PATH", &self.0).env("LC_ALL", "C").env("TALLYMON_ROOT", self.0.join("root"));
+        command
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // What is left over in the folder of the build does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[track_caller]
+fn lines(output: &Output) -> Vec<String> {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(output.status.success(), "{}: {text}{errors}", output.status);
+    text.lines().map(str::to_string).collect()
+}
+
+/// Each call of the helper and of the registry, and the status that NT gives.
+#[test]
+fn every_status_is_the_one_of_nt() {
+    let Some(gcc) = peer("gcc") else { return };
+    let bench = Bench::new("conformance");
+    let warnings = ["-Wall", "-Wextra", "-Wno-sign-compare", "-Wno-missing-field-initializers"];
+    let program = bench.compile(&gcc, &[SANITIZED, &warnings].concat(), &["tests/c/conformance.c"]);
+    let log = shared("logs/PowerShell_CounterSamples.blg").unwrap_or_default();
+    let said = lines(&bench.run(&program).arg(log).output().unwrap());
+    let [summary] = &said[..] else { panic!("{said:#?}") };
+    assert!(summary.ends_with("0 wrong"), "{summary}");
+    let checked: u32 = summary.split(' ').next().unwrap().parse().unwrap();
+    assert!(checked > 250, "{summary}");
+}
+
+/// The program of the article prints the load once a second.
+#[test]
+fn the_program_of_the_article_prints_the_load() {
+    let (Some(compiler), Some(timeout)) = (peer("g++"), peer("timeout")) else { return };
+    let bench = Bench::new("article");
+    // The compiler of the article took a main without a value, and texts that may be written to.
+    let options = ["-fpermissive", "-w", "-DUNICODE", "-D_UNICODE", "-Dmain=article_main", "-c"];
+    let object = bench.0.join("article.o");
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let compiled = Command::new(&compiler)
+        .args(options)
+        .arg("-fshort-wchar")
+        .arg("-I")
+        .arg(home.join("include"))
+        .arg(home.join("examples/c/article_cpu_load.cpp"))
+        .arg("-o")
+        .arg(&object)
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let object = object.to_string_lossy().into_owned();
+    let program = bench.compile(&compiler, &[], &["examples/c/article_main.cpp", &object]);
+    let mut command = bench.run(&timeout);
+    let output = command.arg("3.5").arg(&program).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let loads: Vec<i64> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("[ CPU Load : ")?.strip_suffix(" ]"))
+        // It prints a difference of clocks that were not read together, which may be just below 0, without its sign.
+        .map(|load| load.parse::<u64>().unwrap().cast_signed())
+        .collect();
+    assert!(!loads.is_empty(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(loads.iter().all(|load| (-10..=100).contains(load)), "{loads:?}");
+    assert!(
+        text.starts_with("\nObject 238: Processor\n\n\tInstance 0: \n\t\tCounter 6: % Processor Time\n"),
+        "{text}"
+    );
+}
+
+/// A program that walks the block by hand finds what a query finds, for a counter of every type that there is, and
+/// computes from the same raw values the same value.
+#[test]
+fn paths_resolved_by_hand_give_the_same_values() {
+    let Some(gcc) = peer("gcc") else { return };
+    let bench = Bench::new("resolve");
+    let program =
+        bench.compile(&gcc, &[SANITIZED, &["-Wall", "-Wextra"]].concat(), &["examples/c/resolve_path.c"]);
+    let mut query = Query::open(&Location::Local).unwrap();
+    let objects: Vec<(String, bool)> = query
+        .catalog()
+        .objects()
+        .iter()
+        .filter(|object| object.name.0 <= 1847)
+        .map(|object| (query.names().english(object.name), object.has_instances))
+        .collect();
+    for (object, instances) in &objects {
+        let pattern = if *instances { format!("\\{object}(*)\\*") } else { format!("\\{object}\\*") };
+        query.add(&pattern).unwrap();
+    }
+    query.collect().unwrap();
+    // One counter of every type of every object, of an instance that stays; counters told by number have no name to
+    // look up.
+    let mut seen = Vec::new();
+    let mut paths = Vec::new();
+    for reading in query.readings() {
+        let key = (reading.object, reading.definition.counter_type);
+        let stays = reading.instance.as_ref().is_none_or(|instance| {
+            let name = instance.name.as_str();
+            instance.parent.is_none() && ["_Total", "lo", "0"].contains(&name)
+        });
+        let named = reading.path.ends_with(&query.names().english(reading.counter));
+        if reading.cell.sample.is_some() && stays && named && !seen.contains(&key) {
+            seen.push(key);
+            paths.push(reading.path);
+        }
+    }
+    assert!(paths.len() > 20, "{paths:?}");
+    let output = bench.run(&program).args(["-i", "20"]).args(&paths).output().unwrap();
+    let mut types = std::collections::BTreeSet::new();
+    let mut values = 0;
+    for (path, line) in paths.iter().zip(lines(&output)) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [kind, n0, n1, d0, d1, frequency, count, value] = words[..] else { panic!("{path}: {line}") };
+        let number = |word: &str| word.parse::<i64>().unwrap();
+        let sample = |first: &str, second: &str| Sample {
+            counter_type: CounterType(kind.parse().unwrap()),
+            first: number(first).cast_unsigned(),
+            second: number(second).cast_unsigned(),
+            frequency: Frequency(number(frequency)),
+            multi_count: count.parse().unwrap(),
+            time: FileTime(0),
+        };
+        let found = compute(Some(&sample(n0, d0)), &sample(n1, d1));
+        let expected = found.map_or("none".to_string(), |value| g17(value.as_f64().unwrap()).to_string());
+        assert_eq!(value, expected, "{path}: {line}");
+        types.insert(kind.to_string());
+        values += usize::from(value != "none");
+    }
+    assert!(types.len() >= 8 && values > paths.len() / 2, "{types:?} {values} of {}", paths.len());
+}
+
+#[test]
+fn a_program_with_wildcards() {
+    let Some(gcc) = peer("gcc") else { return };
+    let bench = Bench::new("wildcards");
+    let program =
+        bench.compile(&gcc, &[SANITIZED, &["-Wall", "-Wextra"]].concat(), &["examples/c/pdh_wildcards.c"]);
+    let paths = [r"\Processor(*)\% Processor Time", r"\Memory\Available Bytes"];
+    let said = lines(&bench.run(&program).args(["-i", "50"]).args(paths).output().unwrap());
+    let begins = |start: &str| said.iter().filter(|line| line.starts_with(start)).count();
+    let processors = begins("path ") - 1;
+    assert!(processors >= 2, "{said:?}");
+    assert_eq!(begins("sample 0x00000000"), 2, "{said:?}");
+    // The first sample of a rate says that its data is not valid; the count is there at once.
+    assert_eq!(begins("none "), processors, "{said:?}");
+    assert_eq!(begins("value "), processors + 2, "{said:?}");
+}

@@ -1,0 +1,107 @@
+//! Something that is done again and again in a thread of its own: samples on a timer.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// A thread that does something at a steady pace until the timer is dropped.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use std::time::Duration;
+///
+/// let (samples, taken) = mpsc::channel();
+/// let timer = tallymon::Timer::start(Duration::from_millis(1), move || samples.send("a sample").unwrap_or(()))?;
+/// assert_eq!(taken.recv(), Ok("a sample"));
+/// drop(timer);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Timer {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Stop {
+    wanted: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Timer {
+    /// Starts it: the first time is one period from now. A turn that takes longer than the period costs the turns that
+    /// it overlaps; the pace stays.
+    ///
+    /// # Errors
+    ///
+    /// The system has no more threads.
+    pub fn start(period: Duration, mut turn: impl FnMut() + Send + 'static) -> io::Result<Timer> {
+        let stop = Arc::new(Stop::default());
+        let stops = Arc::clone(&stop);
+        // A period of nothing would leave no time to anybody else.
+        let period = period.max(Duration::from_micros(100));
+        let thread = thread::Builder::new().name("tallymon-timer".into()).spawn(move || {
+            let mut due = Instant::now();
+            loop {
+                let now = Instant::now();
+                while due <= now {
+                    let Some(next) = due.checked_add(period) else { return };
+                    due = next;
+                }
+                if stops.within(due) {
+                    return;
+                }
+                turn();
+            }
+        })?;
+        Ok(Timer { stop, thread: Some(thread) })
+    }
+}
+
+impl Stop {
+    /// Waits until a time; whether it is to stop.
+    fn within(&self, due: Instant) -> bool {
+        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*wanted {
+            let left = due.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.changed.wait_timeout(wanted, left);
+            wanted = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *wanted
+    }
+}
+
+impl Drop for Timer {
+    /// Waits for a turn that is under way, unless it is this turn that drops the timer.
+    fn drop(&mut self) {
+        *self.stop.wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stop.changed.notify_all();
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != thread::current().id()
+        {
+            // A turn that panicked has ended.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn no_turn_comes_after_the_end() {
+        let (turns, taken) = mpsc::channel();
+        let timer = Timer::start(Duration::ZERO, move || turns.send(()).unwrap()).unwrap();
+        assert!(taken.iter().take(3).count() == 3);
+        drop(timer);
+        // The sender went with the thread, so that this ends.
+        taken.iter().for_each(drop);
+    }
+}
