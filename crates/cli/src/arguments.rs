@@ -1,6 +1,5 @@
 //! What can be written on the command line.
 
-use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -70,7 +69,7 @@ pub(crate) enum Command {
     /// Say which counters of two performance logs differ most.
     Compare(Compare),
     /// Profile the functions of .NET programs: exact calls and times, and who called whom.
-    Prof(Prof),
+    Prof(crate::command::prof::arguments::Prof),
     /// Say what works on this machine, what does not, and how to get it.
     Doctor(Doctor),
     /// Install and remove names of counters, and say who provides them.
@@ -282,105 +281,6 @@ pub(crate) struct Reading {
     /// Minutes to add to local time to get UTC, for a log that does not say.
     #[arg(long, value_name = "MINUTES", allow_negative_numbers = true)]
     pub(crate) bias: Option<i32>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Prof {
-    #[command(subcommand)]
-    pub(crate) action: ProfAction,
-}
-
-/// What to do with a profile.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ProfAction {
-    /// Run a program under the profiler, then print its call tree.
-    Run(ProfRun),
-    /// Print the call tree of a profile file, also of a program that still runs or was killed.
-    Tree(ProfTree),
-    /// Print a profile in another form.
-    Export(ProfExport),
-    /// Switch a program on that was started with --mode dormant.
-    On(ProfSwitch),
-    /// Switch it off again.
-    Off(ProfSwitch),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ProfRun {
-    /// What is seen: methods of user modules, everything, or nothing until it is switched on.
-    #[arg(long, value_enum, default_value = "user", value_name = "MODE")]
-    pub(crate) mode: ProfMode,
-    /// Only methods whose raw names begin so, such as Shop.Cart or Shop.Cart::Add. It can be given several times.
-    #[arg(long, value_name = "PREFIX")]
-    pub(crate) include: Vec<String>,
-    /// Never methods whose raw names begin so. It can be given several times.
-    #[arg(long, value_name = "PREFIX")]
-    pub(crate) exclude: Vec<String>,
-    /// Keep calls from being inlined, so that every one is counted; small methods then run slower than they do in truth.
-    #[arg(long)]
-    pub(crate) exact: bool,
-    /// Size of the profile file in MiB.
-    #[arg(long, default_value = "64", value_name = "MIB",
-        value_parser = clap::value_parser!(u32).range(8..=1024))]
-    pub(crate) size: u32,
-    /// The profile file; %p stands for the process id. In the temporary folder without it.
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// The program and its arguments, behind two dashes.
-    #[arg(required = true, last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<OsString>,
-}
-
-/// What the profiler sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProfMode {
-    /// Nothing until it is switched on.
-    Dormant,
-    /// Methods of user modules.
-    User,
-    /// Every method that is compiled while the program runs.
-    All,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ProfTree {
-    /// A profile file.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Take the measured cost of the profiler out of the times.
-    #[arg(long)]
-    pub(crate) corrected: bool,
-    /// Show this many levels.
-    #[arg(long, default_value = "0", hide_default_value = true, value_name = "N")]
-    pub(crate) depth: usize,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ProfExport {
-    /// A profile file.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// The form.
-    #[arg(long, short, value_enum, default_value = "speedscope", value_name = "FORMAT")]
-    pub(crate) format: ProfForm,
-}
-
-/// Forms of a profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProfForm {
-    /// For www.speedscope.app.
-    Speedscope,
-    /// One stack a line with its own time in nanoseconds, for flame graphs.
-    Collapsed,
-    /// One stack a line with its calls.
-    CollapsedCalls,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ProfSwitch {
-    /// A process id, or a profile file.
-    #[arg(value_name = "PID|FILE")]
-    pub(crate) program: String,
 }
 
 #[derive(Debug, Args)]

@@ -75,6 +75,9 @@ pub struct Settings {
     pub size: u32,
     /// `TALLYMON_PROF_EVENTS`: MiB in addition for the newest events of threads, one for each thread, within [`EVENTS`].
     pub events: u32,
+    /// `TALLYMON_PROF_RUN`: a word that all files of one run have in their settings, so that those of child processes are
+    /// found again.
+    pub run: String,
 }
 
 impl Default for Settings {
@@ -88,6 +91,7 @@ impl Default for Settings {
             file: None,
             size: 64,
             events: 0,
+            run: String::new(),
         }
     }
 }
@@ -196,6 +200,7 @@ impl Settings {
                 _ => return wrong("TALLYMON_PROF_EVENTS", "0 to 1024 (MiB, one for each thread)", value),
             };
         }
+        settings.run = text("TALLYMON_PROF_RUN").unwrap_or_default();
         let list = |value: Option<String>| -> Vec<String> {
             let value = value.unwrap_or_default();
             value.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_string).collect()
@@ -233,6 +238,9 @@ impl Settings {
             ("TALLYMON_PROF_INCLUDE", self.filter.include.join(",").into()),
             ("TALLYMON_PROF_EXCLUDE", self.filter.exclude.join(",").into()),
         ];
+        if !self.run.is_empty() {
+            variables.push(("TALLYMON_PROF_RUN", self.run.clone().into()));
+        }
         if let Some(file) = &self.file {
             variables.push(("TALLYMON_PROF_FILE", file.into()));
         }
@@ -297,6 +305,7 @@ mod tests {
             file: Some("/x/%p.prof".into()),
             size: 100,
             events: 7,
+            run: "12-345".into(),
         };
         let variables = settings.variables();
         let back = Settings::read(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| v.clone()));

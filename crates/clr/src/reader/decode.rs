@@ -32,7 +32,9 @@ impl Profile {
             let machine = number32(record, offset_of!(MethodRecord, flags)) & METHOD_ASYNC != 0;
             let raw = RawName::decode(&file.text(number64(record, offset_of!(MethodRecord, name))), machine);
             let module = (number32(record, offset_of!(MethodRecord, module)) as usize).checked_sub(1);
+            let number = u32::try_from(numbers.len().saturating_sub(1)).unwrap_or(u32::MAX);
             self.methods.push(Method {
+                number,
                 name: raw.display(),
                 raw,
                 module: module.filter(|module| *module < self.modules.len()),

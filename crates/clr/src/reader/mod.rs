@@ -107,6 +107,8 @@ pub struct Module {
 /// A method, or one instantiation of a generic one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Method {
+    /// Its number in the file, which never changes.
+    pub number: u32,
     /// Its name as people write it.
     pub name: String,
     /// Its name as metadata has it.

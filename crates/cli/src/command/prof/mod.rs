@@ -1,75 +1,32 @@
-//! `tally prof`: runs .NET programs under the function profiler and prints what it recorded.
+//! `tally prof`: runs .NET programs under the function profiler and shows what it recorded.
 
+pub(crate) mod arguments;
+mod place;
+mod run;
+mod top;
+
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use tallymon_clr::export::{self, TreeOptions, Weight};
-use tallymon_clr::reader::{Profile, ReadError};
-use tallymon_clr::settings::{Filter, Mode, Settings, environment, find_library};
+use tallymon_clr::reader::ReadError;
 
-use crate::arguments::{Prof, ProfAction, ProfExport, ProfForm, ProfMode, ProfRun, ProfTree};
-use crate::exit::{Failure, Kind};
+use crate::exit::Failure;
+use arguments::{Prof, ProfAction, ProfDiff, ProfExport, ProfForm, ProfReport, ProfStatus, ProfTree};
+use place::open;
 
 pub(crate) fn run(prof: &Prof) -> Result<(), Failure> {
     match &prof.action {
-        ProfAction::Run(arguments) => run_program(arguments),
+        ProfAction::Run(arguments) => run::run(arguments),
         ProfAction::Tree(arguments) => tree(arguments),
+        ProfAction::Report(arguments) => report(arguments),
+        ProfAction::Diff(arguments) => diff(arguments),
         ProfAction::Export(arguments) => export(arguments),
+        ProfAction::Top(arguments) => top::run(arguments),
+        ProfAction::Status(arguments) => status(arguments),
         ProfAction::On(arguments) => switch(&arguments.program, true),
         ProfAction::Off(arguments) => switch(&arguments.program, false),
-    }
-}
-
-fn run_program(arguments: &ProfRun) -> Result<(), Failure> {
-    let program = std::env::current_exe().map_err(|error| Failure::file(Path::new("tally"), &error))?;
-    let library = program.parent().and_then(find_library).ok_or_else(|| {
-        let words =
-            "the profiler's library, libtallymon_clr.so, is not beside the command; build or install it too";
-        Failure::new(Kind::NotFound, words)
-    })?;
-    // A path from the folder of the command that is run would be another file there.
-    let file = arguments.output.as_deref().map(std::path::absolute).transpose();
-    let settings = Settings {
-        mode: match arguments.mode {
-            ProfMode::Dormant => Mode::Dormant,
-            ProfMode::User => Mode::User,
-            ProfMode::All => Mode::All,
-        },
-        filter: Filter { include: arguments.include.clone(), exclude: arguments.exclude.clone() },
-        exact: arguments.exact,
-        size: arguments.size,
-        file: file.map_err(|error| Failure::new(Kind::Usage, format_args!("--output: {error}")))?,
-        ..Settings::default()
-    };
-    let Some((name, words)) = arguments.command.split_first() else { return Ok(()) };
-    let mut child = Command::new(name)
-        .args(words)
-        .envs(environment(&settings, &library))
-        .spawn()
-        .map_err(|error| Failure::file(Path::new(name), &error))?;
-    let file = settings.file_of(child.id());
-    if settings.mode == Mode::Dormant {
-        eprintln!("tally: dormant; 'tally prof on {}' switches it on", child.id());
-    }
-    let status = child.wait().map_err(|error| Failure::file(Path::new(name), &error))?;
-    if file.is_file() {
-        eprintln!("tally: the profile is in {}", file.display());
-        if arguments.output.is_none() {
-            print_tree(&file, &TreeOptions::default())?;
-        }
-    } else {
-        let words = format!(
-            "{} left no profile in {}: it is no .NET program, or its runtime said above why it could not load the profiler",
-            name.to_string_lossy(),
-            file.display()
-        );
-        return Err(Failure::new(Kind::NoData, words));
-    }
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Failure::new(Kind::Other, format_args!("the program ended: {status}")))
     }
 }
 
@@ -87,26 +44,54 @@ fn print_tree(file: &Path, options: &TreeOptions) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
+fn report(arguments: &ProfReport) -> Result<(), Failure> {
+    let profile = open(&place::find(Some(&arguments.program))?)?;
+    let failed = |error| Failure::file(&arguments.output, &error);
+    let mut out = BufWriter::new(File::create(&arguments.output).map_err(failed)?);
+    export::html(&profile, &mut out).and_then(|()| out.flush()).map_err(failed)
+}
+
+fn diff(arguments: &ProfDiff) -> Result<(), Failure> {
+    let (before, after) = (open(&arguments.before)?, open(&arguments.after)?);
+    let mut out = BufWriter::new(io::stdout().lock());
+    export::diff(&before, &after, arguments.rows, &mut out)?;
+    Ok(out.flush()?)
+}
+
 fn export(arguments: &ProfExport) -> Result<(), Failure> {
     let profile = open(&arguments.file)?;
     let mut out = BufWriter::new(io::stdout().lock());
     match arguments.format {
         ProfForm::Speedscope => export::speedscope(&profile, &mut out)?,
+        ProfForm::Chrome => export::chrome(&profile, &mut out)?,
+        ProfForm::Callgrind => export::callgrind(&profile, &mut out)?,
+        ProfForm::Pprof => export::pprof(&profile, &mut out)?,
+        ProfForm::Firefox => export::firefox(&profile, &mut out)?,
+        ProfForm::Json => export::document(&profile, &mut out)?,
         ProfForm::Collapsed => export::collapsed(&profile, Weight::Time, &mut out)?,
         ProfForm::CollapsedCalls => export::collapsed(&profile, Weight::Calls, &mut out)?,
     }
     Ok(out.flush()?)
 }
 
-fn open(file: &Path) -> Result<Profile, Failure> {
-    Profile::open(file).map_err(|error| failure(file, error))
+fn status(arguments: &ProfStatus) -> Result<(), Failure> {
+    let file = place::find(arguments.program.as_deref())?;
+    let profile = open(&file)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    writeln!(out, "file     {}", file.display())?;
+    export::summary(&profile, &mut out)?;
+    let (hooks, life) = (profile.hooks_on, place::is_running(&profile));
+    writeln!(out, "hooks    {}", if hooks { "on" } else { "off" })?;
+    writeln!(out, "program  {}", if life { "running" } else { "gone" })?;
+    let live = profile.threads.iter().filter(|thread| !thread.ended).count();
+    writeln!(out, "threads  {} seen, {live} of them have not ended", profile.threads.len())?;
+    writeln!(out, "methods  {} seen", profile.methods.len())?;
+    Ok(out.flush()?)
 }
 
-/// A number is a process whose profile is where profiles are without an option; anything else is a file.
 fn switch(program: &str, on: bool) -> Result<(), Failure> {
-    let file =
-        program.parse().map_or_else(|_| PathBuf::from(program), |pid| Settings::default().file_of(pid));
-    switch_file(&file, on).map_err(|error| failure(&file, error))
+    let file = place::find(Some(program))?;
+    switch_file(&file, on).map_err(|error| place::failure(&file, error))
 }
 
 #[cfg(unix)]
@@ -117,11 +102,4 @@ fn switch_file(file: &Path, on: bool) -> Result<(), ReadError> {
 #[cfg(not(unix))]
 fn switch_file(_file: &Path, _on: bool) -> Result<(), ReadError> {
     Err(ReadError::Io(io::Error::from(io::ErrorKind::Unsupported)))
-}
-
-fn failure(file: &Path, error: ReadError) -> Failure {
-    match error {
-        ReadError::Io(error) => Failure::file(file, &error),
-        error => Failure::new(Kind::BadFile, format_args!("{}: {error}", file.display())),
-    }
 }

@@ -1,0 +1,109 @@
+//! `tally prof run`: runs a program, and what it starts, under the profiler.
+
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant, SystemTime};
+
+use tallymon_clr::export::TreeOptions;
+use tallymon_clr::settings::{Filter, Mode, Settings, environment, find_library};
+
+use super::arguments::{ProfMode, ProfRun};
+use super::place;
+use crate::exit::{Failure, Kind};
+
+/// How long a program that was asked to end may take before it is killed.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
+    let program = std::env::current_exe().map_err(|error| Failure::file(Path::new("tally"), &error))?;
+    let library = program.parent().and_then(find_library).ok_or_else(|| {
+        let words =
+            "the profiler's library, libtallymon_clr.so, is not beside the command; build or install it too";
+        Failure::new(Kind::NotFound, words)
+    })?;
+    let settings = settings(arguments)?;
+    let Some((name, words)) = arguments.command.split_first() else { return Ok(()) };
+    let since = SystemTime::now();
+    let mut child = Command::new(name)
+        .args(words)
+        .envs(environment(&settings, &library))
+        .spawn()
+        .map_err(|error| Failure::file(Path::new(name), &error))?;
+    if settings.mode == Mode::Dormant {
+        eprintln!("tally: dormant; 'tally prof on {}' switches it on", child.id());
+    }
+    let status =
+        wait(&mut child, arguments.duration).map_err(|error| Failure::file(Path::new(name), &error))?;
+    let found = place::of_run(&settings, since);
+    for (profile, file) in &found {
+        let whose =
+            if profile.pid == child.id() { String::new() } else { format!(" of process {}", profile.pid) };
+        eprintln!("tally: the profile{whose} is in {}", file.display());
+    }
+    let Some((_, file)) = found.first() else {
+        let words = format!(
+            "{} left no profile in {}: it is no .NET program, or its runtime said above why it could not load the profiler",
+            name.to_string_lossy(),
+            settings.file_of(child.id()).display()
+        );
+        return Err(Failure::new(Kind::NoData, words));
+    };
+    if arguments.output.is_none() {
+        super::print_tree(file, &TreeOptions::default())?;
+    }
+    match status {
+        // It was ended on request.
+        None => Ok(()),
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(Failure::new(Kind::Other, format_args!("the program ended: {status}"))),
+    }
+}
+
+fn settings(arguments: &ProfRun) -> Result<Settings, Failure> {
+    // A path from the folder of the command that is run would be another file there.
+    let file = arguments.output.as_deref().map(std::path::absolute).transpose();
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Ok(Settings {
+        mode: match arguments.mode {
+            ProfMode::Dormant => Mode::Dormant,
+            ProfMode::User => Mode::User,
+            ProfMode::All => Mode::All,
+        },
+        filter: Filter { include: arguments.include.clone(), exclude: arguments.exclude.clone() },
+        exact: arguments.exact,
+        size: arguments.size,
+        events: arguments.events,
+        file: file.map_err(|error| Failure::new(Kind::Usage, format_args!("--output: {error}")))?,
+        run: format!("{}-{}", std::process::id(), now.as_nanos()),
+        ..Settings::default()
+    })
+}
+
+/// Waits for the end of a program; after the time that it has it is asked to end, then killed, and has no status.
+fn wait(child: &mut Child, duration: Option<Duration>) -> std::io::Result<Option<ExitStatus>> {
+    let Some(duration) = duration else { return child.wait().map(Some) };
+    if let Some(status) = wait_until(child, Instant::now() + duration)? {
+        return Ok(Some(status));
+    }
+    // A request leaves the runtime time to end in order. Without the command for it the program is killed at once, which
+    // leaves all but its open calls.
+    let asked =
+        Command::new("kill").arg(child.id().to_string()).status().is_ok_and(|status| status.success());
+    if !asked || wait_until(child, Instant::now() + PATIENCE)?.is_none() {
+        child.kill()?;
+        child.wait()?;
+    }
+    Ok(None)
+}
+
+fn wait_until(child: &mut Child, deadline: Instant) -> std::io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

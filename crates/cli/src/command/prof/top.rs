@@ -1,0 +1,314 @@
+//! `tally prof top`: what a program calls, again and again.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use tallymon_clr::export::time;
+use tallymon_clr::reader::{MethodTotal, Profile};
+use unicode_width::UnicodeWidthChar;
+
+use super::arguments::{ProfSort, ProfTop};
+use super::place;
+use crate::exit::{Failure, Kind};
+use crate::stop::{Stop, Ticks};
+
+/// Rows of an update that goes to no terminal.
+const ROWS: usize = 20;
+
+/// Lines above the methods.
+const HEAD: usize = 4;
+
+pub(super) fn run(arguments: &ProfTop) -> Result<(), Failure> {
+    let file = place::find(arguments.program.as_deref())?;
+    let mut before = Sample::take(&file)?;
+    let stop = Stop::on_signals()?;
+    let screen = Screen::open()?;
+    let mut ticks = Ticks::start(arguments.interval);
+    let mut done = 0u64;
+    loop {
+        let goes_on = stop.wait_until(ticks.next());
+        if !goes_on {
+            return Ok(());
+        }
+        let after = Sample::take(&file)?;
+        let (width, height) = screen.size();
+        let rows = arguments.rows.unwrap_or_else(|| height.saturating_sub(HEAD + 1));
+        screen.draw(&page(&before, &after, arguments.sort, rows, width))?;
+        done += 1;
+        if arguments.count.is_some_and(|count| done >= count) {
+            return Ok(());
+        }
+        if !place::is_running(&after.profile) {
+            let words = format!("process {} has ended; 'tally prof tree' shows all of it", after.profile.pid);
+            return Err(Failure::new(Kind::NoData, words));
+        }
+        before = after;
+    }
+}
+
+/// A profile at a moment.
+struct Sample {
+    profile: Profile,
+    /// By the number of the method.
+    totals: HashMap<u32, MethodTotal>,
+}
+
+impl Sample {
+    fn take(file: &Path) -> Result<Sample, Failure> {
+        Ok(Sample::new(place::open(file)?))
+    }
+
+    fn new(profile: Profile) -> Sample {
+        let number = |total: &MethodTotal| profile.methods.get(total.method).map(|method| method.number);
+        let totals =
+            profile.method_totals().into_iter().filter_map(|total| Some((number(&total)?, total))).collect();
+        Sample { profile, totals }
+    }
+}
+
+/// What a method did between two samples.
+#[derive(Debug, Clone, PartialEq)]
+struct Rate {
+    name: String,
+    /// Calls that began, a second.
+    calls: f64,
+    /// Part of the time between the samples that it ran, callees left out; of several threads more than 1.
+    own: f64,
+    /// The same with callees.
+    total: f64,
+    /// Times that half of the ended calls and 99 of 100 did not exceed, in nanoseconds; `None` when none ended.
+    median: Option<u64>,
+    slow: Option<u64>,
+    /// Calls that are open.
+    open: u64,
+    /// Exceptions a second.
+    exceptions: f64,
+}
+
+/// The methods that ran between two samples.
+fn rates(before: &Sample, after: &Sample) -> Vec<Rate> {
+    let time = after.profile.duration.saturating_sub(before.profile.duration);
+    if time == 0 {
+        return Vec::new();
+    }
+    let nothing = MethodTotal::default();
+    let mut rates = Vec::new();
+    for (number, now) in &after.totals {
+        let was = before.totals.get(number).unwrap_or(&nothing);
+        let part = |was: u64, now: u64| now.saturating_sub(was) as f64 / time as f64;
+        let a_second = |was, now| part(was, now) * 1e9;
+        let mut between = now.clone();
+        for (start, count) in &was.histogram {
+            if let Some(left) = between.histogram.get_mut(start) {
+                *left = left.saturating_sub(*count);
+            }
+        }
+        between.histogram.retain(|_, count| *count > 0);
+        let rate = Rate {
+            name: after.profile.methods.get(now.method).map(|method| method.name.clone()).unwrap_or_default(),
+            calls: a_second(was.enters, now.enters),
+            own: part(was.own, now.own),
+            total: part(was.total, now.total),
+            median: between.percentile(0.5),
+            slow: between.percentile(0.99),
+            open: now.open,
+            exceptions: a_second(was.exceptions, now.exceptions),
+        };
+        if rate.calls > 0.0 || rate.open > 0 || rate.own > 0.0 {
+            rates.push(rate);
+        }
+    }
+    rates
+}
+
+/// One update, as lines.
+fn page(before: &Sample, after: &Sample, sort: ProfSort, rows: usize, width: usize) -> Vec<String> {
+    let profile = &after.profile;
+    let mut all = rates(before, after);
+    let key = |rate: &Rate| match sort {
+        ProfSort::Calls => rate.calls,
+        ProfSort::Own => rate.own,
+        ProfSort::Total => rate.total,
+    };
+    all.sort_by(|a, b| key(b).total_cmp(&key(a)).then_with(|| a.name.cmp(&b.name)));
+    let calls: f64 = all.iter().map(|rate| rate.calls).sum();
+    let exceptions: f64 = all.iter().map(|rate| rate.exceptions).sum();
+    let work = after.profile.overhead().saturating_sub(before.profile.overhead());
+    let passed = after.profile.duration.saturating_sub(before.profile.duration).max(1);
+    let threads = profile.threads.iter().filter(|thread| !thread.ended).count();
+    let mut lines = vec![
+        format!("process {}  {}", profile.pid, profile.command),
+        format!(
+            "{} calls/s  {} exceptions/s  {threads} threads  {} methods  up {}  profiler's own work {:.1} %",
+            short(calls),
+            short(exceptions),
+            profile.methods.len(),
+            time(profile.duration),
+            100.0 * work as f64 / passed as f64
+        ),
+        String::new(),
+        format!(
+            "{:>9} {:>7} {:>7} {:>9} {:>9} {:>6}  METHOD",
+            "CALLS/S", "SELF%", "TOTAL%", "P50", "P99", "OPEN"
+        ),
+    ];
+    if !profile.hooks_on {
+        lines.extend(["the hooks are off; 'tally prof on' switches them on".to_string()]);
+    }
+    for rate in all.iter().take(rows) {
+        let latency = |value: Option<u64>| value.map(time).unwrap_or_default();
+        let mut line = String::new();
+        // Writing into a text can not fail.
+        let _ = write!(
+            line,
+            "{:>9} {:>7.1} {:>7.1} {:>9} {:>9} {:>6}  {}",
+            short(rate.calls),
+            rate.own * 100.0,
+            rate.total * 100.0,
+            latency(rate.median),
+            latency(rate.slow),
+            rate.open,
+            rate.name
+        );
+        lines.push(line);
+    }
+    lines.iter().map(|line| cut(line, width)).collect()
+}
+
+/// A number with at most four digits.
+fn short(value: f64) -> String {
+    match value {
+        v if v >= 1e7 => format!("{:.1} M", v / 1e6),
+        v if v >= 1e4 => format!("{:.1} k", v / 1e3),
+        v if v >= 10.0 => format!("{v:.0}"),
+        v => format!("{v:.1}"),
+    }
+}
+
+/// What of a line fits, without anything that would move the cursor.
+fn cut(line: &str, width: usize) -> String {
+    let mut left = width;
+    let clean = line.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let fits = |c: &char| {
+        let Some(rest) = left.checked_sub(c.width().unwrap_or(0)) else { return false };
+        left = rest;
+        true
+    };
+    clean.take_while(fits).collect()
+}
+
+/// A terminal that shows one update at a time, or a file that gets them one behind the other.
+struct Screen {
+    terminal: bool,
+}
+
+impl Screen {
+    fn open() -> io::Result<Screen> {
+        let terminal = io::stdout().is_terminal();
+        if terminal {
+            // The other screen, and no cursor on it.
+            let mut out = io::stdout().lock();
+            out.write_all(b"\x1b[?1049h\x1b[?25l")?;
+            out.flush()?;
+        }
+        Ok(Screen { terminal })
+    }
+
+    fn size(&self) -> (usize, usize) {
+        match crossterm::terminal::size() {
+            Ok((width, height)) if self.terminal => (width.into(), height.into()),
+            _ => (usize::MAX, ROWS + HEAD + 1),
+        }
+    }
+
+    fn draw(&self, lines: &[String]) -> io::Result<()> {
+        let mut text = String::new();
+        if self.terminal {
+            // To the top left; what stood there before is cleared line by line, so that nothing flickers.
+            text.push_str("\x1b[H");
+            for line in lines {
+                text.push_str(line);
+                text.push_str("\x1b[K\r\n");
+            }
+            text.push_str("\x1b[J");
+        } else {
+            for line in lines {
+                text.push_str(line);
+                text.push('\n');
+            }
+            text.push('\n');
+        }
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        if self.terminal {
+            // A terminal that is gone needs no repair.
+            let _ = io::stdout().write_all(b"\x1b[?25h\x1b[?1049l");
+            let _ = io::stdout().flush();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
+    use super::*;
+    use tallymon_clr::reader::Method;
+
+    fn sample(duration: u64, calls: u64, own: u64) -> Sample {
+        // A header without records: what matters is put in by hand.
+        let mut bytes = vec![0; 4096];
+        bytes[..8].copy_from_slice(b"TLMPROF\0");
+        for (at, value) in [(8, 1u32), (12, 4096), (16, 64), (20, 128), (24, 64), (28, 256), (172, 1)] {
+            bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        let mut profile = Profile::from_bytes(&bytes).unwrap();
+        profile.duration = duration;
+        profile.methods.push(Method {
+            number: 7,
+            name: "N.C.Run()\u{1b}[2J".into(),
+            raw: Default::default(),
+            module: None,
+            token: 0,
+            compiled: 1,
+            inlined: 0,
+            inlined_into: None,
+        });
+        let total = MethodTotal {
+            enters: calls,
+            own,
+            total: own * 2,
+            shortest: Some(100),
+            longest: Some(900),
+            histogram: [(64, calls - 1), (512, 1)].into(),
+            ..MethodTotal::default()
+        };
+        Sample { profile, totals: [(7, total)].into() }
+    }
+
+    #[test]
+    fn rates_are_those_between_two_samples() {
+        let (before, after) = (sample(1_000_000_000, 11, 0), sample(3_000_000_000, 211, 500_000_000));
+        let rates = rates(&before, &after);
+        assert_eq!((rates[0].calls, rates[0].own, rates[0].total), (100.0, 0.25, 0.5));
+        // The slow call was before: the bucket of 64 ns alone is left.
+        assert_eq!((rates[0].median, rates[0].slow), (Some(128), Some(128)));
+        assert!(super::rates(&after, &after).is_empty());
+    }
+
+    #[test]
+    fn a_page_fits_and_moves_no_cursor() {
+        let (before, after) = (sample(1_000_000_000, 11, 0), sample(3_000_000_000, 211, 500_000_000));
+        let page = page(&before, &after, ProfSort::Own, 5, 80);
+        assert_eq!(page.len(), HEAD + 1);
+        assert_eq!(page[4], "      100    25.0    50.0    128 ns    128 ns      0  N.C.Run() [2J");
+        assert!(page.iter().all(|line| line.chars().count() <= 80), "{page:?}");
+    }
+}
