@@ -363,9 +363,10 @@ pub fn bucket(ticks: u64) -> usize {
     bits.saturating_sub(6).min(BUCKETS - 1)
 }
 
-/// The shortest time of a bucket in ticks.
-pub fn bucket_start(bucket: usize) -> u64 {
-    if bucket == 0 { 0 } else { 1u64.checked_shl(bucket as u32 + 5).unwrap_or(u64::MAX) }
+/// The time in ticks that calls of a bucket stayed below; the last bucket has no end.
+pub fn bucket_end(bucket: usize) -> u64 {
+    let shift = u32::try_from(bucket).unwrap_or(u32::MAX).saturating_add(6);
+    if bucket >= BUCKETS - 1 { u64::MAX } else { 1u64.checked_shl(shift).unwrap_or(u64::MAX) }
 }
 
 // The sizes are part of the format.
@@ -430,8 +431,8 @@ mod tests {
             assert_eq!(bucket(ticks), expected, "{ticks}");
         }
         for number in 1..BUCKETS {
-            assert_eq!(bucket(bucket_start(number)), number);
-            assert_eq!(bucket(bucket_start(number) - 1), number - 1);
+            assert_eq!(bucket(bucket_end(number - 1)), number);
+            assert_eq!(bucket(bucket_end(number - 1) - 1), number - 1);
         }
     }
 

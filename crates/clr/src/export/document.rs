@@ -33,6 +33,11 @@ pub const CALL_FIELDS: [&str; 15] = [
 ///
 /// Those of the writer.
 pub fn document(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    write_document(profile, true, out)
+}
+
+/// The same, with or without the events of threads, which may be most of it.
+pub(super) fn write_document(profile: &Profile, events: bool, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"process\":")?;
     process(profile, out)?;
     write!(out, ",\"modules\":[")?;
@@ -51,7 +56,7 @@ pub fn document(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         self::method(method, total.as_ref(), out)
     })?;
     write!(out, "],\"threads\":[")?;
-    list(&profile.threads, out, thread)?;
+    list(&profile.threads, out, |thread, out| self::thread(thread, events, out))?;
     write!(out, "],\"callFields\":[")?;
     list(CALL_FIELDS, out, |name, out| write!(out, "\"{name}\""))?;
     write!(out, "],\"calls\":[")?;
@@ -117,17 +122,18 @@ fn method(method: &Method, total: Option<&MethodTotal>, out: &mut dyn Write) -> 
         write!(out, ",\"{name}\":{}", number(total.percentile(part)))?;
     }
     write!(out, ",\"histogram\":[")?;
-    list(&total.histogram, out, |(start, count), out| write!(out, "[{start},{count}]"))?;
+    list(&total.histogram, out, |(end, count), out| write!(out, "[{end},{count}]"))?;
     write!(out, "]}}")
 }
 
-fn thread(thread: &Thread, out: &mut dyn Write) -> io::Result<()> {
+fn thread(thread: &Thread, events: bool, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"id\":{},\"name\":{},\"ended\":{}", thread.os_id, json(&thread.name), thread.ended)?;
     write!(out, ",\"root\":{},\"first\":{}", thread.root, thread.first)?;
     write!(out, ",\"exceptions\":{},\"lostCalls\":{}", thread.exceptions, thread.lost_calls)?;
     write!(out, ",\"lostNodes\":{},\"unmatched\":{}", thread.lost_nodes, thread.unmatched)?;
     write!(out, ",\"lostEvents\":{},\"events\":[", thread.lost_events)?;
-    list(&thread.events, out, |event, out| {
+    let events = if events { thread.events.as_slice() } else { &[] };
+    list(events, out, |event, out| {
         let kind = match event.kind {
             EventKind::Enter => "enter",
             EventKind::Leave => "leave",

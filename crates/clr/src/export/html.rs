@@ -1,6 +1,6 @@
 //! Writes the report: one HTML file with the profile in it, which asks nobody for anything.
 
-use super::document;
+use super::document::write_document;
 use crate::reader::Profile;
 use std::io::{self, Write};
 
@@ -19,7 +19,7 @@ pub fn html(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let page = PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", &SCRIPT.concat());
     let (before, after) = page.split_once("/*PROFILE*/").unwrap_or((&page, ""));
     out.write_all(before.as_bytes())?;
-    document(profile, &mut Harmless(out))?;
+    write_document(profile, false, &mut Harmless(out))?;
     out.write_all(after.as_bytes())
 }
 

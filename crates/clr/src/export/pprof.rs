@@ -69,7 +69,10 @@ fn message(profile: &Profile) -> Vec<u8> {
             all.bytes(field::SAMPLE, &sample);
         });
     }
-    for (number, module) in profile.modules.iter().enumerate() {
+    // Readers name the profile after the first module: let that be one of the user's.
+    let mut modules: Vec<_> = profile.modules.iter().enumerate().collect();
+    modules.sort_by_key(|(_, module)| !module.user);
+    for (number, module) in modules {
         let mut mapping = Message::default();
         mapping.number(1, (number as u64).saturating_add(1));
         mapping.number(5, strings.number(&module.path));

@@ -297,7 +297,7 @@ impl<'a> Bytes<'a> {
             let count =
                 number32(record, offset_of!(Node, histogram).saturating_add(bucket.saturating_mul(4)));
             if count > 0 {
-                call.histogram.push((self.clock.nanoseconds(bucket_start(bucket)), count));
+                call.histogram.push((self.clock.nanoseconds(bucket_end(bucket)), count));
             }
         }
         call

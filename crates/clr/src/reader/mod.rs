@@ -215,7 +215,8 @@ pub struct Call {
     pub longest: Option<u64>,
     /// Whether a call is open.
     pub open: bool,
-    /// Ended calls by their time: the shortest time of the bucket in nanoseconds and the count, empty buckets left out.
+    /// Ended calls by their time: the time in nanoseconds that those of a bucket stayed below, twice that of the bucket
+    /// before, and the count; empty buckets are left out.
     pub histogram: Vec<(u64, u32)>,
 }
 
@@ -255,7 +256,7 @@ pub struct MethodTotal {
 impl MethodTotal {
     /// As [`Call::percentile`], for all calls of the method.
     pub fn percentile(&self, part: f64) -> Option<u64> {
-        let counts = self.histogram.iter().map(|(start, count)| (*start, *count));
+        let counts = self.histogram.iter().map(|(end, count)| (*end, *count));
         percentile(counts, part, self.shortest?, self.longest?)
     }
 }
@@ -434,8 +435,8 @@ impl Profile {
                 for (sum, count) in all {
                     *sum = sum.saturating_add(count);
                 }
-                for (start, count) in &call.histogram {
-                    let all = sum.histogram.entry(*start).or_default();
+                for (end, count) in &call.histogram {
+                    let all = sum.histogram.entry(*end).or_default();
                     *all = all.saturating_add(u64::from(*count));
                 }
                 sum.own = sum.own.saturating_add(call.own);
@@ -497,12 +498,12 @@ impl Call {
     /// A time that this part of the ended calls did not exceed, in nanoseconds: the end of the histogram's bucket, so at
     /// most twice too long. `None` before the first ended call.
     pub fn percentile(&self, part: f64) -> Option<u64> {
-        let counts = self.histogram.iter().map(|(start, count)| (*start, u64::from(*count)));
+        let counts = self.histogram.iter().map(|(end, count)| (*end, u64::from(*count)));
         percentile(counts, part, self.shortest?, self.longest?)
     }
 }
 
-/// The end of the bucket in which this part of all counts is reached; buckets are the shortest times and the counts.
+/// The end of the bucket in which this part of all counts is reached; buckets are their ends and counts.
 fn percentile(
     buckets: impl Iterator<Item = (u64, u64)> + Clone,
     part: f64,
@@ -512,10 +513,10 @@ fn percentile(
     let all = buckets.clone().map(|(_, count)| count).fold(0, u64::saturating_add);
     let wanted = (all as f64 * part.clamp(0.0, 1.0)).ceil();
     let mut sum = 0u64;
-    for (start, count) in buckets {
+    for (end, count) in buckets {
         sum = sum.saturating_add(count);
         if sum as f64 >= wanted {
-            return Some(start.saturating_mul(2).clamp(shortest, longest.max(shortest)));
+            return Some(end.clamp(shortest, longest.max(shortest)));
         }
     }
     None

@@ -97,7 +97,7 @@ fn a_file_reads_as_the_format_says() {
     assert_eq!((main.total, main.own, main.enters, main.open), (500, 300, 1, false));
     // 2 for the call itself and 1 for each of three callees.
     assert_eq!(main.corrected_own, 295);
-    assert_eq!(main.histogram, [(0, 1)]);
+    assert_eq!(main.histogram, [(32, 1)]);
     assert_eq!(main.percentile(0.5), Some(500));
     assert_eq!(profile.overhead(), 18);
     let totals = profile.method_totals();

@@ -100,8 +100,8 @@ fn rates(before: &Sample, after: &Sample) -> Vec<Rate> {
         let part = |was: u64, now: u64| now.saturating_sub(was) as f64 / time as f64;
         let a_second = |was, now| part(was, now) * 1e9;
         let mut between = now.clone();
-        for (start, count) in &was.histogram {
-            if let Some(left) = between.histogram.get_mut(start) {
+        for (end, count) in &was.histogram {
+            if let Some(left) = between.histogram.get_mut(end) {
                 *left = left.saturating_sub(*count);
             }
         }
@@ -287,7 +287,7 @@ mod tests {
             total: own * 2,
             shortest: Some(100),
             longest: Some(900),
-            histogram: [(64, calls - 1), (512, 1)].into(),
+            histogram: [(128, calls - 1), (1024, 1)].into(),
             ..MethodTotal::default()
         };
         Sample { profile, totals: [(7, total)].into() }
@@ -298,7 +298,7 @@ mod tests {
         let (before, after) = (sample(1_000_000_000, 11, 0), sample(3_000_000_000, 211, 500_000_000));
         let rates = rates(&before, &after);
         assert_eq!((rates[0].calls, rates[0].own, rates[0].total), (100.0, 0.25, 0.5));
-        // The slow call was before: the bucket of 64 ns alone is left.
+        // The slow call was before: the bucket below 128 ns alone is left.
         assert_eq!((rates[0].median, rates[0].slow), (Some(128), Some(128)));
         assert!(super::rates(&after, &after).is_empty());
     }

@@ -65,12 +65,12 @@ function histogram(buckets) {
   const most = Math.max(...buckets.map(([, count]) => count));
   const space = Math.min(760, Math.max(320, $("view").clientWidth - 40));
   const column = Math.min(90, space / buckets.length);
-  const shapes = buckets.flatMap(([start, count], at) => {
+  const shapes = buckets.flatMap(([end, count], at) => {
     const h = Math.max(1, 90 * count / most);
     return [
-      el("rect", { class: "column", x: at * column + 2, y: 108 - h, width: column - 4, height: h, rx: 2 }, el("title", null, `${whole(count)} calls from ${time(start)} on`)),
+      el("rect", { class: "column", x: at * column + 2, y: 108 - h, width: column - 4, height: h, rx: 2 }, el("title", null, `${whole(count)} calls below ${time(end)}`)),
       el("text", { class: "axis", x: at * column + 2, y: 104 - h }, count >= 1e6 ? (count / 1e6).toFixed(1) + " M" : count >= 1e4 ? Math.round(count / 1e3) + " k" : String(count)),
-      el("text", { class: "axis", x: at * column + 2, y: 122 }, start === 0 ? "0" : time(start).replace(/\.\d+/, "")),
+      el("text", { class: "axis", x: at * column + 2, y: 122 }, end > 1e15 ? "longer" : "< " + time(end).replace(/\.\d+/, "")),
     ];
   });
   return el("svg", { height: 128, style: `max-width:${Math.ceil(buckets.length * column)}px`, role: "img", "aria-label": "Calls by their time" }, ...shapes);
