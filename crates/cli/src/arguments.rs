@@ -1,5 +1,6 @@
 //! What can be written on the command line.
 
+use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -29,6 +29,8 @@ pub(crate) enum ProfAction {
     Export(ProfExport),
     /// Show what a running program calls, again and again.
     Top(ProfTop),
+    /// Publish what a running program calls as counters, objects .NET Methods and .NET Profiler, until it ends.
+    Publish(ProfPublish),
     /// Say what a program's profile has so far, and whether its hooks are on.
     Status(ProfStatus),
     /// Switch a program on that was started with --mode dormant.
@@ -58,6 +60,9 @@ pub(crate) struct ProfRun {
     /// End the program after this time, in seconds or with a unit: 500ms, 90s, 5m.
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) duration: Option<Duration>,
+    /// Publish the busiest methods as counters while the program runs, see 'tally prof publish'.
+    #[arg(long)]
+    pub(crate) publish: bool,
     /// MiB in addition for time lines: each of so many threads keeps its newest 65,536 events.
     #[arg(long, default_value = "0", value_name = "MIB",
         value_parser = clap::value_parser!(u32).range(0..=1024))]
@@ -177,6 +182,22 @@ pub(crate) enum ProfSort {
     Own,
     /// Time with callees.
     Total,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProfPublish {
+    /// A process id, or a profile file; the program that was started last without it.
+    #[arg(value_name = "PID|FILE")]
+    pub(crate) program: Option<String>,
+    /// Publish this many methods, those with the most time of their own.
+    #[arg(long, default_value = "25", value_name = "N")]
+    pub(crate) methods: usize,
+    /// Only methods whose raw names begin so. It can be given several times.
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) include: Vec<String>,
+    /// Never methods whose raw names begin so. It can be given several times.
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) exclude: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,8 @@
 
 pub(crate) mod arguments;
 mod place;
+#[cfg_attr(not(target_os = "linux"), path = "publish_elsewhere.rs")]
+mod publish;
 mod run;
 mod top;
 
@@ -24,6 +26,7 @@ pub(crate) fn run(prof: &Prof) -> Result<(), Failure> {
         ProfAction::Diff(arguments) => diff(arguments),
         ProfAction::Export(arguments) => export(arguments),
         ProfAction::Top(arguments) => top::run(arguments),
+        ProfAction::Publish(arguments) => publish::run(arguments),
         ProfAction::Status(arguments) => status(arguments),
         ProfAction::On(arguments) => switch(&arguments.program, true),
         ProfAction::Off(arguments) => switch(&arguments.program, false),

@@ -1,6 +1,6 @@
 //! `tally prof run`: runs a program, and what it starts, under the profiler.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -9,6 +9,7 @@ use tallymon_clr::settings::{Filter, Mode, Settings, environment, find_library};
 
 use super::arguments::{ProfMode, ProfRun};
 use super::place;
+use super::publish::{self, Live};
 use crate::exit::{Failure, Kind};
 
 /// How long a program that was asked to end may take before it is killed.
@@ -32,8 +33,10 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
     if settings.mode == Mode::Dormant {
         eprintln!("tally: dormant; 'tally prof on {}' switches it on", child.id());
     }
-    let status =
-        wait(&mut child, arguments.duration).map_err(|error| Failure::file(Path::new(name), &error))?;
+    let file = settings.file_of(child.id());
+    let mut live = arguments.publish.then(|| LiveFile { file, live: None, next: Instant::now() });
+    let status = wait(&mut child, arguments.duration, live.as_mut())
+        .map_err(|error| Failure::file(Path::new(name), &error))?;
     let found = place::of_run(&settings, since);
     for (profile, file) in &found {
         let whose =
@@ -80,30 +83,72 @@ fn settings(arguments: &ProfRun) -> Result<Settings, Failure> {
 }
 
 /// Waits for the end of a program; after the time that it has it is asked to end, then killed, and has no status.
-fn wait(child: &mut Child, duration: Option<Duration>) -> std::io::Result<Option<ExitStatus>> {
-    let Some(duration) = duration else { return child.wait().map(Some) };
-    if let Some(status) = wait_until(child, Instant::now() + duration)? {
+fn wait(
+    child: &mut Child,
+    duration: Option<Duration>,
+    live: Option<&mut LiveFile>,
+) -> std::io::Result<Option<ExitStatus>> {
+    let deadline = duration.map(|duration| Instant::now() + duration);
+    if deadline.is_none() && live.is_none() {
+        return child.wait().map(Some);
+    }
+    if let Some(status) = wait_until(child, deadline, live)? {
         return Ok(Some(status));
     }
     // A request leaves the runtime time to end in order. Without the command for it the program is killed at once, which
     // leaves all but its open calls.
     let asked =
         Command::new("kill").arg(child.id().to_string()).status().is_ok_and(|status| status.success());
-    if !asked || wait_until(child, Instant::now() + PATIENCE)?.is_none() {
+    if !asked || wait_until(child, Some(Instant::now() + PATIENCE), None)?.is_none() {
         child.kill()?;
         child.wait()?;
     }
     Ok(None)
 }
 
-fn wait_until(child: &mut Child, deadline: Instant) -> std::io::Result<Option<ExitStatus>> {
+fn wait_until(
+    child: &mut Child,
+    deadline: Option<Instant>,
+    mut live: Option<&mut LiveFile>,
+) -> std::io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if Instant::now() >= deadline {
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(None);
         }
+        if let Some(live) = &mut live {
+            live.update();
+        }
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The counters of a program that is being run.
+struct LiveFile {
+    file: PathBuf,
+    /// None until the program has a profile.
+    live: Option<Live>,
+    next: Instant,
+}
+
+impl LiveFile {
+    /// Brings the counters up to date when it is time. A profile that can not be read now is not there yet, and that the
+    /// counters can not be published is said once and stops nothing.
+    fn update(&mut self) {
+        if Instant::now() < self.next {
+            return;
+        }
+        self.next = Instant::now() + publish::PERIOD;
+        let Ok(profile) = place::open(&self.file) else { return };
+        let result = match &mut self.live {
+            Some(live) => live.update(&profile),
+            None => Live::start(&profile, Filter::default(), 25).map(|live| self.live = Some(live)),
+        };
+        if let Err(failure) = result {
+            eprintln!("tally: {}", failure.message.unwrap_or_default());
+            self.next += Duration::from_secs(u32::MAX.into());
+        }
     }
 }
