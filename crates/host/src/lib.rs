@@ -13,6 +13,7 @@ pub mod events;
 #[cfg_attr(target_os = "linux", path = "libraries.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "libraries/none.rs")]
 mod libraries;
+mod library;
 #[cfg(target_os = "linux")]
 pub mod publishers;
 pub mod registry;
@@ -28,8 +29,8 @@ use tallymon_provider::{Ask, Finding, Provider, TierChoice};
 
 pub use builtin::Clocks;
 use events::EventLog;
-pub use libraries::LibraryOptions;
 use libraries::{Answers, Libraries};
+pub use library::{LibraryCounts, LibraryOptions, LibraryStatus};
 use registry::Roots;
 
 /// Answers for this machine.
@@ -101,6 +102,9 @@ impl Host {
     /// The clocks that a data block would carry now.
     pub fn clocks() -> Clocks {
         builtin::clocks()
+    /// How the libraries of services are, as far as they were asked by this host.
+    pub fn libraries(&self) -> Vec<LibraryStatus> {
+        self.libraries.as_ref().map(Libraries::status).unwrap_or_default()
     }
 
     /// What the providers found out about this machine.

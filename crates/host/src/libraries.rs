@@ -5,32 +5,23 @@
 //! old; whatever else goes wrong costs the objects of that service only, and is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::time::Instant;
 
 use tallymon_core::block::{Objects, ObjectsWriter, definitions_only, with_state};
 use tallymon_core::flow::ValueState;
 use tallymon_core::request::RequestKind;
 use tallymon_core::title::TitleIndex;
-use tallymon_provider::library::check::{Rules, check};
+use tallymon_provider::Finding;
+use tallymon_provider::library::check::check;
 use tallymon_provider::library::client::{self, Answered, Client, Function, Outcome, Settings, Times};
 use tallymon_provider::library::event::{self, Event};
 use tallymon_provider::library::process::{Exit, find_program};
 use tallymon_provider::library::protocol::{Load, Loaded, Stage};
-use tallymon_provider::{Finding, FindingState};
 
 use crate::dispatch::{self, Listed};
 use crate::events::EventLog;
+use crate::library::{LibraryCounts, LibraryOptions, LibraryStatus, finding};
 use crate::registry::{Installed, Roots, Scope, Service, Writer};
-
-/// How libraries are asked.
-#[derive(Debug, Clone, Default)]
-pub struct LibraryOptions {
-    /// The program that loads them; `None` for the one that is installed.
-    pub program: Option<PathBuf>,
-    /// Which checks are made.
-    pub rules: Rules,
-}
 
 /// All libraries that are registered.
 #[derive(Debug)]
@@ -57,6 +48,7 @@ struct Library {
     last: BTreeMap<TitleIndex, LastObject>,
     /// What was seen of it last, in words, if that is not good.
     trouble: Option<String>,
+    counts: LibraryCounts,
 }
 
 #[derive(Debug)]
@@ -116,6 +108,7 @@ impl Libraries {
                     late: false,
                     last: BTreeMap::new(),
                     trouble: None,
+                    counts: LibraryCounts::default(),
                 },
             });
         }
@@ -135,7 +128,7 @@ impl Libraries {
         // Without the program asking fails, and says so.
         let program = self.options.program.clone().or_else(find_program).unwrap_or("tally-host".into());
         let times = Times::of(service.open_timeout, service.collect_timeout);
-        Some(Settings { program, load, as_nobody: false, times })
+        Some(Settings { program, load, as_nobody: false, environment: environment(service), times })
     }
 
     /// Begins to ask everybody whom a request means.
@@ -206,12 +199,17 @@ impl Libraries {
         answers
     }
 
+    /// How each library is now.
+    pub(crate) fn status(&self) -> Vec<LibraryStatus> {
+        self.libraries.iter().map(Library::status).collect()
+    }
+
     /// How each library is, after it was asked for everything.
     pub(crate) fn findings(&mut self) -> Vec<Finding> {
         let asking = self.begin(&RequestKind::Global, |_| false, "");
         let mut bytes = Vec::new();
         self.finish(&asking, &mut ObjectsWriter::growing(&mut bytes));
-        self.libraries.iter().map(Library::finding).collect()
+        self.libraries.iter().map(|library| finding(&library.status())).collect()
     }
 }
 
@@ -225,6 +223,17 @@ impl Drop for Libraries {
 fn close(libraries: &mut [Library]) {
     let mut clients: Vec<&mut Client> = libraries.iter_mut().map(|library| &mut library.client).collect();
     client::close(&mut clients);
+}
+
+/// What a library finds in its environment: its name and first indexes, for those that can not read the registry. A
+/// library that is installed anew gets others, and is loaded again.
+fn environment(service: &Service) -> Vec<(String, String)> {
+    let mut all = vec![("TALLYMON_SERVICE".to_string(), service.name.clone())];
+    if let Some(range) = service.titles {
+        all.push(("TALLYMON_FIRST_COUNTER".to_string(), range.first_counter.to_string()));
+        all.push(("TALLYMON_FIRST_HELP".to_string(), range.first_help.to_string()));
+    }
+    all
 }
 
 /// What Open is given: the texts of `Linkage\Export`, each with its end, and one more end.
@@ -255,6 +264,14 @@ impl Library {
         let Service { name, library, .. } = &self.service;
         let (name, path) = (name.clone(), library.clone().unwrap_or_default());
         let outcome = self.client.outcome();
+        let counts = &mut self.counts;
+        let counter = match &outcome {
+            Outcome::Answered(_) => &mut counts.answered,
+            Outcome::Late { .. } | Outcome::Resting { .. } => &mut counts.late,
+            _ => &mut counts.failed,
+        };
+        *counter = counter.saturating_add(1);
+        counts.asked = counts.asked.saturating_add(1);
         let was_late = std::mem::replace(&mut self.late, matches!(outcome, Outcome::Late { .. }));
         let (events, words) = match outcome {
             Outcome::Answered(answered) => {
@@ -316,6 +333,8 @@ impl Library {
         options: &LibraryOptions,
         log: &EventLog,
     ) -> Written {
+        self.counts.last = answered.time;
+        self.counts.busy = self.counts.busy.saturating_add(answered.time);
         let path = self.service.library.clone().unwrap_or_default();
         let name = self.service.name.clone();
         let verdict = check(&answered.returned, &answered.data, &path, &name, options.rules);
@@ -376,26 +395,18 @@ impl Library {
         written
     }
 
-    fn finding(&self) -> Finding {
-        let Service { name, library, disabled, .. } = &self.service;
-        let subject = format!("service {name}");
-        let library = library.clone().unwrap_or_default();
-        if *disabled || self.disabled_here {
-            let why = self.trouble.clone().unwrap_or_else(|| "it is not asked".to_string());
-            let remedy =
-                format!("'tally provider enable {name}'; 'tally events --provider {name}' shows why");
-            let detail = format!("disabled: {why}");
-            return Finding { subject, state: FindingState::Missing, detail, remedy };
+    fn status(&self) -> LibraryStatus {
+        LibraryStatus {
+            service: self.service.name.clone(),
+            scope: self.scope,
+            library: self.service.library.clone().unwrap_or_default(),
+            process: self.client.process_id(),
+            disabled: self.service.disabled || self.disabled_here,
+            late: self.late,
+            trouble: self.trouble.clone(),
+            objects: self.last.len(),
+            counts: self.counts,
         }
-        if let Some(trouble) = &self.trouble {
-            let remedy = format!("'tally events --provider {name}' shows more");
-            let some = self.late || !self.last.is_empty();
-            let state = if some { FindingState::Limited } else { FindingState::Missing };
-            return Finding { subject, state, detail: trouble.clone(), remedy };
-        }
-        let process = self.client.process_id().unwrap_or(0);
-        let detail = format!("{library} answers in process {process} with {} objects", self.last.len());
-        Finding { subject, state: FindingState::Good, detail, remedy: String::new() }
     }
 }
 

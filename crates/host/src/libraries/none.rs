@@ -1,26 +1,16 @@
 //! A system on which provider libraries are not asked yet.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use tallymon_core::block::ObjectsWriter;
 use tallymon_core::request::RequestKind;
 use tallymon_core::title::TitleIndex;
 use tallymon_provider::Finding;
-use tallymon_provider::library::check::Rules;
 
 use crate::dispatch;
 use crate::events::EventLog;
+use crate::library::{LibraryOptions, LibraryStatus, finding};
 use crate::registry::Roots;
-
-/// How libraries are asked.
-#[derive(Debug, Clone, Default)]
-pub struct LibraryOptions {
-    /// The program that loads them; `None` for the one that is installed.
-    pub program: Option<PathBuf>,
-    /// Which checks are made.
-    pub rules: Rules,
-}
 
 /// None.
 #[derive(Debug)]
@@ -65,7 +55,11 @@ impl Libraries {
         Answers::default()
     }
 
-    pub(crate) fn findings(&mut self) -> Vec<Finding> {
+    pub(crate) fn status(&self) -> Vec<LibraryStatus> {
         Vec::new()
+    }
+
+    pub(crate) fn findings(&mut self) -> Vec<Finding> {
+        self.status().iter().map(finding).collect()
     }
 }

@@ -232,8 +232,9 @@ pub(crate) fn close_all_but(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
     let entries = std::fs::read_dir("/proc/self/fd")?;
     let numbers: Vec<RawFd> =
         entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
-    // The list's own descriptor is among them, and closed by now: closing it again does nothing.
-    for number in numbers {
+    // The list's own descriptor is among them, and closed by now.
+    let is_open = |number: RawFd| std::fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok();
+    for number in numbers.into_iter().filter(|number| is_open(*number)) {
         if number > 2 && !keep.iter().any(|kept| kept.as_raw_fd() == number) {
             // SAFETY: this process has just started, and the descriptors that it opened itself are kept.
             unsafe { rustix::io::close(number) };

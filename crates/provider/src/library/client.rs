@@ -25,6 +25,8 @@ pub struct Settings {
     pub load: Load,
     /// Whether root gives its rights away before the library is loaded.
     pub as_nobody: bool,
+    /// Variables of the environment that it finds beside those of this process.
+    pub environment: Vec<(String, String)>,
     /// What it may take.
     pub times: Times,
 }
@@ -238,9 +240,9 @@ impl Client {
         }
     }
 
-    /// Takes what has come from the child.
+    /// Takes what has come from the child, up to the outcome.
     pub fn receive(&mut self) {
-        while let Some(process) = &self.process {
+        while let Some(process) = self.process.as_ref().filter(|_| self.outcome.is_none()) {
             self.message.resize(LONGEST, 0);
             match recv(&process.socket, self.message.as_mut_slice(), RecvFlags::DONTWAIT) {
                 Err(Errno::AGAIN) => return,
@@ -277,7 +279,7 @@ impl Client {
             return self.finish(Outcome::Resting { until });
         }
         if self.process.is_none() {
-            match Process::start(&self.settings.program, self.settings.as_nobody) {
+            match Process::start(&self.settings) {
                 Ok(process) => self.process = Some(process),
                 Err(error) => return self.finish(Outcome::NoProcess(error)),
             }

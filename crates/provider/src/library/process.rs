@@ -10,12 +10,14 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use rustix::fs::MemfdFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Signal};
+
+use super::client::Settings;
 
 /// Name of the program.
 const PROGRAM: &str = "tally-host";
@@ -61,13 +63,14 @@ pub struct Exit {
 
 impl Process {
     /// Starts the program.
-    pub(crate) fn start(program: &Path, as_nobody: bool) -> io::Result<Process> {
+    pub(crate) fn start(settings: &Settings) -> io::Result<Process> {
         let (socket, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         let memory = File::from(rustix::fs::memfd_create("tallymon", MemfdFlags::CLOEXEC)?);
-        let mut command = Command::new(program);
+        let mut command = Command::new(&settings.program);
+        command.envs(settings.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::from(theirs)).stdout(Stdio::from(memory.try_clone()?)).stderr(Stdio::null());
-        if as_nobody && rustix::process::geteuid().is_root() {
+        if settings.as_nobody && rustix::process::geteuid().is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
         let child = spawn(command)?;
@@ -124,9 +127,17 @@ fn thread() -> Option<&'static Sender<Job>> {
     let start = || {
         let (sender, jobs) = channel::<Job>();
         let run = move || {
-            for job in jobs {
+            // They were killed, but a process in the middle of a read from a dead disk may take its time.
+            let mut ending: Vec<std::process::Child> = Vec::new();
+            loop {
+                let job = match ending.is_empty() {
+                    true => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                    false => jobs.recv_timeout(Duration::from_millis(20)),
+                };
+                ending.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
                 match job {
-                    Job::Spawn(mut command, reply) => {
+                    Ok(Job::Wait(child)) => ending.push(child),
+                    Ok(Job::Spawn(mut command, reply)) => {
                         let child = command.spawn();
                         // The descriptors of the child must be closed here before anybody waits for it to close them.
                         drop(command);
@@ -134,11 +145,11 @@ fn thread() -> Option<&'static Sender<Job>> {
                             && let Ok(mut child) = unwanted.0
                         {
                             let _ = child.kill();
-                            let _ = child.wait();
+                            ending.push(child);
                         }
                     }
-                    // It was killed, so this takes no time worth mentioning.
-                    Job::Wait(mut child) => _ = child.wait(),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return,
                 }
             }
         };

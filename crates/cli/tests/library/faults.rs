@@ -1,0 +1,189 @@
+//! Libraries that do what they must not: each costs its own object only, and is reported.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use tallymon::Host;
+use tallymon::core::block::{RawValue, Snapshot};
+use tallymon::core::flow::ValueState;
+use tallymon::core::title::TitleIndex;
+
+use crate::support::{Place, Provider, ask, objects, wait_for};
+
+/// The value of the only counter of the only instance, and its state.
+fn value(snapshot: &Snapshot, object: u32) -> Option<(u64, ValueState)> {
+    let object = snapshot.object(TitleIndex(object))?;
+    let instance = object.instance(0)?;
+    assert_eq!(instance.name().to_string_lossy(), "one");
+    match instance.raw(0)? {
+        RawValue::Number(number) => Some((number, instance.state(0))),
+        other => panic!("{other:?}"),
+    }
+}
+
+const PRESENT: ValueState = ValueState::Present;
+
+#[test]
+fn a_good_library_answers_and_is_closed() {
+    let place = Place::new();
+    let Some(index) = place.install(&Provider::default()) else { return };
+    let mut host = place.host();
+    assert_eq!(value(&ask(&mut host, "Global"), index), Some((41, PRESENT)));
+    assert_eq!(value(&ask(&mut host, &index.to_string()), index), Some((42, PRESENT)));
+    drop(host);
+    let number = format!("Collect {index}");
+    let calls = ["attach", "Open NULL", "Collect Global", &number, "Close", "detach"];
+    assert_eq!(place.calls("MyPerf"), calls);
+    assert_eq!(place.events(), [] as [u64; 0]);
+}
+
+/// What happens with a library that does something once, at its first call.
+struct Case {
+    fault: &'static str,
+    /// Whether its object is in the first answer, and in one a little later.
+    there: [bool; 2],
+    events: &'static [u64],
+    disabled: bool,
+}
+
+const CASES: &[Case] = &[
+    Case { fault: "CRASH", there: [false, false], events: &[1010], disabled: false },
+    Case { fault: "CRASH_OPEN", there: [false, false], events: &[1009], disabled: false },
+    Case { fault: "CRASH_CLOSE", there: [true, true], events: &[], disabled: false },
+    Case { fault: "ABORT", there: [false, false], events: &[1010], disabled: false },
+    Case { fault: "EXIT", there: [false, false], events: &[1010], disabled: false },
+    Case { fault: "CLOSE_ALL", there: [false, false], events: &[1010], disabled: false },
+    Case { fault: "SOCKET", there: [false, false], events: &[1010], disabled: false },
+    Case { fault: "FORK", there: [true, true], events: &[], disabled: false },
+    Case { fault: "NOISE", there: [true, true], events: &[], disabled: false },
+    Case { fault: "OVERRUN", there: [false, false], events: &[1002, 1017], disabled: true },
+    Case { fault: "UNDERRUN", there: [false, false], events: &[1002, 1017], disabled: true },
+    Case { fault: "FAR_OVERRUN", there: [false, false], events: &[1010], disabled: false },
+    Case { fault: "RUBBISH", there: [false, false], events: &[1003, 1017], disabled: true },
+    Case { fault: "SIZES_LEFT", there: [false, false], events: &[2000, 1017], disabled: true },
+    Case { fault: "NEVER_ENOUGH", there: [false, false], events: &[1020, 1020], disabled: false },
+    Case { fault: "GROWS", there: [true, true], events: &[], disabled: false },
+    Case { fault: "UNALIGNED", there: [true, true], events: &[1016, 1016], disabled: false },
+    Case { fault: "COLLECT_ONCE", there: [false, true], events: &[1014], disabled: false },
+];
+
+#[test]
+fn each_fault_costs_its_own_object_and_is_reported() {
+    for case in CASES {
+        let place = Place::new();
+        let bad = Provider { service: "Bad", fault: case.fault, ..Provider::default() };
+        let (Some(good), Some(bad)) = (place.install(&Provider::default()), place.install(&bad)) else {
+            return;
+        };
+        let mut host = place.host();
+        for (round, there) in case.there.into_iter().enumerate() {
+            let found = objects(&ask(&mut host, "Global"));
+            assert!(found.contains(&good), "{} {round}: {found:?}", case.fault);
+            assert_eq!(found.contains(&bad), there, "{} {round}: {found:?}", case.fault);
+        }
+        drop(host);
+        let text = fs::read_to_string(place.0.join("events.jsonl")).unwrap_or_default();
+        assert_eq!(place.events(), case.events, "{}: {text}", case.fault);
+        assert_eq!(place.disabled("Bad"), case.disabled, "{}", case.fault);
+        assert!(!place.disabled("MyPerf"));
+        // What it forked is gone with it.
+        let forked =
+            place.calls("Bad").iter().find_map(|line| line.strip_prefix("forked ")?.parse::<u32>().ok());
+        assert_eq!(forked.is_some(), case.fault == "FORK");
+        if let Some(process) = forked {
+            wait_for("what it forked is gone", || is_gone(process));
+        }
+    }
+}
+
+#[test]
+fn an_answer_too_many_ends_the_process() {
+    let place = Place::new();
+    let Some(_) = place.install(&Provider { fault: "FORK_BUSY", ..Provider::default() }) else { return };
+    let mut host = place.host();
+    wait_for("the second answer to one request", || {
+        ask(&mut host, "Global");
+        place.events() == [1010]
+    });
+}
+
+/// Whether a process has ended, waited for or not.
+fn is_gone(process: u32) -> bool {
+    fs::read_to_string(format!("/proc/{process}/stat")).map_or(true, |stat| stat.contains(") Z "))
+}
+
+#[test]
+fn a_disabled_library_is_not_loaded_until_it_is_enabled() {
+    let place = Place::new();
+    let bad = Provider { fault: "SIZES_LEFT", ..Provider::default() };
+    let Some(_) = place.install(&bad) else { return };
+    for _ in 0..2 {
+        ask(&mut place.host(), "Global");
+    }
+    assert_eq!(place.calls("MyPerf"), ["attach", "Open NULL", "Collect Global", "Close", "detach"]);
+    place.writer().set_enabled("MyPerf", true).unwrap();
+    ask(&mut place.host(), "Global");
+    assert_eq!(place.calls("MyPerf").len(), 10);
+}
+
+#[test]
+fn a_late_library_answers_with_its_last_values_marked_as_old() {
+    let place = Place::new();
+    let late = Provider { fault: "SLEEP", collect_timeout: None, ..Provider::default() };
+    let Some(index) = place.install(&late) else { return };
+    let mut host = place.host();
+    assert_eq!(value(&ask(&mut host, "Global"), index), Some((41, PRESENT)));
+    assert_eq!(value(&ask(&mut host, "Global"), index), Some((41, ValueState::Stale)));
+    // Once it has answered, its answer to the earlier request stands in for the next one.
+    wait_for("the late answer", || {
+        std::thread::sleep(Duration::from_millis(100));
+        value(&ask(&mut host, "Global"), index).is_some_and(|(number, _)| number > 41)
+    });
+    // It was late all the time, which is said once.
+    assert_eq!(place.events(), [1015]);
+}
+
+#[test]
+fn nobody_waits_for_a_stopped_process() {
+    let place = Place::new();
+    // Both have the deadline that everybody has.
+    let other = Provider { service: "Other", collect_timeout: None, ..Provider::default() };
+    let Some(one) = place.install(&Provider { collect_timeout: None, ..Provider::default() }) else { return };
+    let Some(two) = place.install(&other) else { return };
+    let mut host = place.host();
+    wait_for("both answer in time", || {
+        let snapshot = ask(&mut host, "Global");
+        [one, two].into_iter().all(|index| value(&snapshot, index).is_some_and(|(_, state)| state == PRESENT))
+    });
+    let stopped = process_of(&host, "MyPerf");
+    let signal = |name: &str| {
+        let status = std::process::Command::new("kill").args([name, &stopped]).status().unwrap();
+        assert!(status.success());
+    };
+    signal("-STOP");
+    // The other one goes on. What is asserted is what is in the answer, not a time; the time is printed.
+    let start = Instant::now();
+    let snapshot = ask(&mut host, "Global");
+    eprintln!("with a stopped library: {:?}", start.elapsed());
+    assert_eq!(value(&snapshot, one).map(|(_, state)| state), Some(ValueState::Stale));
+    let start = Instant::now();
+    let mut fresh = false;
+    for _ in 0..50 {
+        // Who asks for the other one only does not meet the stopped one at all.
+        let snapshot = ask(&mut host, &two.to_string());
+        fresh |= value(&snapshot, two).is_some_and(|(_, state)| state == PRESENT);
+        assert_eq!(objects(&snapshot), [two]);
+    }
+    eprintln!("50 requests for another library: {:?}", start.elapsed());
+    assert!(fresh);
+    signal("-CONT");
+    wait_for("the stopped one answers again", || {
+        value(&ask(&mut host, "Global"), one).is_some_and(|(_, state)| state == PRESENT)
+    });
+}
+
+/// Number of the process that has the library of a service loaded.
+fn process_of(host: &Host, service: &str) -> String {
+    let status = host.libraries().into_iter().find(|status| status.service == service).unwrap();
+    status.process.unwrap().to_string()
+}

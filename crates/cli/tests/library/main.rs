@@ -1,0 +1,6 @@
+//! Provider libraries as they are used: compiled from C, registered, loaded by `tally-host`, asked.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
+
+mod faults;
+mod support;

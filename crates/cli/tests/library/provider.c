@@ -1,0 +1,251 @@
+/* A provider library for tests: it writes down which of its functions are called with what, answers with one object,
+ * and can be told to do what a library must not do.
+ *
+ * LOG    path of the file that it writes down its calls in
+ * FAULT  a word from the list below, or GOOD
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <windows.h>
+
+enum fault {
+    GOOD,
+    SIZES_LEFT,     /* Collect does not set *bytes and *objects, as in the article */
+    NOTHING,        /* Collect sets both to 0 */
+    OPEN_ERROR,     /* Open returns ERROR_ACCESS_DENIED */
+    COLLECT_ERROR,  /* Collect returns ERROR_ACCESS_DENIED */
+    COLLECT_ONCE,   /* Collect returns ERROR_ACCESS_DENIED at its first call only */
+    CRASH,          /* Collect reads at address 0 */
+    CRASH_OPEN,     /* Open does */
+    CRASH_CLOSE,    /* Close does */
+    ABORT,
+    LOOP,           /* Collect loops for ever */
+    SLEEP,          /* Collect sleeps for 300 ms from its second call on */
+    LONG_SLEEP,     /* Collect sleeps for an hour from its second call on */
+    OPEN_SLEEPS,    /* Open sleeps for an hour */
+    OVERRUN,        /* Collect writes 64 bytes behind its buffer */
+    FAR_OVERRUN,    /* Collect writes 1 MB behind its buffer */
+    UNDERRUN,       /* Collect writes in front of its buffer */
+    LEAK,           /* Collect allocates 64 MB, and touches them, at each call */
+    FORK,           /* Collect forks a process that sleeps */
+    FORK_BUSY,      /* Collect forks one that answers in its place */
+    CLOSE_ALL,      /* Collect closes every descriptor */
+    EXIT,           /* Collect calls exit(3) */
+    NOISE,          /* Collect reads and writes the standard descriptors */
+    RUBBISH,        /* Collect fills its buffer with random bytes and says that they are objects */
+    SOCKET,         /* Collect writes to every descriptor that it finds */
+    CUT,            /* Collect cuts every file that it finds */
+    GROWS,          /* Collect wants 300 KB, and gives them */
+    NEVER_ENOUGH,   /* Collect always wants more */
+    UNALIGNED,      /* Collect answers with 4 bytes more than a multiple of 8 */
+    PARENT          /* its instance names object 2, instance 0, as its parent */
+};
+
+static void note(const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    int file = open(LOG, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (file >= 0) {
+        if (write(file, line, strlen(line)) < 0)
+            abort();
+        close(file);
+    }
+}
+
+__attribute__((constructor)) static void attach(void) { note("attach\n"); }
+__attribute__((destructor)) static void detach(void) { note("detach\n"); }
+
+static DWORD calls;
+/* The compiler must not know that it is 0. */
+static int *volatile nowhere;
+
+#pragma pack(push, 4)
+static struct {
+    PERF_OBJECT_TYPE type;
+    PERF_COUNTER_DEFINITION counter;
+    PERF_INSTANCE_DEFINITION instance;
+    WCHAR name[8];
+    DWORD block_length;
+    DWORD value;
+    DWORD padding[2];
+} answer;
+#pragma pack(pop)
+
+static DWORD number(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? (DWORD)strtoul(text, NULL, 10) : 0;
+}
+
+DWORD CALLBACK Open(LPWSTR context)
+{
+    char text[128] = "NULL";
+    if (context)
+        for (size_t i = 0; i < sizeof text - 1 && (text[i] = (char)context[i]) != 0; i++)
+            ;
+    note("Open %s\n", text);
+    answer.type.TotalByteLength = sizeof answer;
+    answer.type.DefinitionLength = sizeof answer.type + sizeof answer.counter;
+    answer.type.HeaderLength = sizeof answer.type;
+    answer.type.ObjectNameTitleIndex = number("TALLYMON_FIRST_COUNTER");
+    answer.type.ObjectHelpTitleIndex = number("TALLYMON_FIRST_HELP");
+    answer.type.DetailLevel = PERF_DETAIL_NOVICE;
+    answer.type.NumCounters = 1;
+    answer.type.NumInstances = 1;
+    answer.counter.ByteLength = sizeof answer.counter;
+    answer.counter.CounterNameTitleIndex = answer.type.ObjectNameTitleIndex + 2;
+    answer.counter.CounterHelpTitleIndex = answer.type.ObjectHelpTitleIndex + 2;
+    answer.counter.DetailLevel = PERF_DETAIL_NOVICE;
+    answer.counter.CounterType = PERF_COUNTER_RAWCOUNT;
+    answer.counter.CounterSize = sizeof(DWORD);
+    answer.counter.CounterOffset = 4;
+    answer.instance.ByteLength = sizeof answer.instance + sizeof answer.name;
+    answer.instance.UniqueID = PERF_NO_UNIQUE_ID;
+    answer.instance.NameOffset = sizeof answer.instance;
+    answer.instance.NameLength = 4 * sizeof(WCHAR);
+    memcpy(answer.name, u"one", 4 * sizeof(WCHAR));
+    answer.block_length = 16;
+    if (FAULT == PARENT)
+        answer.instance.ParentObjectTitleIndex = 2;
+    if (FAULT == OPEN_SLEEPS)
+        sleep(3600);
+    if (FAULT == CRASH_OPEN)
+        *nowhere = 1;
+    return FAULT == OPEN_ERROR ? ERROR_ACCESS_DENIED : ERROR_SUCCESS;
+}
+
+/* What a library must not do, before it answers. */
+static void misbehave(char *data, DWORD size)
+{
+    switch ((enum fault)FAULT) {
+    case CRASH:
+        *nowhere = 1;
+        break;
+    case ABORT:
+        abort();
+    case LOOP:
+        for (volatile int i = 0;; i++)
+            ;
+    case SLEEP:
+        if (calls > 1)
+            usleep(300 * 1000);
+        break;
+    case LONG_SLEEP:
+        if (calls > 1)
+            sleep(3600);
+        break;
+    case OVERRUN:
+        memset(data + size, 1, 64);
+        break;
+    case FAR_OVERRUN:
+        memset(data + size, 1, 1 << 20);
+        break;
+    case UNDERRUN:
+        memset(data - 64, 1, 64);
+        break;
+    case LEAK: {
+        char *memory = malloc(64 << 20);
+        memset(memory, 1, 64 << 20);
+        break;
+    }
+    case FORK:
+        if (fork() == 0) {
+            note("forked %d\n", (int)getpid());
+            sleep(3600);
+        }
+        break;
+    case FORK_BUSY:
+        /* Both processes go on, and both answer. */
+        if (fork() < 0)
+            abort();
+        break;
+    case CLOSE_ALL:
+        for (int i = 0; i < 1024; i++)
+            close(i);
+        break;
+    case EXIT:
+        exit(3);
+    case NOISE: {
+        char bytes[16];
+        for (int i = 0; i < 1000; i++) {
+            printf("noise\n");
+            fprintf(stderr, "noise\n");
+            if (read(0, bytes, sizeof bytes) != 0)
+                abort();
+        }
+        fflush(stdout);
+        break;
+    }
+    case SOCKET:
+        for (int i = 3; i < 256; i++)
+            if (write(i, "I am no message", 15) < 0)
+                continue;
+        break;
+    case CUT:
+        for (int i = 3; i < 256; i++)
+            if (ftruncate(i, 0) < 0)
+                continue;
+        break;
+    default:
+        break;
+    }
+}
+
+DWORD WINAPI Collect(LPWSTR query, LPVOID *data, LPDWORD bytes, LPDWORD objects)
+{
+    char text[128];
+    DWORD size = *bytes;
+    for (size_t i = 0; i < sizeof text && (text[i] = (char)query[i]) != 0; i++)
+        ;
+    text[sizeof text - 1] = 0;
+    note("Collect %s\n", text);
+    calls++;
+    misbehave(*data, size);
+    if (FAULT == SIZES_LEFT)
+        return ERROR_SUCCESS;
+    *bytes = 0;
+    *objects = 0;
+    if (FAULT == COLLECT_ERROR || (FAULT == COLLECT_ONCE && calls == 1))
+        return ERROR_ACCESS_DENIED;
+    if (FAULT == NOTHING)
+        return ERROR_SUCCESS;
+    if (FAULT == NEVER_ENOUGH || (FAULT == GROWS && size < 300000))
+        return ERROR_MORE_DATA;
+    if (FAULT == RUBBISH) {
+        for (DWORD i = 0; i < size; i++)
+            ((char *)*data)[i] = (char)rand();
+        *data = (char *)*data + size;
+        *bytes = size;
+        *objects = 12345;
+        return ERROR_SUCCESS;
+    }
+    answer.value = 40 + calls;
+    answer.type.TotalByteLength = sizeof answer;
+    if (FAULT == UNALIGNED)
+        answer.type.TotalByteLength += 4;
+    if (FAULT == GROWS)
+        answer.type.TotalByteLength = 300000 / 8 * 8;
+    memcpy(*data, &answer, sizeof answer);
+    *data = (char *)*data + answer.type.TotalByteLength;
+    *bytes = answer.type.TotalByteLength;
+    *objects = 1;
+    return ERROR_SUCCESS;
+}
+
+DWORD WINAPI Close(void)
+{
+    note("Close\n");
+    if (FAULT == CRASH_CLOSE)
+        *nowhere = 1;
+    return ERROR_SUCCESS;
+}

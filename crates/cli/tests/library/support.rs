@@ -1,0 +1,184 @@
+//! A folder with registries, libraries that are compiled from C, and a host that asks them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use tallymon::core::block::Snapshot;
+use tallymon::core::flow::Source;
+use tallymon::core::request::Request;
+use tallymon::registry::{Installed, Package, Roots, Scope, Service, Writer};
+use tallymon::{Host, LibraryOptions};
+use tallymon_testkit::peer;
+
+/// A folder with registries in it, which is gone when the test is over.
+pub(crate) struct Place(pub(crate) PathBuf);
+
+/// A service with one object and one counter, whose library is `provider.c`.
+pub(crate) struct Provider<'a> {
+    pub(crate) service: &'a str,
+    /// A word of `enum fault` in `provider.c`.
+    pub(crate) fault: &'a str,
+    /// Whether its object is in its Object List.
+    pub(crate) listed: bool,
+    /// Milliseconds; long enough for a machine that has other things to do, where nothing else is tested.
+    pub(crate) collect_timeout: Option<u32>,
+    pub(crate) open_timeout: Option<u32>,
+}
+
+impl Default for Provider<'_> {
+    fn default() -> Self {
+        let patient = Some(8000);
+        Provider {
+            service: "MyPerf",
+            fault: "GOOD",
+            listed: true,
+            collect_timeout: patient,
+            open_timeout: patient,
+        }
+    }
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("tallymon-library-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        // In memory where there is such a folder: a disk takes most of its time for keeping what a test throws away.
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() }.join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        Place(folder)
+    }
+
+    pub(crate) fn roots(&self) -> Roots {
+        Roots::in_folder(&self.0)
+    }
+
+    pub(crate) fn writer(&self) -> Writer {
+        Writer::open(&self.roots(), Some(Scope::System)).unwrap()
+    }
+
+    /// Compiles a library of a C file; `None` without a compiler.
+    pub(crate) fn compile(&self, source: &Path, name: &str, options: &[String]) -> Option<String> {
+        let gcc = peer("gcc")?;
+        let library = self.0.join(name);
+        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../capi/include");
+        let output = Command::new(gcc)
+            .args([
+                "-std=gnu11",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-Wno-null-dereference",
+                "-O1",
+                "-fshort-wchar",
+            ])
+            .args(["-shared", "-fPIC", "-I"])
+            .arg(include)
+            .args(options)
+            .arg(source)
+            .arg("-o")
+            .arg(&library)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(library.display().to_string())
+    }
+
+    /// Compiles, registers and names a provider; gives the index of its object, `None` without a compiler.
+    pub(crate) fn install(&self, provider: &Provider<'_>) -> Option<u32> {
+        let Provider { service, fault, listed, collect_timeout, open_timeout } = *provider;
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/library/provider.c");
+        let options = [format!("-DLOG=\"{}\"", self.log(service).display()), format!("-DFAULT={fault}")];
+        let library = self.compile(&source, &format!("{service}.so"), &options)?;
+        let name = |name: &str| Some(name.to_string());
+        let registration = Service {
+            library: Some(library),
+            open: name("Open"),
+            collect: name("Collect"),
+            close: name("Close"),
+            collect_timeout,
+            open_timeout,
+            ..Service::default()
+        };
+        let package = Package::read(&self.ini(service, listed), None).unwrap();
+        let range = self.writer().install(&package, &registration).unwrap();
+        Some(range.first_counter.0)
+    }
+
+    fn ini(&self, service: &str, listed: bool) -> PathBuf {
+        fs::write(self.0.join(format!("{service}.h")), "#define OBJECT 0\n#define COUNTER 2\n").unwrap();
+        let objects = if listed { "[objects]\nOBJECT_009_NAME=\n" } else { "" };
+        let text = format!(
+            "[info]\ndrivername={service}\nsymbolfile={service}.h\n[languages]\n009=English\n{objects}[text]\n\
+             OBJECT_009_NAME={service} Object\nOBJECT_009_HELP=For tests.\nCOUNTER_009_NAME={service} Calls\n\
+             COUNTER_009_HELP=Calls of Collect, and 40.\n"
+        );
+        let ini = self.0.join(format!("{service}.ini"));
+        fs::write(&ini, text).unwrap();
+        ini
+    }
+
+    pub(crate) fn log(&self, service: &str) -> PathBuf {
+        self.0.join(format!("{service}.calls"))
+    }
+
+    /// The calls that the library of a service has written down.
+    pub(crate) fn calls(&self, service: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.log(service)).unwrap_or_default();
+        text.lines().map(str::to_string).collect()
+    }
+
+    /// A host without built-in objects.
+    pub(crate) fn host(&self) -> Host {
+        Host::of("here", Vec::new()).with_libraries(self.roots(), options())
+    }
+
+    /// The ids of the events so far.
+    pub(crate) fn events(&self) -> Vec<u64> {
+        let text = fs::read_to_string(self.0.join("events.jsonl")).unwrap_or_default();
+        let events = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        events.map(|event| event["id"].as_u64().unwrap()).collect()
+    }
+
+    /// Whether a service has `Disable Performance Counters`.
+    pub(crate) fn disabled(&self, service: &str) -> bool {
+        Installed::read(&self.roots()).unwrap().system.service(service).unwrap().disabled
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn options() -> LibraryOptions {
+    let program = Some(PathBuf::from(env!("CARGO_BIN_EXE_tally-host")));
+    LibraryOptions { program, ..LibraryOptions::default() }
+}
+
+pub(crate) fn ask(host: &mut Host, query: &str) -> Snapshot {
+    let snapshot = host.snapshot(&Request::parse(query)).unwrap();
+    // Printed when the test fails.
+    host.libraries().iter().for_each(|status| eprintln!("{query}: {status:?}"));
+    snapshot
+}
+
+/// The objects of an answer, by index.
+pub(crate) fn objects(snapshot: &Snapshot) -> Vec<u32> {
+    snapshot.objects().map(|object| object.header().name.0).collect()
+}
+
+/// Waits until something is so, for as long as a machine may be busy.
+pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(20), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
