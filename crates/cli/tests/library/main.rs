@@ -2,5 +2,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
+mod experiments;
 mod faults;
 mod support;

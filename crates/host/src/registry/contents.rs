@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
 
-use super::roots::Scope;
+use super::roots::{BASE_INDEX, Scope};
 use super::service::{Service, TitleRange, folded, wrong_name};
 
 /// The services and texts of one version of a registry.
@@ -212,7 +212,8 @@ impl Contents {
     fn check_service(&self, service: &Service, first: u32) -> Result<(), String> {
         let name = &service.name;
         let Some(range) = service.titles else {
-            return match service.object_list.first() {
+            // NT's own objects can be listed by anybody; others belong to services with names.
+            return match service.object_list.iter().find(|object| object.0 > BASE_INDEX) {
                 Some(object) => Err(format!("{name} lists the object {object} and has no names")),
                 None => Ok(()),
             };
@@ -346,7 +347,11 @@ mod tests {
             ("in one of the languages", |c| c.insert_table(Language::KOREAN, BTreeMap::new())),
             ("slashes", |c| c.service_mut("two").unwrap().name = "a/b".into()),
             ("has no names", |c| {
-                c.insert(Service { name: "x".into(), object_list: vec![TitleIndex(2)], ..Service::default() })
+                c.insert(Service {
+                    name: "x".into(),
+                    object_list: vec![TitleIndex(2000)],
+                    ..Service::default()
+                })
             }),
         ];
         for (words, damage) in damages {

@@ -255,6 +255,23 @@ impl Writer {
         })
     }
 
+    /// Sets the objects that a service is asked for (`Object List`), in place of those that its names brought. An empty
+    /// list has it asked for every object that is in nobody's list.
+    ///
+    /// # Errors
+    ///
+    /// There is no such service; it has no names, and an object is not one of NT's own; the registry can not be written.
+    pub fn set_object_list(&self, service: &str, objects: &[TitleIndex]) -> Result<(), RegistryError> {
+        self.change(|contents| {
+            let name = self.name_of(contents, service)?;
+            contents.change = format!("object list of {name}");
+            if let Some(service) = contents.service_mut(&name) {
+                service.object_list = objects.to_vec();
+            }
+            Ok(())
+        })
+    }
+
     /// Says whether a service is to be asked (`Disable Performance Counters`).
     ///
     /// # Errors
