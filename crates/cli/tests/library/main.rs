@@ -4,4 +4,5 @@
 
 mod experiments;
 mod faults;
+mod listings;
 mod support;

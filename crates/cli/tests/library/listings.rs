@@ -1,0 +1,108 @@
+//! The two listings of the article: compiled, registered with `tally lodctr`, and shown by the command.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tallymon_testkit::peer;
+
+use crate::support::Place;
+
+/// Exit code, standard output and standard error of the command.
+fn tally(place: &Place, words: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_tally"))
+        .args(words)
+        .env("TALLYMON_ROOT", &place.0)
+        .env_remove("TALLYMON_HOST")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn ok(place: &Place, words: &[&str]) -> String {
+    let (code, out, err) = tally(place, words);
+    assert_eq!(code, 0, "{words:?}: {err}");
+    out
+}
+
+/// Compiles a listing, registers it with a .reg file and installs its names with lodctr; `false` without a compiler.
+fn install(place: &Place, name: &str, service: &str) -> bool {
+    let Some(compiler) = peer("g++") else { return false };
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../provider/examples/c");
+    let library = place.0.join(format!("lib{name}.so"));
+    let output = Command::new(compiler)
+        .args(["-Wall", "-Werror", "-shared", "-fPIC", "-fshort-wchar", "-I"])
+        .arg(examples.join("../../../capi/include"))
+        .arg("-I")
+        .arg(&examples)
+        .arg(examples.join(name).join(format!("{name}.cpp")))
+        .arg("-o")
+        .arg(&library)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let reg = place.0.join(format!("{name}.reg"));
+    let text = format!(
+        "REGEDIT4\n\n[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Services\\{service}\\Performance]\n\
+         \"Library\"=\"{}\"\n\"Open\"=\"Open\"\n\"Collect\"=\"Collect\"\n\"Close\"=\"Close\"\n\
+         \"Open Timeout\"=dword:00001f40\n\"Collect Timeout\"=dword:00001f40\n",
+        library.display()
+    );
+    fs::write(&reg, text).unwrap();
+    ok(place, &["provider", "--system", "add", &reg.display().to_string()]);
+    ok(place, &["lodctr", &examples.join(name).join(format!("{name}.ini")).display().to_string()]);
+    true
+}
+
+#[test]
+fn the_object_without_instances() {
+    let place = Place::new();
+    if !install(&place, "myperf1", "MyPerf1") {
+        return;
+    }
+    let list = ok(&place, &["list"]);
+    assert!(list.contains("MyPerf1"), "{list}");
+    let list = ok(&place, &["list", "MyPerf1"]);
+    assert!(list.contains("Greeting") && list.contains("Random Number"), "{list}");
+    let csv = ok(&place, &["get", "\\MyPerf1\\*", "--csv"]);
+    assert!(csv.contains("Hello, World!"), "{csv}");
+    let russian = ok(&place, &["get", "\\МояПроизводительность1\\Приветствие", "--csv"]);
+    assert!(russian.contains("Hello, World!"), "{russian}");
+    let dump = ok(&place, &["dump", "1848"]);
+    let text: String = "Hello, World!\0".bytes().map(|byte| format!("{byte:02x} 00 ")).collect();
+    assert!(dump.contains(&format!("{text} Greeting")), "{dump}");
+    // The first random number of a program that does not call srand.
+    assert!(dump.contains(" 3  Random Number"), "{dump}");
+    // Nothing went wrong on the way, and after removal nothing is there.
+    let events = fs::read_to_string(place.0.join("events.jsonl")).unwrap_or_default();
+    assert!(!events.contains("Perflib"), "{events}");
+    ok(&place, &["unlodctr", "MyPerf1"]);
+    let (code, _, err) = tally(&place, &["get", "\\MyPerf1\\Greeting"]);
+    assert_eq!(code, 3, "{err}");
+}
+
+#[test]
+fn the_object_with_instances() {
+    let place = Place::new();
+    if !install(&place, "myperf1_inst", "MyPerf1_inst") {
+        return;
+    }
+    let instances = ok(&place, &["list", "MyPerf1 Instances", "--instances"]);
+    let wanted = ["first", "second", "the third"].map(|name| format!("\\MyPerf1 Instances({name})"));
+    assert_eq!(instances.lines().collect::<Vec<_>>(), wanted);
+    let csv = ok(&place, &["get", "\\MyPerf1 Instances(*)\\Random Number", "--csv"]);
+    for name in ["first", "second", "the third"] {
+        assert!(csv.contains(&format!("MyPerf1 Instances({name})")), "{csv}");
+    }
+    let row = csv.lines().last().unwrap_or_default();
+    let values: Vec<f64> =
+        row.split(',').skip(1).filter_map(|cell| cell.trim_matches('"').parse().ok()).collect();
+    // Each value is between its instance's hundred and the next.
+    let hundreds: Vec<f64> = values.iter().map(|value| (value / 100.0).floor()).collect();
+    assert_eq!(hundreds, [1.0, 2.0, 3.0], "{csv}");
+    let dump = ok(&place, &["dump", "1848"]);
+    assert!(dump.contains("the third"), "{dump}");
+}

@@ -1,0 +1,3 @@
+#define TYPE_OFFSET     0
+#define COUNTER1_OFFSET 2
+#define COUNTER2_OFFSET 4

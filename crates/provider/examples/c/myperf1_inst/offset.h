@@ -1,0 +1,2 @@
+#define TYPE_OFFSET    0
+#define COUNTER_OFFSET 2

@@ -1,0 +1,32 @@
+/* The first indexes of a service, which lodctr gave to its names. Both examples include it.
+ *
+ * On Windows this reads "First Counter" and "First Help" of the key Performance of the service. A library in a process
+ * of its own finds them in its environment too, so that it needs no other library for two numbers.
+ */
+#ifndef REGISTRY_H
+#define REGISTRY_H
+
+#include <stdlib.h>
+
+#include <windows.h>
+
+namespace Registry {
+
+inline DWORD GetNumber(const char *name, DWORD *number)
+{
+    const char *text = getenv(name);
+    if (text == NULL)
+        return ERROR_FILE_NOT_FOUND;
+    *number = (DWORD)strtoul(text, NULL, 10);
+    return ERROR_SUCCESS;
+}
+
+inline DWORD GetFirst(DWORD *name, DWORD *help)
+{
+    DWORD res = GetNumber("TALLYMON_FIRST_COUNTER", name);
+    return res == ERROR_SUCCESS ? GetNumber("TALLYMON_FIRST_HELP", help) : res;
+}
+
+} // namespace Registry
+
+#endif
