@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Prof(crate::command::prof::arguments::Prof),
     /// Say what works on this machine, what does not, and how to get it.
     Doctor(Doctor),
+    /// Show what was reported of provider libraries, and of names that were installed.
+    Events(Events),
     /// Install and remove names of counters, and say who provides them.
     Provider(Provider),
     /// Install and remove names with the options of Windows' lodctr: FILE.ini, /S:, /R:, /R, /T:, /E:, /D:, /Q, /Q:, /M:.
@@ -287,6 +289,22 @@ pub(crate) struct Reading {
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Events {
+    /// Show the last of them only.
+    #[arg(long, short, value_name = "N")]
+    pub(crate) last: Option<usize>,
+    /// Show those of one service.
+    #[arg(long, value_name = "SERVICE")]
+    pub(crate) provider: Option<String>,
+    /// Go on with those to come, until stopped.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Print JSON, one event a line.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -57,6 +57,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Compare(compare)) => command::compare::run(common, compare),
         Some(Command::Prof(prof)) => command::prof::run(prof),
         Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),
+        Some(Command::Events(events)) => command::events::run(common, events),
         Some(Command::Provider(provider)) => command::provider::run(provider),
         Some(Command::Lodctr(words)) => windows::lodctr::lodctr(&words.words),
         Some(Command::Unlodctr(words)) => windows::lodctr::unlodctr(&words.words),

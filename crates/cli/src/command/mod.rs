@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod dump;
+pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod find;
 pub(crate) mod get;

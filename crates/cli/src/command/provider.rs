@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde_json::json;
 use tallymon::core::text::CodePage;
+use tallymon::events::EventLog;
+use tallymon::library::event::{self, Event};
 use tallymon::registry::{
     Installed, Manifest, Package, Removed, Roots, Scope, Service, TitleRange, Writer, read_reg,
 };
@@ -104,7 +106,7 @@ fn read(files: &ProviderFiles) -> Result<Vec<Input>, Failure> {
 
 fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
     let registration = Service {
-        library: add.library.clone(),
+        library: add.library.as_deref().map(in_full),
         open: add.open.clone(),
         collect: add.collect.clone(),
         close: add.close.clone(),
@@ -129,6 +131,7 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
             }
             Input::Names(package) => {
                 let range = writer.install(package, &registration)?;
+                note_installed(&package.service, range);
                 eprintln!(
                     "tally: {} is installed in the {scope} registry: {}",
                     package.service,
@@ -140,12 +143,40 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
                     writer.install_manifest(manifest)?.into_iter().zip(&manifest.providers)
                 {
                     let (name, guid) = (provider.name(), provider.guid());
+                    note_installed(name, range);
                     eprintln!("tally: {name} {guid} is installed in the {scope} registry: {}", words(range));
                 }
             }
         }
     }
     Ok(())
+}
+
+/// The path of a library from the root on, so that it is the same for every reader; a name without slashes stays one.
+fn in_full(library: &str) -> String {
+    if !library.contains('/') {
+        return library.to_string();
+    }
+    std::path::absolute(library).map_or_else(|_| library.to_string(), |path| path.display().to_string())
+}
+
+/// Reports that names were installed, with LoadPerf's event.
+pub(crate) fn note_installed(service: &str, range: TitleRange) {
+    let TitleRange { first_counter, last_counter, first_help, last_help } = range;
+    let numbers = [first_counter.0, last_counter.0, first_help.0, last_help.0].map(|index| index.to_string());
+    let [first_counter, last_counter, first_help, last_help] = &numbers;
+    let values = [service, first_counter, last_counter, first_help, last_help];
+    note(&Event::new(&event::NAMES_LOADED, values));
+}
+
+/// Reports that names were removed, with LoadPerf's event.
+pub(crate) fn note_removed(service: &str, range: TitleRange) {
+    let (counter, help) = (range.last_counter.to_string(), range.last_help.to_string());
+    note(&Event::new(&event::NAMES_REMOVED, [service, &counter, &help]));
+}
+
+fn note(event: &Event) {
+    EventLog::of_environment(&Roots::of_environment()).write(event);
 }
 
 /// The indexes of a service in words.
@@ -155,6 +186,9 @@ fn words(range: TitleRange) -> String {
 }
 
 fn say_removed(removed: &Removed) {
+    if let Some(range) = removed.titles {
+        note_removed(&removed.service, range);
+    }
     match removed.titles {
         Some(range) => eprintln!("tally: {} is removed: {}", removed.service, words(range)),
         None => eprintln!("tally: {} is removed; it had no names", removed.service),

@@ -8,6 +8,7 @@ use tallymon::registry::{
     BASE_INDEX, Installed, Manifest, Package, RegistryError, Roots, Service, TitleRange, Writer,
 };
 
+use crate::command::provider::{note_installed, note_removed};
 use crate::exit::{Failure, Kind};
 
 const LODCTR_USAGE: &str = "\
@@ -70,6 +71,7 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
                 eprintln!("lodctr: {warning}");
             }
             let range = writer_of(&package.service)?.install_names(&package)?;
+            note_installed(&package.service, range);
             loaded(&package.service, range);
             Ok(())
         }
@@ -123,6 +125,7 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
         [Word::Option('?', None)] | [] => usage(UNLODCTR_USAGE, parsed.is_empty()),
         [Word::Name(service)] => {
             let range = writer_of(service)?.remove_names(service)?;
+            note_removed(service, range);
             eprintln!(
                 "unlodctr: the names of {service} are removed: {} to {}",
                 range.first_counter, range.last_help

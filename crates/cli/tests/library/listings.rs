@@ -106,3 +106,28 @@ fn the_object_with_instances() {
     let dump = ok(&place, &["dump", "1848"]);
     assert!(dump.contains("the third"), "{dump}");
 }
+
+#[test]
+fn events_are_shown() {
+    let place = Place::new();
+    if !install(&place, "myperf1", "MyPerf1") {
+        return;
+    }
+    // A library that is not there.
+    fs::remove_file(place.0.join("libmyperf1.so")).unwrap();
+    let (_, _, _) = tally(&place, &["get", "\\MyPerf1\\Greeting"]);
+    ok(&place, &["unlodctr", "MyPerf1"]);
+    let lines = ok(&place, &["events"]);
+    let ids = |lines: &str| -> Vec<String> {
+        lines.lines().filter_map(|line| line.split_whitespace().nth(3).map(str::to_string)).collect()
+    };
+    let all = ids(&lines);
+    assert_eq!((all.first().unwrap().as_str(), all.last().unwrap().as_str()), ("1000", "1001"), "{lines}");
+    assert!(all.contains(&"1023".to_string()) && lines.contains("libmyperf1.so"), "{lines}");
+    assert_eq!(ids(&ok(&place, &["events", "--last", "1"])), ["1001"]);
+    assert_eq!(ok(&place, &["events", "--provider", "Other"]), "");
+    let json = ok(&place, &["events", "--json", "--provider", "myperf1", "--last", "1"]);
+    let event: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(event["fields"]["LastCounter"], "1852");
+    assert_eq!(event["source"], "Microsoft-Windows-LoadPerf");
+}

@@ -44,6 +44,12 @@ impl Library {
                 std::error::Error::source(&detail).map_or_else(|| detail.to_string(), ToString::to_string);
             Loaded { stage, error, detail }
         };
+        if load.library.contains('/') && !load.library.starts_with('/') {
+            // It would be another file for every folder that a reader is started in.
+            let detail = "a path must begin with a slash; a name without slashes is looked for by the system"
+                .to_string();
+            return Err(Loaded { stage: Stage::Library, error: ERROR_MOD_NOT_FOUND, detail });
+        }
         // SAFETY: initialisers of the library run; the caller chose to trust it with this process.
         let library = unsafe { libloading::Library::new(&load.library) }
             .map_err(|error| failed(Stage::Library, ERROR_MOD_NOT_FOUND, error))?;
