@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tallymon::TierChoice;
+use tallymon_monitor::chart::Glyphs;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -32,7 +33,7 @@ pub(crate) struct Arguments {
 }
 
 /// Options of every command.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Common {
     /// Language of names and help texts: en, ko, ja, ru, or a code such as 012.
     #[arg(long, global = true, env = "TALLY_LANG", hide_env = true, value_name = "LANGUAGE")]
@@ -85,14 +86,28 @@ pub(crate) enum Command {
     Compat(Compat),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Mon {
     /// Counter paths to start with; more can be added while it runs.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
     /// Time between samples, such as 500ms, 2s, 1m or 00:00:05.
-    #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
-    pub(crate) interval: Duration,
+    #[arg(long, short, value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Option<Duration>,
+    /// Show a performance log of any format instead of what happens now.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) log: Option<PathBuf>,
+    /// Start with the counters and the view of a settings file, as the monitor saves them (.tallymon).
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
+    /// Letters of the chart, if the guess is wrong: braille, octant or ascii.
+    #[arg(long, value_parser = glyphs, value_name = "NAME")]
+    pub(crate) glyphs: Option<Glyphs>,
+    /// Do not read all processes with each sample to say who made a spike.
+    #[arg(long)]
+    pub(crate) no_top: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, Args)]
@@ -276,7 +291,7 @@ pub(crate) struct Info {
 }
 
 /// How to read a log that does not say everything about itself.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Reading {
     /// Code page of a text log, such as windows-1252, shift_jis or euc-kr.
     #[arg(long, value_name = "NAME")]
@@ -494,6 +509,14 @@ impl FormatOptions {
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// The shortest interval: clocks of the kernel tick 100 times a second.
 const SHORTEST: Duration = Duration::from_millis(10);
+
+/// Letters of the chart by their name.
+fn glyphs(text: &str) -> Result<Glyphs, String> {
+    Glyphs::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = Glyphs::NAMES.iter().map(|(name, _)| *name).collect();
+        format!("needed one of {}", names.join(", "))
+    })
+}
 
 /// A time such as `500ms`, `5s`, `1.5s`, `2m`, `1h`, `5`, or `[[hh:]mm:]ss`.
 pub(crate) fn interval(text: &str) -> Result<Duration, String> {

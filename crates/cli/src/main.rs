@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use arguments::{Arguments, Command, CompatCommand};
+use arguments::{Arguments, Command, CompatCommand, Mon};
 use exit::Failure;
 use windows::Program;
 
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), Failure> {
     let common = &arguments.common;
     match &arguments.command {
-        Some(Command::Mon(mon)) => command::mon::run(common, &mon.paths, mon.interval),
+        Some(Command::Mon(mon)) => command::mon::run(common, mon),
         Some(Command::Get(get)) => command::get::run(common, get),
         Some(Command::Watch(watch)) => command::watch::run(common, watch),
         Some(Command::List(list)) => command::list::run(common, list),
@@ -68,7 +68,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         // A saved data block has nothing to watch.
         None if common.file.is_none() && io::stdout().is_terminal() && io::stdin().is_terminal() => {
-            command::mon::run(common, &[], command::mon::INTERVAL)
+            command::mon::run(common, &Mon::default())
         }
         None => command::report::run(common),
     }

@@ -102,6 +102,8 @@ impl Host {
     /// The clocks that a data block would carry now.
     pub fn clocks() -> Clocks {
         builtin::clocks()
+    }
+
     /// How the libraries of services are, as far as they were asked by this host.
     pub fn libraries(&self) -> Vec<LibraryStatus> {
         self.libraries.as_ref().map(Libraries::status).unwrap_or_default()

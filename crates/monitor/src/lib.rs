@@ -11,13 +11,15 @@
 //! | [`chart`] | the chart widget |
 //! | [`source`] | a source on a thread of its own |
 //! | [`tui`] | the screen and its keys |
-//! | [`save`] | the history as PDH-CSV, the chart as SVG |
+//! | [`save`] | the history as a log, the chart as SVG |
+//! | [`settings`] | settings files |
 //! | [`words`] | words in four languages |
 #![forbid(unsafe_code)]
 
 pub mod chart;
 pub mod model;
 pub mod save;
+pub mod settings;
 pub mod source;
 pub mod tui;
 pub mod words;

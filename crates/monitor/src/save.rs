@@ -1,14 +1,18 @@
-//! What was seen, as files: the history as PDH-CSV, the chart as an SVG picture.
+//! What was seen, as files: the history as a log, the chart as an SVG picture, what was chosen as settings.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use tallymon::core::counter::g17;
+use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
+use tallymon::log::{Format, Selection, relog};
 
 use crate::chart::PATTERNS;
 use crate::model::{CHART_MAXIMUM, Monitor, factor, format};
+use crate::settings::EXTENSION;
 use crate::tui::{App, LocalTime};
 
 /// A name for files of now.
@@ -21,33 +25,83 @@ pub(crate) fn file_name(app: &App) -> String {
     )
 }
 
-/// Saves under a name: as what its ending says, or as everything with none of our endings. Returns the names of the
-/// files. A file that exists is not overwritten.
+/// Saves under a name: as what its ending says - any format of logs that can be written, a picture, settings - or the
+/// history and the picture with none of these endings. Returns the names of the files. A file that exists is not
+/// overwritten.
 pub(crate) fn save(app: &App, name: &str) -> io::Result<Vec<String>> {
     let name = name.trim();
-    let lower = name.to_lowercase();
-    let mut files = Vec::new();
-    let (csv_name, svg_name) = if lower.ends_with(".csv") {
-        (Some(name.to_string()), None)
-    } else if lower.ends_with(".svg") {
-        (None, Some(name.to_string()))
+    let ending = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    if ending == EXTENSION {
+        write(name, app.settings().to_string().as_bytes())?;
+    } else if ending == "svg" {
+        save_picture(app, name)?;
+    } else if let Some(format) = Format::from_name(&ending) {
+        save_log(app, name, format)?;
     } else {
-        (Some(format!("{name}.csv")), Some(format!("{name}.svg")))
-    };
-    let local = |time| app.local_time(time);
-    if let Some(name) = csv_name {
-        let mut file = io::BufWriter::new(create(&name)?);
-        csv(app.monitor(), app.system_name(), &local, &mut file)
-            .and_then(|()| file.flush())
-            .map_err(|error| named(&name, &error))?;
-        files.push(name);
+        let (log, picture) = (format!("{name}.csv"), format!("{name}.svg"));
+        save_log(app, &log, Format::Csv)?;
+        save_picture(app, &picture)?;
+        return Ok(vec![log, picture]);
     }
-    if let Some(name) = svg_name {
-        let picture = svg(app.monitor(), app.system_name(), &local);
-        create(&name)?.write_all(picture.as_bytes()).map_err(|error| named(&name, &error))?;
-        files.push(name);
+    Ok(vec![name.to_string()])
+}
+
+fn save_picture(app: &App, name: &str) -> io::Result<()> {
+    let picture = svg(app.monitor(), app.system_name(), &|time| app.local_time(time));
+    write(name, picture.as_bytes())
+}
+
+fn write(name: &str, bytes: &[u8]) -> io::Result<()> {
+    create(name)?.write_all(bytes).map_err(|error| named(name, &error))
+}
+
+/// The history in a format of logs; what is in view of a log is copied from there, with its raw values.
+fn save_log(app: &App, name: &str, format: Format) -> io::Result<()> {
+    if let Some(log) = app.log() {
+        let counters = app.monitor().series().iter();
+        let view = app.monitor().view_times();
+        let options = relog::Options {
+            format,
+            select: Selection {
+                counters: counters.filter_map(|series| series.path.parse::<CounterPath>().ok()).collect(),
+                from: view.map(|(from, _)| from),
+                to: view.map(|(_, to)| to),
+            },
+            ..relog::Options::default()
+        };
+        return copied(log.path().to_path_buf(), name, &options);
     }
-    Ok(files)
+    if format == Format::Csv {
+        return save_csv(app, name);
+    }
+    // The writers of all formats are behind the copying of logs.
+    let between = format!("{name}.{}.csv", std::process::id());
+    let saved = save_csv(app, &between).and_then(|()| {
+        copied(PathBuf::from(&between), name, &relog::Options { format, ..relog::Options::default() })
+    });
+    match (saved, fs::remove_file(&between)) {
+        (Ok(()), Err(error)) => Err(named(&between, &error)),
+        (saved, _) => saved,
+    }
+}
+
+fn copied(from: PathBuf, name: &str, options: &relog::Options) -> io::Result<()> {
+    // The copy takes the place of this file when it is complete.
+    drop(create(name)?);
+    match relog::relog(&[from], Path::new(name), options) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let _ = fs::remove_file(name);
+            Err(io::Error::other(error.to_string()))
+        }
+    }
+}
+
+fn save_csv(app: &App, name: &str) -> io::Result<()> {
+    let mut file = io::BufWriter::new(create(name)?);
+    csv(app.monitor(), app.system_name(), &|time| app.local_time(time), &mut file)
+        .and_then(|()| file.flush())
+        .map_err(|error| named(name, &error))
 }
 
 fn create(name: &str) -> io::Result<fs::File> {

@@ -81,7 +81,8 @@ words! {
     HelpTitle: "Keys", "키", "キー", "Клавиши";
     ExplainTitle: "What it means", "설명", "説明", "Что это значит";
     CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
-    SaveAs: "save as (.csv, .svg; without: both)", "다른 이름으로 저장 (.csv, .svg; 없으면 둘 다)", "名前を付けて保存 (.csv, .svg; なしは両方)", "сохранить как (.csv, .svg; без: оба)";
+    SaveAs: "save as (.csv .tsv .blg .svg .tallymon)", "다른 이름으로 저장 (.csv .tsv .blg .svg .tallymon)", "名前を付けて保存 (.csv .tsv .blg .svg .tallymon)", "сохранить как (.csv .tsv .blg .svg .tallymon)";
+    OpenSettings: "open settings (.tallymon)", "설정 열기 (.tallymon)", "設定を開く (.tallymon)", "открыть настройки (.tallymon)";
     Saved: "saved", "저장됨", "保存しました", "сохранено";
     GoTo: "go to time (hh:mm[:ss])", "시간으로 이동 (hh:mm[:ss])", "時刻へ移動 (hh:mm[:ss])", "перейти ко времени (чч:мм[:сс])";
     NoSuchTime: "this is no time of day", "시간이 아닙니다", "時刻ではありません", "это не время";
@@ -93,6 +94,16 @@ words! {
     SpikeKeys: "Enter adds · Esc closes", "Enter 추가 · Esc 닫기", "Enter 追加 · Esc 閉じる", "Enter добавить · Esc закрыть";
     NothingKept: "nothing was kept of this second", "이 시점의 기록이 없습니다", "この時点の記録はありません", "за эту секунду ничего нет";
     KeysSpike: "who made it, at this second", "이 시점의 원인", "この時点の原因", "кто виноват в эту секунду";
+    Log: "LOG", "로그", "ログ", "ЖУРНАЛ";
+    Records: "records", "레코드", "レコード", "записей";
+    Damaged: "the log is damaged", "로그가 손상됨", "ログが破損", "журнал повреждён";
+    InMemory: "records in memory", "메모리의 레코드", "メモリ内のレコード", "записей в памяти";
+    OtherHosts: "not shown, of other hosts", "다른 호스트는 표시 안 함", "他のホストは非表示", "другие узлы не показаны";
+    LogKeys: "a add  t play  , . step  : time  [ ] zoom  PgUp PgDn  Enter who  T table  w save  ? help  q quit",
+        "a 추가  t 재생  , . 단계  : 시간  [ ] 확대  PgUp PgDn  Enter 원인  T 표  w 저장  ? 도움말  q 종료",
+        "a 追加  t 再生  , . 一歩  : 時刻  [ ] 拡大  PgUp PgDn  Enter 原因  T 表  w 保存  ? ヘルプ  q 終了",
+        "a добавить  t пуск  , . шаг  : время  [ ] масштаб  PgUp PgDn  Enter кто  T таблица  w сохр.  ? справка  q выход";
+    KeysPlay: "step; in a log: play, stop", "단계; 로그: 재생, 정지", "一歩; ログ: 再生、停止", "шаг; в журнале: пуск, стоп";
     SortedBy: "sorted by", "정렬", "並べ替え", "сортировка";
     KeysAdd: "add counters", "카운터 추가", "カウンター追加", "добавить счётчики";
     KeysRemove: "remove, hide, new set", "제거, 숨김, 새 세트", "削除、非表示、新規", "удалить, скрыть, новый набор";
@@ -107,7 +118,7 @@ words! {
     KeysInterval: "interval, sweep or scroll", "간격, 스윕/스크롤", "間隔、掃引/スクロール", "интервал, развёртка/прокрутка";
     KeysExplain: "explain, filter", "설명, 필터", "説明、フィルター", "объяснить, фильтр";
     KeysCopy: "copy path, settings; paste paths", "경로 복사, 설정; 붙여넣기", "パス、設定のコピー; 貼り付け", "копировать путь, набор; вставить";
-    KeysSave: "save as CSV and SVG", "CSV와 SVG로 저장", "CSV と SVG に保存", "сохранить в CSV и SVG";
+    KeysSave: "save: log, picture, settings; open settings", "저장: 로그, 그림, 설정; 설정 열기", "保存: ログ、図、設定; 設定を開く", "сохранить: журнал, рисунок, набор; открыть";
     KeysTable: "in the table: column, order, object", "표: 열, 순서, 개체", "表: 列、順序、オブジェクト", "в таблице: столбец, порядок, объект";
     KeysUndo: "undo; zoom to a range of time", "실행 취소; 시간 범위 확대", "元に戻す; 時間範囲を拡大", "отменить; увеличить отрезок";
     Threshold: "threshold (empty: none)", "임계값 (빈칸: 없음)", "しきい値 (空: なし)", "порог (пусто: нет)";

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tallymon::Query;
+use tallymon::core::path::CounterPath;
 use tallymon::core::time::{FileTime, SystemTime};
+use tallymon::{Log, Query};
+use tallymon_monitor::settings::Settings;
 use tallymon_monitor::{LocalTime, Options, SourceThread};
 
-use crate::arguments::Common;
+use super::relog::reading;
+use crate::arguments::{Common, Mon};
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::words::say;
-
-/// Time between samples when nobody says otherwise.
-pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
 
 /// What the first chart shows: one line each for processor, memory, disk and network.
 const DEFAULT_COUNTERS: &[&str] = &[
@@ -27,14 +27,25 @@ const DEFAULT_COUNTERS: &[&str] = &[
     r"\Network Interface(*)\Bytes Total/sec",
 ];
 
+/// How many counters a log is opened with when it has none of these.
+const MOST_OF_LOG: usize = 8;
+
 /// How long the monitor may take to end by itself after a signal.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The monitor, until the user quits.
-pub(crate) fn run(common: &Common, wanted: &[String], interval: Duration) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     let language = paths::language(common)?;
-    let location = paths::location(common);
-    let source = SourceThread::start(move || tallymon::open(&location))?;
+    let settings = wanted.settings.as_deref().map(Settings::open).transpose();
+    let settings = settings.map_err(|error| Failure::new(Kind::BadFile, error))?;
+    let log = wanted.log.as_deref().map(|path| Log::open(path, &reading(&wanted.reading))).transpose()?;
+    let source = match log.clone() {
+        Some(log) => SourceThread::start(move || Ok(Box::new(log.source())))?,
+        None => {
+            let location = paths::location(common);
+            SourceThread::start(move || tallymon::open(&location))?
+        }
+    };
     let mut query = Query::new(Box::new(source.clone()), language)?;
     let stop = Arc::new(AtomicBool::new(false));
     let handler_stop = Arc::clone(&stop);
@@ -51,18 +62,69 @@ pub(crate) fn run(common: &Common, wanted: &[String], interval: Duration) -> Res
     let again = source.clone();
     let mut options = Options::new(move || Query::new(Box::new(again.clone()), language));
     options.source = Some(source);
-    options.paths = if wanted.is_empty() { defaults(&mut query) } else { repaired(wanted) };
-    options.interval = interval;
+    if settings.is_none() || !wanted.paths.is_empty() {
+        options.paths = match (&log, wanted.paths.is_empty()) {
+            (_, false) => repaired(&wanted.paths),
+            (Some(_), true) => defaults_of_log(&mut query),
+            (None, true) => defaults(&mut query),
+        };
+    }
+    options.settings = settings;
+    options.log = log;
+    options.top = !wanted.no_top;
+    if let Some(glyphs) = wanted.glyphs {
+        options.glyphs = glyphs;
+    }
+    if let Some(interval) = wanted.interval {
+        options.interval = interval;
+    }
     options.stop = stop;
     let zone = TimeZone::system();
     options.local = Box::new(move |time| local(time, &zone));
     Ok(tallymon_monitor::run(query, options)?)
 }
 
+/// What a log is opened with: the usual counters that it has; else the first counters of its objects.
+fn defaults_of_log(query: &mut Query) -> Vec<String> {
+    let has = |query: &mut Query, path: &str| {
+        let parsed = CounterPath::parse(path).ok()?.path;
+        let object = query.object(path, &parsed.object).ok()?;
+        let names = query.names();
+        let counters = query.catalog().object(object)?.visible_counters();
+        counters.map(|counter| counter.name).find(|name| names.is(*name, &parsed.counter.to_string()))
+    };
+    let usual: Vec<String> = DEFAULT_COUNTERS
+        .iter()
+        .filter(|path| has(query, path).is_some())
+        .map(|path| path.to_string())
+        .collect();
+    if !usual.is_empty() {
+        return usual;
+    }
+    let objects = query.catalog().objects().to_vec();
+    let mut paths = Vec::new();
+    for object in objects.iter().take(MOST_OF_LOG) {
+        let Some(counter) = object.visible_counters().next().map(|counter| counter.name) else { continue };
+        let names = query.names();
+        let (name, counter) = (names.english(object.name), names.english(counter));
+        let instance = match object.has_instances {
+            false => String::new(),
+            true => {
+                let keys = query.instances(object.name).unwrap_or_default();
+                let total = keys.iter().find(|key| key.name == "_Total").or(keys.first());
+                let Some(key) = total else { continue };
+                format!("({key})")
+            }
+        };
+        paths.push(format!("\\{name}{instance}\\{counter}"));
+    }
+    paths
+}
+
 /// The default counters of objects that this source has.
 fn defaults(query: &mut Query) -> Vec<String> {
     let mut object = |path: &str| {
-        let parsed = tallymon::core::path::CounterPath::parse(path).ok()?;
+        let parsed = CounterPath::parse(path).ok()?;
         query.object(path, &parsed.path.object).ok()
     };
     DEFAULT_COUNTERS.iter().copied().filter(|path| object(path).is_some()).map(str::to_string).collect()
@@ -71,7 +133,7 @@ fn defaults(query: &mut Query) -> Vec<String> {
 /// Paths as they were meant, when a shell took a backslash away.
 fn repaired(paths: &[String]) -> Vec<String> {
     for path in paths {
-        if let Ok(parsed) = tallymon::core::path::CounterPath::parse(path)
+        if let Ok(parsed) = CounterPath::parse(path)
             && let Some(repair) = parsed.repaired
         {
             say(format_args!("{path}: {repair}"));

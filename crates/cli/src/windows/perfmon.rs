@@ -1,6 +1,6 @@
 //! `perfmon`: the monitor.
 
-use crate::arguments::Common;
+use crate::arguments::{Common, Mon};
 use crate::command::mon;
 use crate::exit::{Failure, Kind};
 

@@ -4,6 +4,7 @@
 //! kept until a stated number of bytes is reached, also while the picture is frozen or the user looks back.
 
 pub mod format;
+mod load;
 mod look;
 mod point;
 mod scale;

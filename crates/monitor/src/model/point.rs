@@ -1,6 +1,6 @@
 //! One value of a series at one time, or the reason why there is none, in 8 bytes.
 
-use tallymon::core::flow::{Absence, NoValue};
+use tallymon::core::flow::{Absence, NoValue, Value};
 
 /// A number, or the reason for a gap.
 ///
@@ -49,6 +49,14 @@ impl Point {
     /// A number. One that is infinite or none becomes a gap that says so.
     pub fn number(number: f64) -> Point {
         if number.is_finite() { Point(number.to_bits()) } else { Point::gap(NoValue::NotFinite) }
+    }
+
+    /// A value, or the reason why there is none; a text is no number.
+    pub fn of(value: &Result<Value, NoValue>) -> Point {
+        match value {
+            Ok(value) => value.as_f64().map_or(Point::gap(NoValue::NotNumeric), Point::number),
+            Err(why) => Point::gap(*why),
+        }
     }
 
     /// A gap with its reason. A reason that this version does not know is "the provider has no value".

@@ -112,6 +112,17 @@ impl Series {
         self.instance = reading.instance.as_ref().map(name_of);
     }
 
+    /// Takes a value of a log.
+    pub(super) fn record(&mut self, value: &Result<Value, NoValue>, time: FileTime) {
+        match value {
+            Err(NoValue::NoInstance) if self.last.is_ok() => self.ended = Some(time),
+            Err(NoValue::NoInstance) => {}
+            _ => self.ended = None,
+        }
+        self.last.clone_from(value);
+        self.points.push_back(Point::of(value));
+    }
+
     /// Takes the newest value.
     pub(super) fn take(&mut self, reading: &Reading, time: FileTime) {
         let gone = reading.cell.value == Err(NoValue::NoInstance);
@@ -127,10 +138,7 @@ impl Series {
         }
         self.stale = reading.cell.stale;
         self.last.clone_from(&reading.cell.value);
-        self.points.push_back(match &reading.cell.value {
-            Ok(value) => value.as_f64().map_or(Point::gap(NoValue::NotNumeric), Point::number),
-            Err(why) => Point::gap(*why),
-        });
+        self.points.push_back(Point::of(&reading.cell.value));
     }
 
     /// Nothing was read of it, and why.

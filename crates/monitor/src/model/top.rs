@@ -199,6 +199,12 @@ impl Top {
         groups
     }
 
+    /// The largest instances of a single row.
+    pub fn once(&mut self, query: &Query, readings: &[Reading]) -> Vec<TopGroup> {
+        self.take(Some(query), readings);
+        self.at(1, 0)
+    }
+
     /// Bytes that all of it takes.
     pub fn bytes(&self) -> usize {
         self.watched.iter().fold(self.names.bytes, |sum, watched| {

@@ -1,21 +1,24 @@
 //! The monitor without a terminal: events and samples go in, a screen comes out.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use crossterm::event::{Event, KeyEventKind};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use tallymon::core::flow::SourceError;
 use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
-use tallymon::{Query, Reading};
+use tallymon::{Log, Query, Reading};
 
 use super::add::AddDialog;
 use super::options::{LocalTime, Options};
+use super::replay::Replay;
 use super::table::Table;
 use super::theme::Theme;
 use super::undo::{Choices, Step};
 use super::{draw, keys, mouse};
 use crate::model::Monitor;
+use crate::settings::Settings;
 use crate::source::Pending;
 use crate::words::{Word, Words};
 
@@ -44,6 +47,8 @@ pub struct App {
     pub(super) failures: u32,
     /// What a line has to contain to be shown, in small letters.
     pub(super) filter: String,
+    /// The log that is shown instead of samples.
+    pub(super) replay: Option<Replay>,
     /// The chosen line of the panel that says who made a value, when it is open.
     pub(super) spike: Option<usize>,
     /// The path to choose once its series is there.
@@ -71,6 +76,19 @@ pub(super) enum View {
     Table,
 }
 
+/// The views as settings name them. The table is of one moment.
+const VIEWS: [(&str, View); 6] = [
+    ("graph", View::Graph),
+    ("area", View::Area),
+    ("stacked", View::Stacked),
+    ("bars", View::Bars),
+    ("report", View::Report),
+    ("split", View::Split),
+];
+
+/// The shortest time between samples.
+const SHORTEST: Duration = Duration::from_millis(100);
+
 /// What lies over the view.
 #[derive(Default)]
 pub(super) enum Overlay {
@@ -90,6 +108,7 @@ pub(super) enum Prompt {
     Save,
     Paste,
     Threshold,
+    Open,
 }
 
 /// Where things stood on the last screen, for the mouse.
@@ -98,6 +117,8 @@ pub(super) struct Places {
     pub(super) chart: Rect,
     /// Each line of the legend with its row.
     pub(super) lines: Vec<(u16, usize)>,
+    /// The time slider of a log.
+    pub(super) slider: Rect,
     /// A click before, to tell a double click.
     pub(super) clicked: Option<(u16, u16)>,
     /// Columns between which the mouse is dragged now.
@@ -109,6 +130,7 @@ impl App {
     pub fn new(query: Query, mut options: Options) -> App {
         let paths = std::mem::take(&mut options.paths);
         let mut app = App {
+            replay: options.log.take().map(Replay::new),
             words: Words::of(query.names().preferred()),
             theme: Theme::new(options.colours, options.glyphs),
             monitor: Monitor::new(options.budget),
@@ -133,10 +155,14 @@ impl App {
             clipboard: None,
             quit: false,
         };
+        if let Some(settings) = app.options.settings.take() {
+            app.apply(&settings);
+        }
         for path in &paths {
             app.add(path);
         }
         app.watch_top();
+        app.load_log();
         app
     }
 
@@ -149,6 +175,12 @@ impl App {
             Event::Mouse(event) => mouse::mouse(self, *event),
             Event::Paste(text) => keys::paste(self, text),
             _ => {}
+        }
+        if self.replay.is_some() {
+            if before.paths() != self.paths {
+                self.load_log();
+            }
+            self.follow_cursor();
         }
         // Undoing is no change that can be undone.
         if self.steps.len() >= undoes {
@@ -179,6 +211,44 @@ impl App {
     /// Whether new rows overwrite the oldest from left to right; else everything moves to the left.
     pub const fn set_sweep(&mut self, sweep: bool) {
         self.monitor.window.sweep = sweep;
+    }
+
+    /// The log that is shown, if it is one.
+    pub fn log(&self) -> Option<&Log> {
+        self.replay.as_ref().map(|replay| &replay.log)
+    }
+
+    /// What is chosen now.
+    pub fn settings(&self) -> Settings {
+        let view = VIEWS.iter().find(|(_, view)| *view == self.view).map(|(name, _)| (*name).to_string());
+        let series = self.monitor.series();
+        Settings {
+            counters: self.paths.clone(),
+            view,
+            interval: Some(self.options.interval),
+            points: Some(self.monitor.window.points()),
+            sweep: Some(self.monitor.window.sweep),
+            looks: series.iter().map(|series| (series.path.clone(), series.look())).collect(),
+        }
+    }
+
+    /// Shows what settings say instead of what is shown now.
+    pub fn apply(&mut self, settings: &Settings) {
+        self.remove_all();
+        let view = VIEWS.iter().find(|(name, _)| settings.view.as_deref() == Some(name));
+        self.view = view.map_or(View::Graph, |(_, view)| *view);
+        self.options.interval = settings.interval.unwrap_or(self.options.interval).max(SHORTEST);
+        if self.replay.is_none() {
+            self.monitor.window.set_points(settings.points.unwrap_or(self.monitor.window.points()));
+            self.monitor.window.sweep = settings.sweep.unwrap_or(self.monitor.window.sweep);
+        }
+        for (path, look) in &settings.looks {
+            self.monitor.wear(path, *look);
+        }
+        for path in &settings.counters {
+            self.add(path);
+        }
+        self.load_log();
     }
 
     /// Name of the host that the counters are of.

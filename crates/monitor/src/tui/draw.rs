@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use super::app::{App, Overlay, View};
 use super::text::{cut, put, put_right, rule, width};
-use super::{bars, graph, overlay, report, spike, split};
+use super::{bars, graph, overlay, replay, report, spike, split};
 use crate::chart::Glyphs;
 use crate::words::Word;
 
@@ -18,16 +18,17 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     app.places.chart = Rect::ZERO;
     app.places.lines.clear();
+    app.places.slider = Rect::ZERO;
     if area.height == 0 || area.width == 0 {
         return;
     }
     let small = area.width < LEAST.0 || area.height < LEAST.1;
     title(app, buffer, area, small);
-    let banner = u16::from(app.failure.is_some() || app.late().is_some());
-    failure(app, buffer, area);
+    let banner = u16::from(failure(app, buffer, area));
     let footer_at = area.bottom().saturating_sub(1);
     let top = area.top().saturating_add(1).saturating_add(banner);
-    let body = Rect { y: top, height: footer_at.saturating_sub(top), ..area };
+    let slider = u16::from(app.replay.is_some() && !small);
+    let body = Rect { y: top, height: footer_at.saturating_sub(top).saturating_sub(slider), ..area };
     match app.view {
         _ if small => report::draw(app, buffer, body),
         View::Graph | View::Area | View::Stacked => graph::draw(app, buffer, body),
@@ -43,6 +44,9 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
     }
     if app.places.chart.height > 4 {
         spike::draw(app, buffer);
+    }
+    if slider > 0 {
+        replay::slider(app, buffer, Rect { y: body.bottom(), height: 1, ..area });
     }
     footer(app, buffer, area);
     let (words, theme) = (app.words, app.theme);
@@ -88,7 +92,11 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
         }
     };
     let window = &app.monitor.window;
-    if window.is_frozen() {
+    if let Some(replay) = &app.replay {
+        let name = replay.log.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        part(&format!(" {} ", app.words.get(Word::Log)), theme.badge());
+        part(&format!(" {name} "), theme.bold());
+    } else if window.is_frozen() {
         part(&format!(" {} ", app.words.get(Word::Frozen)), theme.badge());
     } else if window.is_back() {
         part(&format!(" {} ", app.words.get(Word::Back)), theme.badge());
@@ -96,15 +104,22 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
         part(&format!(" {} {} ", app.words.get(Word::Live), theme.either("▶", ">")), theme.good());
     }
     let newest = app.monitor.next().checked_sub(1).and_then(|row| app.monitor.time(row));
-    if let Some(time) = newest {
+    if let Some(time) = newest.filter(|_| app.replay.is_none()) {
         part(&format!(" {} ", app.clock(time)), theme.plain());
     }
-    part(&format!(" {} ", interval(app.options.interval)), theme.plain());
+    if let Some(replay) = &app.replay {
+        let date = app.local_time(replay.log.summary().first).time;
+        let records = replay.log.summary().records;
+        part(&format!(" {:04}-{:02}-{:02} ", date.year, date.month, date.day), theme.plain());
+        part(&format!(" {records} {} ", app.words.get(Word::Records)), theme.plain());
+    } else {
+        part(&format!(" {} ", interval(app.options.interval)), theme.plain());
+    }
     part(&format!(" {} ", app.query.system_name()), theme.plain());
     if !app.filter.is_empty() {
         part(&format!(" /{} ", app.filter), theme.warning());
     }
-    if !small {
+    if !small && app.replay.is_none() {
         let rows = app.monitor.rows();
         let oldest = app.monitor.time(rows.start);
         // It changes once a minute only, so as not to send more than there is news.
@@ -115,6 +130,8 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
                 part(&kept, theme.dim());
             }
         }
+    }
+    if !small {
         let help = " ? ";
         put_right(buffer, area.left(), y, area.width.saturating_sub(1), help, theme.bold());
     }
@@ -132,14 +149,18 @@ pub(super) fn interval(interval: std::time::Duration) -> String {
     }
 }
 
-/// A source that does not answer: why, and when it is asked again, or how late it is.
-fn failure(app: &App, buffer: &mut Buffer, area: Rect) {
+/// A source that does not answer: why, and when it is asked again, or how late it is; what is wrong with a log. Whether
+/// there is anything.
+fn failure(app: &App, buffer: &mut Buffer, area: Rect) -> bool {
     let (text, aside) = match (app.late(), &app.failure) {
         (Some(late), _) => (app.words.get(Word::NoAnswer).to_string(), format!(" {} s ", late.as_secs())),
         (None, Some(error)) => {
             (error.to_string(), format!(" {} {} ", app.words.get(Word::Retry), interval(app.pause())))
         }
-        (None, None) => return,
+        (None, None) => match app.log_notes() {
+            Some(notes) => (notes, String::new()),
+            None => return false,
+        },
     };
     let y = area.top().saturating_add(1);
     let style = app.theme.bad().patch(app.theme.badge());
@@ -148,6 +169,7 @@ fn failure(app: &App, buffer: &mut Buffer, area: Rect) {
     let text = format!(" {} {text}", app.theme.either("⚠", "!"));
     put(buffer, area.left(), y, place, &cut(&text, place), style);
     put_right(buffer, area.left(), y, area.width, &aside, style);
+    true
 }
 
 fn footer(app: &App, buffer: &mut Buffer, area: Rect) {
@@ -179,6 +201,9 @@ fn footer(app: &App, buffer: &mut Buffer, area: Rect) {
                 Some(message) => (message.as_str(), theme.warning()),
                 None if app.hint && app.monitor.window.is_live() && app.view == View::Graph => {
                     (app.words.get(Word::Hint), theme.bold())
+                }
+                None if app.replay.is_some() && app.view != View::Table => {
+                    (app.words.get(Word::LogKeys), theme.dim())
                 }
                 None if app.view == View::Table => (app.words.get(Word::TableKeys), theme.dim()),
                 None => (footer_words.as_str(), theme.dim()),

@@ -1,5 +1,6 @@
 //! What each key does. [`super::overlay`] lists them for the user.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -12,6 +13,7 @@ use super::overlay::PROCESS;
 use super::table::Table;
 use crate::model::Scale;
 use crate::save;
+use crate::settings::Settings;
 use crate::words::Word;
 
 /// Intervals that `<` and `>` choose from, in milliseconds.
@@ -29,6 +31,9 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         Overlay::Help | Overlay::Explain(_) => return,
     }
     app.hint = false;
+    if app.replay.is_some() && in_log(app, key) {
+        return;
+    }
     if app.view == View::Table && in_table(app, key) {
         return;
     }
@@ -90,6 +95,8 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
             app.monitor.window.scroll(&rows, i64::MIN);
         }
         KeyCode::End => app.monitor.window.live(),
+        KeyCode::Char(',') => move_cursor(app, -1),
+        KeyCode::Char('.') => move_cursor(app, 1),
         KeyCode::Char('[') => app.monitor.window.zoom(true),
         KeyCode::Char(']') => app.monitor.window.zoom(false),
         KeyCode::Char('m') => app.monitor.window.sweep = !app.monitor.window.sweep,
@@ -100,12 +107,13 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char(':') => app.overlay = Overlay::Prompt(Prompt::GoTo, String::new()),
         KeyCode::Char('p') => app.overlay = Overlay::Prompt(Prompt::Paste, String::new()),
         KeyCode::Char('w' | 's') => app.overlay = Overlay::Prompt(Prompt::Save, save::file_name(app)),
+        KeyCode::Char('o') => app.overlay = Overlay::Prompt(Prompt::Open, String::new()),
         KeyCode::Char('y') => {
             let path = app.monitor.chosen().map(|series| series.path.clone());
             copy(app, path);
         }
         KeyCode::Char('Y') => {
-            let settings = settings(app);
+            let settings = app.settings().to_string();
             copy(app, Some(settings));
         }
         KeyCode::Char('?') | KeyCode::F(1) => app.overlay = Overlay::Help,
@@ -191,6 +199,7 @@ fn answer(app: &mut App, prompt: Prompt, text: &str) {
     match prompt {
         Prompt::Filter => set_filter(app, text.to_string()),
         Prompt::Paste => add_lines(app, text),
+        Prompt::Open => open_settings(app, text.trim()),
         Prompt::Threshold => set_threshold(app, text.trim()),
         Prompt::Save => {
             let saved = save::save(app, text);
@@ -200,6 +209,7 @@ fn answer(app: &mut App, prompt: Prompt, text: &str) {
             });
         }
         Prompt::GoTo => match time_of_day(app, text) {
+            Some(time) if app.jump_in_log(time) => {}
             Some(time) => {
                 let rows = app.monitor.rows();
                 if let Some(row) = app.monitor.row_at(time) {
@@ -208,6 +218,14 @@ fn answer(app: &mut App, prompt: Prompt, text: &str) {
             }
             None => app.message = Some(format!("{text}: {}", app.words.get(Word::NoSuchTime))),
         },
+    }
+}
+
+/// Reads a settings file, and shows what it says.
+fn open_settings(app: &mut App, name: &str) {
+    match Settings::open(Path::new(name)) {
+        Ok(settings) => app.apply(&settings),
+        Err(error) => app.message = Some(error),
     }
 }
 
@@ -243,9 +261,13 @@ fn set_filter(app: &mut App, text: String) {
     }
 }
 
-/// The last time before now that the clock showed this.
+/// The last time before the newest that the clock showed this, or the time of a date.
 fn time_of_day(app: &App, text: &str) -> Option<FileTime> {
-    let mut parts = text.trim().split(':').map(|part| part.parse::<u16>().ok());
+    let (date, clock) = match text.trim().split_once([' ', 'T']) {
+        Some((date, clock)) => (Some(date), clock),
+        None => (None, text.trim()),
+    };
+    let mut parts = clock.split(':').map(|part| part.parse::<u16>().ok());
     let (hour, minute) = (parts.next()??, parts.next()??);
     let second = match parts.next() {
         Some(part) => part?,
@@ -254,14 +276,38 @@ fn time_of_day(app: &App, text: &str) -> Option<FileTime> {
     if parts.next().is_some() {
         return None;
     }
-    let newest = app.monitor.time(app.monitor.next().checked_sub(1)?)?;
-    let local = app.local_time(newest);
-    let wanted = SystemTime { hour, minute, second, milliseconds: 0, ..local.time }.file_time()?;
-    let now = SystemTime { milliseconds: 0, ..local.time }.file_time()?;
-    let day = super::app::units(86_400);
-    let back =
-        now.0.checked_sub(wanted.0).unwrap_or_else(|| now.0.saturating_add(day).saturating_sub(wanted.0));
+    let newest = match &app.replay {
+        Some(replay) => replay.log.summary().last,
+        None => app.monitor.time(app.monitor.next().checked_sub(1)?)?,
+    };
+    let local = SystemTime { milliseconds: 0, ..app.local_time(newest).time };
+    let mut wanted = SystemTime { hour, minute, second, ..local };
+    if let Some(date) = date {
+        let mut parts = date.split('-').map(|part| part.parse::<u16>().ok());
+        (wanted.year, wanted.month, wanted.day) = (parts.next()??, parts.next()??, parts.next()??);
+    }
+    let (wanted, now) = (wanted.file_time()?.0, local.file_time()?.0);
+    let back = match now.checked_sub(wanted) {
+        Some(back) => back,
+        None if date.is_some() => 0,
+        None => now.saturating_add(super::app::units(86_400)).saturating_sub(wanted),
+    };
     Some(FileTime(newest.0.saturating_sub(back)))
+}
+
+/// Keys that mean something else in a log; `true` when it was one.
+fn in_log(app: &mut App, key: KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Char('t') => app.toggle_play(),
+        // There is nothing to freeze, to update, to forget or to sweep over.
+        KeyCode::Char('f' | 'u' | 'd' | 'm') => {}
+        KeyCode::End if app.view != View::Table => {
+            let rows = app.monitor.rows();
+            app.monitor.window.go_to(&rows, rows.end.saturating_sub(1));
+        }
+        _ => return false,
+    }
+    true
 }
 
 /// Keys that mean something else in a table; `true` when it was one.
@@ -408,12 +454,4 @@ fn copy(app: &mut App, text: Option<String>) {
         app.message = Some(app.words.get(Word::Copied).to_string());
         app.clipboard = text;
     }
-}
-
-/// The counters and how they are shown, as TOML.
-fn settings(app: &App) -> String {
-    let quoted = |path: &String| format!("    '{path}',\n");
-    let paths: String = app.paths.iter().map(quoted).collect();
-    let milliseconds = app.options.interval.as_millis();
-    format!("interval_ms = {milliseconds}\ncounters = [\n{paths}]\n")
 }

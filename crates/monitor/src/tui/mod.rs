@@ -10,6 +10,7 @@ mod legend;
 mod mouse;
 mod options;
 mod overlay;
+mod replay;
 mod report;
 mod sample;
 mod spike;

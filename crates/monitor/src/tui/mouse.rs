@@ -18,6 +18,8 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
             app.places.dragged = in_chart.then_some((event.column, event.column));
             if in_chart {
                 app.monitor.window.cursor = row_at(app, event.column);
+            } else if app.places.slider.contains(Position::from(place)) {
+                app.slide_to(event.column);
             } else if let Some((_, line)) = app.places.lines.iter().find(|(row, _)| *row == event.row) {
                 let line = *line;
                 // The second click on what is chosen already makes it stand out.
@@ -29,7 +31,9 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
         }
         MouseEventKind::Drag(MouseButton::Left) => {
             let chart = app.places.chart;
-            if let Some((_, to)) = &mut app.places.dragged {
+            if app.places.dragged.is_none() && app.places.slider.contains(Position::from(place)) {
+                app.slide_to(event.column);
+            } else if let Some((_, to)) = &mut app.places.dragged {
                 *to = event.column.clamp(chart.left(), chart.right().saturating_sub(1).max(chart.left()));
             }
         }

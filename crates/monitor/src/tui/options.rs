@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tallymon::Query;
 use tallymon::core::flow::SourceError;
 use tallymon::core::time::{FileTime, SystemTime};
+use tallymon::{Log, Query};
 
 use super::theme::Colours;
 use crate::chart::Glyphs;
 use crate::model::DEFAULT_BUDGET;
+use crate::settings::Settings;
 use crate::source::SourceThread;
 
 /// A time on the clock on the wall.
@@ -35,6 +36,10 @@ pub struct Options {
     pub open: Open,
     /// The source on its own thread, for samples that the screen does not wait for; without it sampling waits.
     pub source: Option<SourceThread>,
+    /// What to show instead of or beside `paths`.
+    pub settings: Option<Settings>,
+    /// The log to show instead of samples; the query is over its source then.
+    pub log: Option<Log>,
     /// UTC to local time; UTC when nobody says otherwise.
     pub local: Box<dyn Fn(FileTime) -> LocalTime>,
     /// Time between samples.
@@ -59,6 +64,8 @@ impl Options {
             paths: Vec::new(),
             open: Box::new(open),
             source: None,
+            log: None,
+            settings: None,
             local: Box::new(|time| LocalTime { time: time.system_time(), zone: "UTC".into(), bias: 0 }),
             interval: Duration::from_secs(1),
             top: true,

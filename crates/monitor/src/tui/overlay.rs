@@ -24,11 +24,12 @@ const KEYS: &[(&str, Word)] = &[
     ("f u d", Word::KeysFreeze),
     ("PgUp PgDn Home t", Word::KeysTime),
     ("[ ] :", Word::KeysZoom),
+    (", . t", Word::KeysPlay),
     ("Enter click", Word::KeysSpike),
     ("< > m", Word::KeysInterval),
     ("x /", Word::KeysExplain),
     ("y Y p", Word::KeysCopy),
-    ("w", Word::KeysSave),
+    ("w o", Word::KeysSave),
     ("Ctrl-Z drag", Word::KeysUndo),
     ("\u{2190} \u{2192} i n N", Word::KeysTable),
     ("q Ctrl-C", Word::KeysQuit),
@@ -40,6 +41,7 @@ pub(super) const fn prompt_word(prompt: Prompt) -> Word {
         Prompt::GoTo => Word::GoTo,
         Prompt::Save => Word::SaveAs,
         Prompt::Paste => Word::Paste,
+        Prompt::Open => Word::OpenSettings,
         Prompt::Threshold => Word::Threshold,
     }
 }

@@ -22,6 +22,9 @@ impl App {
     /// Asks for a sample. When the source has a thread of its own, [`App::sample_comes`] takes the answer; one that is
     /// still awaited leaves a gap for this time.
     pub fn begin_sample(&mut self) {
+        if self.replay.is_some() {
+            return self.play();
+        }
         match (&self.options.source, &self.pending) {
             (None, _) => self.sample(),
             (Some(source), None) => self.pending = Some(source.ask(self.query.request())),

@@ -27,22 +27,10 @@ const WIDE: u16 = 46;
 impl App {
     /// Has the instances of what is charted watched, and the processes.
     pub(super) fn watch_top(&mut self) {
-        if !self.options.top {
+        if !self.options.top || self.replay.is_some() {
             return;
         }
-        let mut wanted = vec![(PROCESS, PROCESSOR_TIME), (PROCESS, WORKING_SET)];
-        let series = self.monitor.series();
-        // Who reads and writes is dear to know: a file of its own for each process.
-        if series.iter().any(|series| DISKS.contains(&series.object)) {
-            wanted.push((PROCESS, IO_DATA_BYTES));
-        }
-        for series in
-            series.iter().filter(|series| series.instance.is_some() && self.monitor.is_drawn(series))
-        {
-            if !wanted.contains(&(series.object, series.counter)) {
-                wanted.push((series.object, series.counter));
-            }
-        }
+        let wanted = self.wanted_top();
         for (object, counter) in wanted {
             let is_there = |query: &Query| {
                 let object = query.catalog().object(object).filter(|object| object.has_instances);
@@ -61,6 +49,23 @@ impl App {
         }
     }
 
+    /// The counters whose largest instances make what is charted.
+    pub(super) fn wanted_top(&self) -> Vec<(TitleIndex, TitleIndex)> {
+        let mut wanted = vec![(PROCESS, PROCESSOR_TIME), (PROCESS, WORKING_SET)];
+        let series = self.monitor.series();
+        // Who reads and writes is dear to know: a file of its own for each process.
+        if series.iter().any(|series| DISKS.contains(&series.object)) {
+            wanted.push((PROCESS, IO_DATA_BYTES));
+        }
+        for series in series {
+            let pair = (series.object, series.counter);
+            if series.instance.is_some() && self.monitor.is_drawn(series) && !wanted.contains(&pair) {
+                wanted.push(pair);
+            }
+        }
+        wanted
+    }
+
     /// Forgets who made what is no longer charted, and has a new query watch the rest.
     pub(super) fn keep_watching(&mut self, query: &mut Query) {
         let series = self.monitor.series();
@@ -75,7 +80,10 @@ impl App {
     pub(super) fn top_at_cursor(&mut self) -> Vec<TopGroup> {
         let Some(row) = self.monitor.window.cursor else { return Vec::new() };
         let chosen = self.monitor.chosen().map(|series| (series.object, series.counter));
-        let mut groups = self.monitor.top.at(self.monitor.next(), row);
+        let mut groups = match self.top_of_log(row) {
+            Some(groups) => groups,
+            None => self.monitor.top.at(self.monitor.next(), row),
+        };
         groups.sort_by_key(|group| rank(chosen, (group.object, group.counter)));
         groups
     }
@@ -111,7 +119,8 @@ impl App {
     }
 }
 
-fn watch(query: &mut Query, object: TitleIndex, counter: TitleIndex) {
+/// Has a query collect what is watched.
+pub(super) fn watch(query: &mut Query, object: TitleIndex, counter: TitleIndex) {
     if let Ok(parsed) = CounterPath::parse(&format!("\\{}(*)\\{}", object.0, counter.0)) {
         // That both are there was seen before.
         let _ = query.add_path(&Top::text(object, counter), &parsed.path);

@@ -38,6 +38,11 @@ impl Choices {
         }
     }
 
+    /// The paths of the query.
+    pub(super) fn paths(&self) -> &[String] {
+        &self.paths
+    }
+
     /// Moving in time is no change that one would undo, zooming is.
     fn differ(&self, other: &Choices) -> bool {
         self.window.points() != other.window.points()

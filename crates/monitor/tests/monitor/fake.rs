@@ -283,6 +283,11 @@ impl Bench {
         Bench { script, app, terminal: Terminal::new(TestBackend::new(100, 30)).unwrap() }
     }
 
+    /// An application over something else.
+    pub(crate) fn of(app: App) -> Bench {
+        Bench { script: Rc::default(), app, terminal: Terminal::new(TestBackend::new(100, 30)).unwrap() }
+    }
+
     /// So many samples, a second apart.
     pub(crate) fn run(&mut self, samples: u64) -> &mut Bench {
         for _ in 0..samples {

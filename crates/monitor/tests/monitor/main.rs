@@ -3,6 +3,7 @@
 
 mod fake;
 mod history;
+mod log;
 mod look;
 mod panic;
 mod screens;

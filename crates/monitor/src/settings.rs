@@ -1,0 +1,234 @@
+//! Settings files: which counters are shown and how, as TOML, so that a view opens again another day.
+//!
+//! ```
+//! use tallymon_monitor::settings::Settings;
+//!
+//! let text = "counters = ['\\Memory\\Available MBytes']\nview = 'area'\n";
+//! let settings = Settings::parse(text)?;
+//! assert_eq!(settings.counters, [r"\Memory\Available MBytes"]);
+//! assert_eq!(Settings::parse(&settings.to_string())?, settings);
+//! # Ok::<(), String>(())
+//! ```
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+use toml::{Table, Value};
+
+use crate::model::{Look, Scale};
+
+/// The end of the name of a settings file.
+pub const EXTENSION: &str = "tallymon";
+
+/// The longest settings file that is read.
+pub const LONGEST: u64 = 4 << 20;
+
+/// What a settings file says. What it leaves out stays as it is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings {
+    /// Counter paths as the user wrote them.
+    pub counters: Vec<String>,
+    /// Name of the view.
+    pub view: Option<String>,
+    /// Time between samples.
+    pub interval: Option<Duration>,
+    /// How many rows are in view.
+    pub points: Option<usize>,
+    /// New rows overwrite the oldest from left to right.
+    pub sweep: Option<bool>,
+    /// How series are shown, by their paths.
+    pub looks: Vec<(String, Look)>,
+}
+
+impl Settings {
+    /// Reads a settings file.
+    ///
+    /// # Errors
+    ///
+    /// It can not be read, is longer than [`LONGEST`], or as [`Settings::parse`]; the message names the file.
+    pub fn open(path: &Path) -> Result<Settings, String> {
+        let named = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
+        let mut text = String::new();
+        let file = File::open(path).map_err(|error| named(&error))?;
+        file.take(LONGEST).read_to_string(&mut text).map_err(|error| named(&error))?;
+        Settings::parse(&text).map_err(|error| named(&error))
+    }
+
+    /// Reads the text of a settings file. Keys that this version does not know are skipped.
+    ///
+    /// # Errors
+    ///
+    /// The text is not TOML, with the line, or a value is not what its key needs.
+    pub fn parse(text: &str) -> Result<Settings, String> {
+        let table: Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+        let mut settings = Settings {
+            view: text_of(&table, "view")?,
+            interval: number_of(&table, "interval_ms")?.map(Duration::from_millis),
+            points: number_of(&table, "points")?.and_then(|points| usize::try_from(points).ok()),
+            sweep: flag_of(&table, "sweep")?,
+            ..Settings::default()
+        };
+        if settings.interval.is_some_and(|interval| interval.is_zero()) {
+            return Err("interval_ms: needed more than 0".to_string());
+        }
+        for value in list_of(&table, "counters")? {
+            let path = value.as_str().ok_or_else(|| wrong("counters", "texts", value))?;
+            settings.counters.push(path.to_string());
+        }
+        for value in list_of(&table, "line")? {
+            let line = value.as_table().ok_or_else(|| wrong("line", "a table", value))?;
+            let path = text_of(line, "path")?.ok_or("line: needed a path, found none")?;
+            let scale = match line.get("scale") {
+                None => Scale::Auto,
+                Some(Value::String(word)) if word == "fit" => Scale::Fit,
+                Some(Value::Integer(power)) => Scale::Power(i32::try_from(*power).unwrap_or(0).clamp(-9, 9)),
+                Some(other) => return Err(wrong("scale", "a power of ten or \"fit\"", other)),
+            };
+            let threshold = match line.get("threshold") {
+                None => None,
+                Some(Value::Float(number)) => Some(*number),
+                Some(Value::Integer(number)) => Some(*number as f64),
+                Some(other) => return Err(wrong("threshold", "a number", other)),
+            };
+            let look = Look {
+                scale,
+                hidden: flag_of(line, "hidden")?.unwrap_or(false),
+                colour: number_of(line, "colour")?.and_then(|colour| usize::try_from(colour).ok()),
+                threshold: threshold.filter(|threshold| threshold.is_finite()),
+            };
+            settings.looks.push((path, look));
+        }
+        Ok(settings)
+    }
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(interval) = self.interval {
+            writeln!(f, "interval_ms = {}", interval.as_millis())?;
+        }
+        if let Some(view) = &self.view {
+            writeln!(f, "view = {}", quoted(view))?;
+        }
+        if let Some(points) = self.points {
+            writeln!(f, "points = {points}")?;
+        }
+        if let Some(sweep) = self.sweep {
+            writeln!(f, "sweep = {sweep}")?;
+        }
+        writeln!(f, "counters = [")?;
+        for path in &self.counters {
+            writeln!(f, "    {},", quoted(path))?;
+        }
+        writeln!(f, "]")?;
+        for (path, look) in &self.looks {
+            writeln!(f, "\n[[line]]\npath = {}", quoted(path))?;
+            match look.scale {
+                Scale::Auto => {}
+                Scale::Fit => writeln!(f, "scale = \"fit\"")?,
+                Scale::Power(power) => writeln!(f, "scale = {power}")?,
+            }
+            if look.hidden {
+                writeln!(f, "hidden = true")?;
+            }
+            if let Some(colour) = look.colour {
+                writeln!(f, "colour = {colour}")?;
+            }
+            if let Some(threshold) = look.threshold {
+                writeln!(f, "threshold = {threshold:?}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text_of(table: &Table, key: &str) -> Result<Option<String>, String> {
+    let Some(value) = table.get(key) else { return Ok(None) };
+    value.as_str().map(|text| Some(text.to_string())).ok_or_else(|| wrong(key, "a text", value))
+}
+
+fn flag_of(table: &Table, key: &str) -> Result<Option<bool>, String> {
+    let Some(value) = table.get(key) else { return Ok(None) };
+    value.as_bool().map(Some).ok_or_else(|| wrong(key, "true or false", value))
+}
+
+fn number_of(table: &Table, key: &str) -> Result<Option<u64>, String> {
+    let Some(value) = table.get(key) else { return Ok(None) };
+    let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
+    number.map(Some).ok_or_else(|| wrong(key, "a whole number that is not negative", value))
+}
+
+fn list_of<'t>(table: &'t Table, key: &str) -> Result<&'t [Value], String> {
+    let Some(value) = table.get(key) else { return Ok(&[]) };
+    value.as_array().map(Vec::as_slice).ok_or_else(|| wrong(key, "a list", value))
+}
+
+fn wrong(key: &str, needed: &str, found: &Value) -> String {
+    format!("{key}: needed {needed}, found a {}", found.type_str())
+}
+
+/// A text of TOML: as it is where that is possible, since paths are full of backslashes.
+fn quoted(text: &str) -> String {
+    if !text.contains('\'') && !text.contains(char::is_control) {
+        return format!("'{text}'");
+    }
+    let mut quoted = String::from('"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            letter if letter.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(letter))),
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_go_round() {
+        let look = |scale, hidden, colour, threshold| Look { scale, hidden, colour, threshold };
+        let settings = Settings {
+            counters: vec![
+                r"\Process(a'b)\% Processor Time".into(),
+                "\\a\u{1}\"b(*)\\C".into(),
+                r"\프로세서(*)\시간".into(),
+            ],
+            view: Some("stacked".into()),
+            interval: Some(Duration::from_millis(250)),
+            points: Some(300),
+            sweep: Some(false),
+            looks: vec![
+                (r"\Memory\Available MBytes".into(), look(Scale::Auto, false, None, None)),
+                (r"\A(b)\C".into(), look(Scale::Fit, true, Some(3), Some(1e21))),
+                (r"\A(c)\C".into(), look(Scale::Power(-3), false, Some(0), Some(80.0))),
+            ],
+        };
+        let text = settings.to_string();
+        assert_eq!(Settings::parse(&text), Ok(settings), "{text}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        for (text, words) in [
+            ("counters = [", "line 1"),
+            ("counters = 7", "counters: needed a list, found a integer"),
+            ("counters = [7]", "counters: needed texts"),
+            ("interval_ms = -1", "interval_ms: needed a whole number"),
+            ("interval_ms = 0", "more than 0"),
+            ("sweep = 1", "sweep: needed true or false"),
+            ("[[line]]\nscale = 2", "needed a path"),
+            ("[[line]]\npath = 'a'\nscale = true", "scale: needed a power of ten"),
+        ] {
+            let error = Settings::parse(text).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+        assert_eq!(Settings::parse("future = 1"), Ok(Settings::default()));
+    }
+}

@@ -1,0 +1,217 @@
+//! Logs in the same view, and what is saved from it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crossterm::event::KeyCode;
+use tallymon::core::title::Language;
+use tallymon::log::ReadOptions;
+use tallymon::{Log, Query};
+use tallymon_monitor::chart::Glyphs;
+use tallymon_monitor::settings::Settings;
+use tallymon_monitor::{App, Colours, Options};
+
+use crate::fake::{Bench, DEFAULTS};
+use crate::screens::{check, has};
+
+/// A log of an hour, ten seconds apart: a processor with a spike in the middle that one process makes, and a process that
+/// is there only then.
+fn text() -> String {
+    let mut text = String::from(
+        "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Processor(_Total)\\% Processor Time\",\"\\\\vm\\Process(calm)\\% Processor Time\",\
+         \"\\\\vm\\Process(busy)\\% Processor Time\",\"\\\\vm\\Memory\\Available MBytes\",\"\\\\vm\\Own Object(one)\\Own Counter\"\r\n",
+    );
+    for row in 0..360 {
+        let spike = (170..180).contains(&row);
+        let (minute, second) = (row / 6, row % 6 * 10);
+        let busy = if spike { "90.5" } else { " " };
+        let total = if spike { 95 } else { 5 + row % 7 };
+        text += &format!(
+            "\"11/26/2016 13:{minute:02}:{second:02}.000\",\"{total}\",\"{}\",\"{busy}\",\"{}\",\"{row}\"\r\n",
+            row % 5,
+            4_000 - row
+        );
+    }
+    text
+}
+
+/// A folder that goes away with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("tallymon-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn open(path: &Path, paths: &[&str], budget: usize) -> Bench {
+    let log = Log::open(path, &ReadOptions::default()).unwrap();
+    let again = log.clone();
+    let query = move || Query::new(Box::new(again.source()), Language::ENGLISH);
+    let mut options = Options::new(query.clone());
+    options.paths = paths.iter().map(|path| (*path).to_string()).collect();
+    (options.glyphs, options.colours) = (Glyphs::Braille, Colours::Sixteen);
+    options.log = Some(log);
+    options.budget = budget;
+    Bench::of(App::new(query().unwrap(), options))
+}
+
+const PATHS: &[&str] = &[r"\Processor(_Total)\% Processor Time", r"\Memory\Available MBytes"];
+
+#[test]
+fn a_log_opens_in_the_same_view() {
+    let folder = Folder::new("replay");
+    let file = folder.0.join("hour.csv");
+    fs::write(&file, text()).unwrap();
+    let mut bench = open(&file, PATHS, 1 << 20);
+    let screen = check("log", &mut bench);
+    has(&screen, &["LOG", "hour.csv", "360 records", "13:00:00", "13:59:50", "━"]);
+    // A jump in time, and who made what is there: read from the log, the process that was there only then.
+    bench.types(":13:29").key(KeyCode::Enter).key(KeyCode::Enter);
+    let screen = check("log-spike", &mut bench);
+    has(&screen, &["made by 13:29:00", "busy", "90.50", "At"]);
+    bench.key(KeyCode::Esc).types(":2016-11-26 13:10:00").key(KeyCode::Enter);
+    assert_eq!(bench.app.monitor().window.cursor, Some(60));
+    // Step by step, and by itself.
+    bench.types("..,");
+    assert_eq!(bench.app.monitor().window.cursor, Some(61));
+    bench.types("t");
+    bench.app.begin_sample();
+    bench.app.begin_sample();
+    assert_eq!(bench.app.monitor().window.cursor, Some(63));
+    bench.types("t");
+    bench.app.begin_sample();
+    assert_eq!(bench.app.monitor().window.cursor, Some(63));
+    // The table is of the time at the cursor; names that nobody knows are as good as others.
+    bench.types(":13:29").key(KeyCode::Enter).key(KeyCode::Down).types("T");
+    has(&bench.screen(), &["Process", "busy", "90.50"]);
+    bench.types("gaown").key(KeyCode::Enter).key(KeyCode::Esc).key(KeyCode::Esc);
+    let monitor = bench.app.monitor();
+    let own = monitor.series().iter().find(|series| series.path == r"\Own Object(one)\Own Counter").unwrap();
+    assert_eq!(own.at(monitor.next(), 359), Some(Ok(359.0)));
+}
+
+#[test]
+fn a_log_longer_than_the_memory_shows_a_part_and_jumps() {
+    let folder = Folder::new("long");
+    let file = folder.0.join("hour.csv");
+    fs::write(&file, text()).unwrap();
+    // Place for 100 rows of two series and a time.
+    let mut bench = open(&file, PATHS, 100 * 24 * 2);
+    assert_eq!(bench.app.monitor().rows(), 0..100);
+    has(&bench.screen(), &["records in memory 100 / 360"]);
+    bench.types(":13:50").key(KeyCode::Enter);
+    let monitor = bench.app.monitor();
+    let cursor = monitor.window.cursor.unwrap();
+    let time = monitor.time(cursor).unwrap().system_time();
+    assert_eq!((time.hour, time.minute, time.second), (13, 50, 0));
+    bench.types(":13:00").key(KeyCode::Enter);
+    let time = bench.app.monitor().time(bench.app.monitor().window.cursor.unwrap()).unwrap().system_time();
+    assert_eq!((time.minute, time.second), (0, 0));
+}
+
+#[test]
+fn windows_own_logs_open() {
+    let Some(file) = tallymon_testkit::shared("logs/Tx_BasicPerfCounters.blg") else { return };
+    let mut bench = open(&file, &[r"\Processor(_Total)\% Processor Time"], 1 << 24);
+    assert_eq!(bench.app.monitor().rows(), 0..601);
+    let monitor = bench.app.monitor();
+    let series = &monitor.series()[0];
+    assert_eq!(
+        series.at(monitor.next(), 0).map(|value| value.is_ok()),
+        Some(false),
+        "a share needs two samples"
+    );
+    // The same numbers as those that are copied out of it.
+    let folder = Folder::new("windows");
+    let csv = folder.file("copy.csv");
+    bench.types("w");
+    for _ in 0..60 {
+        bench.key(KeyCode::Backspace);
+    }
+    bench.types(&csv).key(KeyCode::Enter);
+    has(&bench.screen(), &["saved: "]);
+    let copy = Log::open(Path::new(&csv), &ReadOptions::default()).unwrap();
+    let key = series_key();
+    let column =
+        copy.column(tallymon::core::title::TitleIndex(238), tallymon::core::title::TitleIndex(6), Some(&key));
+    let mut row = 0;
+    let monitor = bench.app.monitor();
+    copy.read(&[column.unwrap()], |_, values| {
+        let ours = monitor.series()[0].at(monitor.next(), row).unwrap().ok();
+        let theirs = values[0].as_ref().ok().and_then(|value| value.as_f64());
+        assert_eq!(ours, theirs, "row {row}");
+        row += 1;
+        true
+    })
+    .unwrap();
+    assert_eq!(row, 601);
+}
+
+fn series_key() -> tallymon::InstanceKey {
+    tallymon::InstanceKey { name: "_Total".to_string(), ..Default::default() }
+}
+
+#[test]
+fn a_damaged_log_says_so() {
+    let Some(file) = tallymon_testkit::shared("logs/Tx_BasicPerfCounters.blg") else { return };
+    let folder = Folder::new("damaged");
+    let mut bytes = fs::read(file).unwrap();
+    bytes.truncate(200_000);
+    let cut = folder.0.join("cut.blg");
+    fs::write(&cut, bytes).unwrap();
+    let mut bench = open(&cut, &[r"\Processor(_Total)\% Processor Time"], 1 << 24);
+    let rows = bench.app.monitor().rows();
+    assert!(rows.end > 100 && rows.end < 601, "{rows:?}");
+    has(&bench.screen(), &["the log is damaged", "byte"]);
+}
+
+#[test]
+fn what_is_saved_opens_again() {
+    let folder = Folder::new("saved");
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(30).types("++").key(KeyCode::Down).types(" ").key(KeyCode::Down).types("S").types("A");
+    let save = |bench: &mut Bench, name: &str| {
+        bench.types("w");
+        for _ in 0..60 {
+            bench.key(KeyCode::Backspace);
+        }
+        bench.types(&folder.file(name)).key(KeyCode::Enter);
+        let screen = bench.screen();
+        assert!(screen.contains("saved: "), "{name}: {screen}");
+    };
+    save(&mut bench, "mine.tallymon");
+    let settings = Settings::open(&folder.0.join("mine.tallymon")).unwrap();
+    assert_eq!(settings, bench.app.settings());
+    let mut other = Bench::new(&[]);
+    other.run(1).types("o").types(&folder.file("mine.tallymon")).key(KeyCode::Enter).run(3);
+    assert_eq!(other.app.settings(), settings);
+    other.types("o/nowhere.tallymon").key(KeyCode::Enter);
+    has(&other.screen(), &["/nowhere.tallymon: "]);
+    // Every format that can be written has the same numbers.
+    for format in tallymon::log::FORMATS.iter().filter(|format| format.writes) {
+        let name = format!("seen.{}", format.extension);
+        save(&mut bench, &name);
+        let log = open(&folder.0.join(&name), &[r"\Memory\Available MBytes"], 1 << 20);
+        let monitor = log.app.monitor();
+        let seen = bench.app.monitor();
+        let memory = seen.series().iter().find(|series| series.path.starts_with(r"\Memory")).unwrap();
+        assert_eq!(monitor.rows(), 0..30, "{name}");
+        for row in 0..30 {
+            assert_eq!(monitor.series()[0].at(30, row), memory.at(seen.next(), row), "{name}, row {row}");
+        }
+    }
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 4, "nothing else is left in the folder");
+}

@@ -1,0 +1,453 @@
+//! A performance log as a source: what was recorded, at a time of choice.
+//!
+//! A log is read once for its counters and its range. Whoever wants the values of a chart reads the columns that are in
+//! it from beginning to end; whoever wants everything at one time asks a [`LogSource`] for a snapshot, as any source.
+//! Values come computed, since a log of computed values has nothing else; the definitions say what type they were.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tallymon_core::block::{
+    BlockWriter, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
+};
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::{Absence, NoValue, Source, SourceError, SourceErrorKind, Value, ValueState};
+use tallymon_core::path::{CounterPath, Part};
+use tallymon_core::request::{Request, RequestKind};
+use tallymon_core::time::{FileTime, Frequency, PerfTime};
+use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
+use tallymon_host::titles;
+use tallymon_log::{Column, Cooker, Format, LogError, LogErrorKind, LogReader, Notes, ReadOptions, Record};
+
+use crate::matching::InstanceKey;
+
+/// Names that no table knows get numbers from here on.
+const OWN_NAMES: u32 = 1_000_000;
+
+/// A log of any format that can be read. Clones are of the same log, at the same time.
+#[derive(Debug, Clone)]
+pub struct Log(Arc<Opened>);
+
+#[derive(Debug)]
+struct Opened {
+    path: PathBuf,
+    options: ReadOptions,
+    host: String,
+    objects: Vec<LogObject>,
+    own_names: Vec<(TitleIndex, String)>,
+    summary: LogSummary,
+    /// The time that snapshots are of.
+    time: AtomicU64,
+}
+
+/// What is in a log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogSummary {
+    /// Its format.
+    pub format: Format,
+    /// Number of records.
+    pub records: u64,
+    /// Time of the first record.
+    pub first: FileTime,
+    /// Time of the last record.
+    pub last: FileTime,
+    /// What is damaged, and remarks.
+    pub notes: Notes,
+    /// Hosts that it has counters of beside the first one; those are left out.
+    pub other_hosts: Vec<String>,
+}
+
+#[derive(Debug)]
+struct LogObject {
+    name: TitleIndex,
+    has_instances: bool,
+    counters: Vec<CounterSpec>,
+    /// In the order in which they came, with their numbers.
+    instances: Vec<String>,
+    /// The column of an instance and a counter, by their positions.
+    columns: HashMap<(usize, usize), usize>,
+}
+
+impl Log {
+    /// Reads a log once, for what is in it.
+    ///
+    /// # Errors
+    ///
+    /// It can not be read, is no log, or has no counters.
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Log, SourceError> {
+        let mut reader = tallymon_log::open(path, options).map_err(source_error)?;
+        let (mut first, mut last, mut records) = (None, FileTime(0), 0u64);
+        while let Some(record) = reader.next_record().map_err(|error| source_error(error.in_file(path)))? {
+            first.get_or_insert(record.time);
+            last = record.time;
+            records = records.saturating_add(1);
+        }
+        let about = reader.about();
+        let mut shelf = Shelf::new()?;
+        for (position, column) in about.columns.iter().enumerate() {
+            shelf.put(position, column);
+        }
+        if shelf.objects.is_empty() {
+            let words = format!("{}: the log has no counters", path.display());
+            return Err(SourceError::new(SourceErrorKind::NotFound, words));
+        }
+        let summary = LogSummary {
+            format: about.format,
+            records,
+            first: first.unwrap_or_default(),
+            last,
+            notes: about.notes.clone(),
+            other_hosts: shelf.other_hosts,
+        };
+        Ok(Log(Arc::new(Opened {
+            path: path.to_path_buf(),
+            options: options.clone(),
+            host: shelf.host.unwrap_or_default(),
+            objects: shelf.objects,
+            own_names: shelf.own_names,
+            summary,
+            time: AtomicU64::new(0),
+        })))
+    }
+
+    /// What is in it.
+    pub fn summary(&self) -> &LogSummary {
+        &self.0.summary
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// A source over it. Its snapshots have all instances that the log ever has.
+    pub fn source(&self) -> LogSource {
+        LogSource { log: self.clone(), place: None }
+    }
+
+    /// Snapshots are of the last record at or before this time from now on; of the first one when there is none before.
+    pub fn set_time(&self, time: FileTime) {
+        self.0.time.store(time.0, Ordering::Relaxed);
+    }
+
+    /// The column of a counter; without an instance for an object that has none.
+    pub fn column(
+        &self,
+        object: TitleIndex,
+        counter: TitleIndex,
+        key: Option<&InstanceKey>,
+    ) -> Option<usize> {
+        let object = self.0.objects.iter().find(|known| known.name == object)?;
+        let counter = object.counters.iter().position(|known| known.name == counter)?;
+        let instance = match key {
+            None => 0,
+            Some(key) => {
+                let nth = usize::try_from(key.number).ok()?;
+                let mut same = object.instances.iter().enumerate().filter(|(_, name)| **name == key.name);
+                same.nth(nth)?.0
+            }
+        };
+        object.columns.get(&(instance, counter)).copied()
+    }
+
+    /// Reads some columns from the first record to the last: `each` gets the time and the values in the order of the
+    /// columns, and says whether to go on.
+    ///
+    /// # Errors
+    ///
+    /// The file can no longer be read.
+    pub fn read(
+        &self,
+        columns: &[usize],
+        mut each: impl FnMut(FileTime, &[Result<Value, NoValue>]) -> bool,
+    ) -> Result<(), SourceError> {
+        let mut reader = self.reader()?;
+        let (mut cooker, mut values) = (Cooker::default(), Vec::new());
+        let mut wanted = Record { time: FileTime(0), local_minutes: 0, cells: Vec::new() };
+        while let Some(record) = reader.next_record().map_err(source_error)? {
+            wanted.cells.clear();
+            wanted.cells.extend(
+                columns
+                    .iter()
+                    .map(|column| record.cells.get(*column).copied().unwrap_or(Err(NoValue::NoInstance))),
+            );
+            cooker.cook_into(&wanted, &mut values);
+            if !each(record.time, &values) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn reader(&self) -> Result<Box<dyn LogReader>, SourceError> {
+        tallymon_log::open(&self.0.path, &self.0.options).map_err(source_error)
+    }
+}
+
+/// Answers with the values of a [`Log`] at its time.
+pub struct LogSource {
+    log: Log,
+    place: Option<Place>,
+}
+
+/// How far a source has read.
+struct Place {
+    reader: Box<dyn LogReader>,
+    cooker: Cooker,
+    values: Vec<Result<Value, NoValue>>,
+    /// The record whose values these are.
+    time: Option<FileTime>,
+    /// The record behind it, when it was read already.
+    ahead: Option<Record>,
+}
+
+impl LogSource {
+    /// Goes to the time of the log; back means from the beginning.
+    fn go(&mut self) -> Result<&Place, SourceError> {
+        let wanted = FileTime(self.log.0.time.load(Ordering::Relaxed));
+        let is_behind = self.place.as_ref().and_then(|place| place.time).is_some_and(|time| time > wanted);
+        let kept = self.place.take().filter(|_| !is_behind);
+        let place = self.place.insert(match kept {
+            Some(place) => place,
+            None => Place {
+                reader: self.log.reader()?,
+                cooker: Cooker::default(),
+                values: Vec::new(),
+                time: None,
+                ahead: None,
+            },
+        });
+        loop {
+            let next = match place.ahead.take() {
+                Some(record) => Some(record),
+                None => place.reader.next_record().map_err(source_error)?,
+            };
+            let Some(record) = next else { break };
+            if place.time.is_some() && record.time > wanted {
+                place.ahead = Some(record);
+                break;
+            }
+            place.cooker.cook_into(&record, &mut place.values);
+            place.time = Some(record.time);
+        }
+        Ok(place)
+    }
+}
+
+impl Source for LogSource {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        let log = self.log.clone();
+        let (metadata, wanted): (bool, Option<&[TitleIndex]>) = match &request.kind {
+            RequestKind::Metadata { costly, .. } => (true, costly.then_some(&[])),
+            RequestKind::Objects(objects) => (false, Some(objects)),
+            RequestKind::Global => (false, None),
+            _ => (false, Some(&[])),
+        };
+        let nothing: &[Result<Value, NoValue>] = &[];
+        let (time, values) = if metadata {
+            (log.0.summary.first, nothing)
+        } else {
+            let place = self.go()?;
+            (place.time.unwrap_or_default(), place.values.as_slice())
+        };
+        let header = WriteHeader {
+            system_name: &log.0.host,
+            default_object: -1,
+            perf_time: PerfTime(0),
+            perf_freq: Frequency(0),
+            perf_time_100ns: time,
+            system_time: time,
+        };
+        let mut bytes = Vec::new();
+        let mut writer = BlockWriter::growing(&mut bytes, &header);
+        for object in
+            log.0.objects.iter().filter(|object| wanted.is_none_or(|wanted| wanted.contains(&object.name)))
+        {
+            object.write(&mut writer, metadata, values);
+        }
+        writer.finish().map_err(|error| SourceError::new(SourceErrorKind::BadData, error.to_string()))?;
+        Ok(Snapshot::new(bytes)?)
+    }
+
+    fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
+        let mut titles = titles::titles(language)?;
+        for (index, name) in &self.log.0.own_names {
+            titles.insert_name(*index, name.clone());
+        }
+        Ok(titles)
+    }
+
+    fn languages(&self) -> Vec<Language> {
+        titles::languages()
+    }
+}
+
+impl LogObject {
+    fn write(&self, writer: &mut BlockWriter<'_>, metadata: bool, values: &[Result<Value, NoValue>]) {
+        // The values are computed already, whatever their counters were.
+        let computed: Vec<CounterSpec> = self
+            .counters
+            .iter()
+            .map(|counter| CounterSpec {
+                counter_type: CounterType::PERF_DOUBLE_RAW,
+                size: Some(8),
+                ..*counter
+            })
+            .collect();
+        let layout = ObjectLayout::new(ObjectSpec {
+            name: self.name,
+            help: HelpIndex(self.name.0.saturating_add(1)),
+            detail: DetailLevel::NOVICE,
+            default_counter: 0,
+            instances: if self.has_instances { InstanceKind::Many } else { InstanceKind::None },
+            status: !metadata,
+            counters: if metadata { &self.counters } else { &computed },
+        });
+        let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+        if metadata {
+            return object.metadata();
+        }
+        for (instance, name) in self.instances.iter().enumerate() {
+            let mut block =
+                if self.has_instances { object.instance(name, None, None) } else { object.single() };
+            for counter in 0..self.counters.len() {
+                let column = self.columns.get(&(instance, counter));
+                let value = column.and_then(|column| values.get(*column)).cloned();
+                match value.unwrap_or(Err(NoValue::NoInstance)) {
+                    Ok(value) => block.set(counter, value.as_f64().unwrap_or_default().to_bits()),
+                    Err(why) => block.state(counter, ValueState::Absent(absence(why))),
+                }
+            }
+        }
+    }
+}
+
+/// Sorts columns into objects, instances and counters.
+struct Shelf {
+    known: HashMap<String, TitleIndex>,
+    own_names: Vec<(TitleIndex, String)>,
+    objects: Vec<LogObject>,
+    /// Position of each object, and of each instance of each, by the text of the log in small letters.
+    places: HashMap<TitleIndex, usize>,
+    instances: HashMap<(usize, String), usize>,
+    host: Option<String>,
+    other_hosts: Vec<String>,
+}
+
+impl Shelf {
+    fn new() -> Result<Shelf, SourceError> {
+        let mut known = HashMap::new();
+        // A name of several numbers is the lowest of them, as in the first tables; English comes first.
+        for language in titles::languages() {
+            for (index, name) in titles::titles(language)?.names() {
+                known.entry(name.to_lowercase()).or_insert(index);
+            }
+        }
+        Ok(Shelf {
+            known,
+            own_names: Vec::new(),
+            objects: Vec::new(),
+            places: HashMap::new(),
+            instances: HashMap::new(),
+            host: None,
+            other_hosts: Vec::new(),
+        })
+    }
+
+    fn put(&mut self, position: usize, column: &Column) {
+        let Some(parts) = &column.parts else { return };
+        let host = parts.machine.clone().unwrap_or_default();
+        let first = self.host.get_or_insert_with(|| host.clone());
+        if !first.eq_ignore_ascii_case(&host) {
+            if !self.other_hosts.contains(&host) {
+                self.other_hosts.push(host);
+            }
+            return;
+        }
+        let object = self.object(parts);
+        let instance = self.instance(object, parts);
+        let name = self.index(&parts.counter);
+        let Some(object) = self.objects.get_mut(object) else { return };
+        let counter = object.counters.iter().position(|known| known.name == name).unwrap_or_else(|| {
+            object.counters.push(CounterSpec {
+                name,
+                help: HelpIndex(name.0.saturating_add(1)),
+                counter_type: column.counter_type,
+                scale: column.scale,
+                detail: DetailLevel::NOVICE,
+                size: Some(8),
+                shares: None,
+            });
+            object.counters.len().saturating_sub(1)
+        });
+        // Of two columns with one path the first is shown.
+        object.columns.entry((instance, counter)).or_insert(position);
+    }
+
+    fn object(&mut self, parts: &CounterPath) -> usize {
+        let name = self.index(&parts.object);
+        let objects = &mut self.objects;
+        *self.places.entry(name).or_insert_with(|| {
+            objects.push(LogObject {
+                name,
+                has_instances: parts.instance.is_some(),
+                counters: Vec::new(),
+                instances: Vec::new(),
+                columns: HashMap::new(),
+            });
+            objects.len().saturating_sub(1)
+        })
+    }
+
+    /// The position of an instance; the only one of an object without instances is 0.
+    fn instance(&mut self, object: usize, parts: &CounterPath) -> usize {
+        let (key, name) = match &parts.instance {
+            // Its number is its place among those of its name.
+            Some(instance) => (instance.to_string().to_lowercase(), instance.text().to_string()),
+            None => (String::new(), String::new()),
+        };
+        let Some(known) = self.objects.get_mut(object) else { return 0 };
+        *self.instances.entry((object, key)).or_insert_with(|| {
+            known.instances.push(name);
+            known.instances.len().saturating_sub(1)
+        })
+    }
+
+    fn index(&mut self, part: &Part) -> TitleIndex {
+        let name = match part {
+            Part::Index(index) => return TitleIndex(*index),
+            Part::Name(name) => name,
+        };
+        let (own_names, next) = (&mut self.own_names, OWN_NAMES);
+        *self.known.entry(name.to_lowercase()).or_insert_with(|| {
+            // Names are even, and the help text of each is the number behind it.
+            let count = u32::try_from(own_names.len()).unwrap_or(u32::MAX);
+            let index = TitleIndex(next.saturating_add(count.saturating_mul(2)));
+            own_names.push((index, name.clone()));
+            index
+        })
+    }
+}
+
+fn absence(why: NoValue) -> Absence {
+    match why {
+        NoValue::FirstSample => Absence::FirstSample,
+        NoValue::NoInstance => Absence::Vanished,
+        NoValue::NoData(absence) => absence,
+        _ => Absence::Other,
+    }
+}
+
+fn source_error(error: LogError) -> SourceError {
+    let kind = match &error.kind {
+        LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound => SourceErrorKind::NotFound,
+        LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            SourceErrorKind::AccessDenied
+        }
+        LogErrorKind::Io(_) => SourceErrorKind::Io,
+        _ => SourceErrorKind::BadData,
+    };
+    SourceError::new(kind, error.to_string())
+}
