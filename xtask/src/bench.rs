@@ -8,6 +8,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     bench.current_dir(root().join("bench"));
     match arguments {
         [] => execute(bench.args(["bench"])),
+        [name] if name == "mon" => execute(bench.args(["bench", "--bench", "monitor"])),
         [name] => execute(bench.args(["bench", "--bench", name])),
         more => Err(format!("one benchmark at most, not {more:?}")),
     }

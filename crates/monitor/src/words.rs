@@ -124,7 +124,7 @@ words! {
     Threshold: "threshold (empty: none)", "임계값 (빈칸: 없음)", "しきい値 (空: なし)", "порог (пусто: нет)";
     NoNumber: "this is no number", "숫자가 아닙니다", "数値ではありません", "это не число";
     Over: "above the threshold", "임계값 초과", "しきい値超過", "выше порога";
-    KeysQuit: "quit", "종료", "終了", "выход";
+    KeysQuit: "quit; Z: back to the shell for a while", "종료; Z: 잠시 셸로", "終了; Z: 一時シェルへ", "выход; Z: временно в оболочку";
     TableKeys: "\u{2190}\u{2192} column  i order  n N object  Enter to the chart  / filter  g graph  ? help  q quit",
         "\u{2190}\u{2192} 열  i 순서  n N 개체  Enter 차트로  / 필터  g 그래프  ? 도움말  q 종료",
         "\u{2190}\u{2192} 列  i 順序  n N オブジェクト  Enter グラフへ  / フィルター  g グラフ  ? ヘルプ  q 終了",

@@ -192,8 +192,31 @@ fn a_session_from_adding_a_counter_to_saving_it() {
     terminal.types(&folder.file("seen.csv"));
     terminal.key("Enter");
     terminal.wait("the answer", |screen| screen.contains("saved: "));
+    terminal.types("w");
+    terminal.wait("the question", |screen| screen.contains("save as"));
+    terminal.key("C-u");
+    terminal.types(&folder.file("mine.tallymon"));
+    terminal.key("Enter");
+    terminal.wait("the answer", |screen| screen.contains("saved: ") && screen.contains("mine.tallymon"));
+    // Back in the shell for a while: it has its terminal, and the monitor goes on where it was.
+    terminal.types("Z");
+    terminal.wait("the shell", |screen| screen.contains("ready> ") && !screen.contains("Tallymon"));
+    terminal.line("fg; echo \"ended with $?\"");
+    terminal.wait("the monitor", |screen| screen.contains("─ Tallymon ─ live"));
     terminal.key("q");
     terminal.is_restored();
+    // The settings open again, with all three counters and the short interval; the log in the same view.
+    terminal.line("clear");
+    terminal.line(&format!("'{TALLY}' mon --settings '{}'", folder.file("mine.tallymon")));
+    terminal.wait("the counters", |screen| screen.contains("Available Bytes") && screen.contains(" 100 ms "));
+    terminal.key("q");
+    terminal.line("clear");
+    terminal.line(&format!("'{TALLY}' mon --log '{}'", folder.file("seen.csv")));
+    terminal.wait("the log", |screen| screen.contains("─ LOG ─ ") && screen.contains("seen.csv"));
+    terminal.key("Enter");
+    terminal.wait("the cursor", |screen| screen.contains("made by "));
+    terminal.key("q");
+    terminal.wait("the shell", |screen| !screen.contains("Tallymon"));
     // What was saved is a log that the other commands read.
     let info = super::support::tally(&["info", "--json", &folder.file("seen.csv")]).json();
     assert_eq!(info["hosts"][0]["columns"], 3, "{info}");

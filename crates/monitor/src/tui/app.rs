@@ -61,6 +61,8 @@ pub struct App {
     /// Text for the clipboard of the terminal.
     pub(super) clipboard: Option<String>,
     pub(super) quit: bool,
+    /// The user wants the shell back for a while.
+    pub(super) stops: bool,
 }
 
 /// How the counters are shown.
@@ -154,6 +156,7 @@ impl App {
             steps: VecDeque::new(),
             clipboard: None,
             quit: false,
+            stops: false,
         };
         if let Some(settings) = app.options.settings.take() {
             app.apply(&settings);
@@ -259,6 +262,11 @@ impl App {
     /// A time on the clock on the wall.
     pub fn local_time(&self, time: FileTime) -> LocalTime {
         (self.options.local)(time)
+    }
+
+    /// Whether the user wants the shell back for a while, once.
+    pub fn take_stop(&mut self) -> bool {
+        std::mem::take(&mut self.stops)
     }
 
     /// Text that the user copied, once.

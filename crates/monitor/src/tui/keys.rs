@@ -116,6 +116,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
             let settings = app.settings().to_string();
             copy(app, Some(settings));
         }
+        KeyCode::Char('Z') => app.stops = true,
         KeyCode::Char('?') | KeyCode::F(1) => app.overlay = Overlay::Help,
         KeyCode::Esc => {
             app.monitor.window.cursor = None;

@@ -5,6 +5,12 @@ mod app;
 mod bars;
 mod draw;
 mod graph;
+#[cfg(not(unix))]
+#[path = "job_other.rs"]
+mod job;
+#[cfg(unix)]
+#[path = "job_unix.rs"]
+mod job;
 mod keys;
 mod legend;
 mod mouse;

@@ -32,7 +32,7 @@ const KEYS: &[(&str, Word)] = &[
     ("w o", Word::KeysSave),
     ("Ctrl-Z drag", Word::KeysUndo),
     ("\u{2190} \u{2192} i n N", Word::KeysTable),
-    ("q Ctrl-C", Word::KeysQuit),
+    ("q Ctrl-C Z", Word::KeysQuit),
 ];
 
 pub(super) const fn prompt_word(prompt: Prompt) -> Word {

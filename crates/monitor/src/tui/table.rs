@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{NoValue, SourceError, Value};
+use tallymon::core::flow::{Absence, NoValue, SourceError, Value};
 use tallymon::core::title::TitleIndex;
 use tallymon::{InstanceKey, Query};
 
@@ -106,6 +106,11 @@ impl Table {
                 *cell = reading.cell.value;
             }
         }
+        // A log knows all instances that it ever has; those that are not there at this time have no values.
+        let is_gone = |cell: &Result<Value, NoValue>| {
+            matches!(cell, Err(NoValue::NoData(Absence::Vanished) | NoValue::NoCounter))
+        };
+        self.rows.retain(|row| !row.cells.iter().all(is_gone));
         self.sort();
         self.chosen = chosen.or_else(|| self.shown().first().map(|row| row.key.clone()));
         Ok(())

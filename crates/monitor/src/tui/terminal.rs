@@ -18,6 +18,7 @@ use ratatui::backend::CrosstermBackend;
 use tallymon::Query;
 
 use super::app::App;
+use super::job::Job;
 use super::options::Options;
 
 /// How long a request to end may wait, since it does not wake whoever waits for a key.
@@ -37,6 +38,7 @@ const AT_ONCE: Duration = Duration::from_millis(50);
 pub fn run(query: Query, options: Options) -> io::Result<()> {
     let stop = options.stop.clone();
     let mut app = App::new(query, options);
+    let job = Job::watch()?;
     let mut screen = Screen::open()?;
     let mut next = Instant::now();
     loop {
@@ -58,6 +60,16 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             let left = if typed { Duration::ZERO } else { next.saturating_duration_since(Instant::now()) };
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
+            }
+            if job.is_to_stop() || app.take_stop() {
+                put_back();
+                job.stop()?;
+                screen.reopen()?;
+                break;
+            }
+            if job.went_on() {
+                screen.reopen()?;
+                break;
             }
             let attention = if app.is_waiting() { AT_ONCE } else { ATTENTION };
             if !poll(left.min(attention))? {
@@ -102,10 +114,7 @@ impl Screen {
                 before(panic);
             }));
         });
-        enable_raw_mode()?;
-        OPEN.store(true, Ordering::SeqCst);
-        let opened = execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)
-            .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
+        let opened = take().and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
         match opened {
             Ok(terminal) => Ok(Screen { terminal }),
             Err(error) => {
@@ -113,6 +122,12 @@ impl Screen {
                 Err(error)
             }
         }
+    }
+
+    /// Takes the terminal again, whatever others did with it, and draws all of it anew.
+    fn reopen(&mut self) -> io::Result<()> {
+        take()?;
+        self.terminal.clear()
     }
 
     fn draw(&mut self, app: &mut App) -> io::Result<()> {
@@ -124,6 +139,13 @@ impl Screen {
         }
         execute!(io::stdout(), EndSynchronizedUpdate)
     }
+}
+
+/// Makes the terminal ours.
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    OPEN.store(true, Ordering::SeqCst);
+    execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)
 }
 
 impl Drop for Screen {

@@ -2,8 +2,10 @@
 
 use tallymon::Query;
 use tallymon::core::flow::NoValue;
-use tallymon::core::title::Language;
-use tallymon_monitor::model::{Monitor, POINT_BYTES, Scale};
+use tallymon::core::path::CounterPath;
+use tallymon::core::time::FileTime;
+use tallymon::core::title::{Language, TitleIndex};
+use tallymon_monitor::model::{Monitor, POINT_BYTES, Scale, Top};
 
 use crate::fake::{Bench, Fake, START, Script};
 use std::sync::Arc;
@@ -61,6 +63,42 @@ fn memory_stays_within_the_budget_and_constant() {
     let rows = monitor.rows();
     assert!((rows.end - rows.start) as usize * 4 * POINT_BYTES >= budget / 4, "{rows:?}");
     assert_eq!(monitor.series()[0].len() as u64, rows.end - rows.start);
+}
+
+#[test]
+fn a_million_samples_of_processes_that_come_and_go_take_no_more_memory() {
+    let budget = 256 << 10;
+    let (script, mut query, mut monitor) =
+        monitor(&[r"\Process(_Total)\Working Set", r"\Processor(*)\% Processor Time"], budget);
+    let (process, working_set) = (TitleIndex(230), TitleIndex(180));
+    assert!(monitor.top.watch(&query, process, working_set));
+    let path = CounterPath::parse(r"\230(*)\180").unwrap().path;
+    query.add_path(&Top::text(process, working_set), &path).unwrap();
+    take(&script, &mut query, &mut monitor, 2);
+    let mut readings = query.readings();
+    let mut most = 0;
+    for row in 0..200_000u64 {
+        // A new process each second, with a long name.
+        for reading in &mut readings {
+            if let Some(key) = reading.instance.as_mut().filter(|key| key.name.starts_with('b')) {
+                key.name = format!("build job number {row} of many");
+            }
+        }
+        monitor.take(FileTime(START.0 + row * 10_000_000), &query, &readings);
+        let (bytes, stated) = monitor.memory();
+        assert!(bytes <= stated, "{bytes} of {stated} at row {row}");
+        if row == 100_000 {
+            most = bytes;
+        }
+        // Names differ in length by a digit at most.
+        assert!(most == 0 || bytes <= most + most / 50, "{bytes} at row {row}, {most} before");
+    }
+    assert_eq!(monitor.next(), 200_002);
+    assert!(monitor.rows().start > 190_000, "{:?}", monitor.rows());
+    let last = monitor.rows().end - 1;
+    let names: Vec<String> =
+        monitor.top.at(monitor.next(), last)[0].instances.iter().map(|one| one.name.clone()).collect();
+    assert_eq!(names, ["build job number 199999 of many", "a"]);
 }
 
 #[test]
