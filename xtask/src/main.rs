@@ -5,6 +5,7 @@
 //! | `test [--peers required]` | every test that can run here; says what was skipped and why |
 //! | `lint` | format, clippy, documentation, other targets |
 //! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
+//! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |
 //! | `bench [NAME]` | whole jobs beside their peers, and criterion functions |
 
 #![forbid(unsafe_code)]
@@ -12,6 +13,7 @@
 mod bench;
 mod fuzz;
 mod lint;
+mod shots;
 mod test;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +34,7 @@ const TASKS: &[Task] = &[
         summary: "every fuzz target for a fixed count [--runs N] [TARGET...]",
         run: fuzz::run,
     },
+    Task { name: "shots", summary: "pictures of the monitor for the README [NAME...]", run: shots::run },
     Task { name: "bench", summary: "whole jobs beside their peers, and functions [NAME]", run: bench::run },
 ];
 

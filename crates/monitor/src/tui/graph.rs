@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::{Color, Style};
 
 use super::app::{App, View};
 use super::legend;
@@ -276,6 +277,8 @@ fn times(app: &App, buffer: &mut Buffer, area: Rect) {
         let text = format!(" {} ", app.clock(time));
         let x = area.x.saturating_add(chart.column(monitor.window.slot(&rows, cursor), slots));
         let x = x.min(area.right().saturating_sub(width(&text)));
-        put(buffer, x, area.y, width(&text), &text, app.theme.badge());
+        // It may lie over the time of another place.
+        let style = Style::new().fg(Color::Reset).patch(app.theme.badge());
+        put(buffer, x, area.y, width(&text), &text, style);
     }
 }

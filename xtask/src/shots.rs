@@ -1,0 +1,273 @@
+//! `cargo xtask shots`: pictures for the README, of the program as it is in a terminal.
+//!
+//! The program runs in tmux, keys are typed, the screen with its colours is read back and drawn as SVG. With
+//! `rsvg-convert` on the path each picture is also made into a PNG under `target/shots`, to be looked at.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::{cargo, root, run as execute};
+
+/// A picture: its name, the arguments of `tally`, and what is typed when, with the seconds to wait before each.
+struct Shot {
+    name: &'static str,
+    arguments: &'static str,
+    keys: &'static [(u64, &'static [&'static str])],
+}
+
+const BUSY: &str = r"mon '\Processor(_Total)\% Processor Time' '\System\Context Switches/sec' '\Memory\Available MBytes' '\PhysicalDisk(_Total)\Disk Bytes/sec' '\Process(_Total)\Thread Count' -i 250ms";
+
+const SHOTS: &[Shot] = &[
+    Shot { name: "graph", arguments: BUSY, keys: &[(20, &["BSpace"])] },
+    Shot { name: "spike", arguments: BUSY, keys: &[(18, &["Left", "Left", "Left", "Enter"])] },
+    Shot {
+        name: "stacked",
+        arguments: r"mon '\Processor(*)\% Processor Time' -i 250ms",
+        keys: &[(18, &["G"])],
+    },
+    Shot {
+        name: "table",
+        arguments: r"mon '\Process(_Total)\% Processor Time' -i 1s",
+        keys: &[(2, &["T"]), (3, &["/", "r", "u", "s", "t", "Enter"]), (2, &[])],
+    },
+    Shot {
+        name: "add",
+        arguments: BUSY,
+        keys: &[(4, &["a"]), (1, &["프로세서", "Space", "시간"]), (2, &[])],
+    },
+];
+
+const COLUMNS: usize = 110;
+const ROWS: usize = 32;
+
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    execute(cargo().args(["build", "--package", "tallymon-cli"]))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
+    let tally = target.join("debug/tally");
+    let folder = root().join("docs/pictures");
+    let drafts = target.join("shots");
+    for folder in [&folder, &drafts] {
+        fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    for shot in
+        SHOTS.iter().filter(|shot| arguments.is_empty() || arguments.iter().any(|name| name == shot.name))
+    {
+        let screen = take(shot, &tally)?;
+        let file = folder.join(format!("{}.svg", shot.name));
+        fs::write(&file, svg(&screen)).map_err(|error| format!("{}: {error}", file.display()))?;
+        eprintln!("{}", file.display());
+        let png = drafts.join(format!("{}.png", shot.name));
+        // Somebody without the converter opens the SVG in a browser.
+        let _ = Command::new("rsvg-convert").arg(&file).arg("-o").arg(&png).status();
+    }
+    Ok(())
+}
+
+/// Runs the program in a terminal, types, and reads its screen with colours.
+fn take(shot: &Shot, tally: &Path) -> Result<String, String> {
+    let socket = format!("tallymon-shots-{}", std::process::id());
+    let tmux = |arguments: &[&str]| -> Result<String, String> {
+        let output = Command::new("tmux")
+            .args(["-L", &socket])
+            .args(arguments)
+            .env_remove("TMUX")
+            .env("LC_ALL", "C.UTF-8")
+            .output()
+            .map_err(|error| format!("tmux did not start: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("tmux {arguments:?}: {}", String::from_utf8_lossy(&output.stderr)));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let command =
+        format!("env -u NO_COLOR COLORTERM=truecolor TZ=UTC '{}' {}", tally.display(), shot.arguments);
+    let (columns, rows) = (COLUMNS.to_string(), ROWS.to_string());
+    tmux(&["-f", "/dev/null", "-u", "new-session", "-d", "-x", &columns, "-y", &rows, &command])?;
+    // Only with this does tmux keep all colours.
+    tmux(&["set", "-ga", "terminal-features", ",*:RGB"])?;
+    let mut taken = Ok(String::new());
+    for (seconds, keys) in shot.keys {
+        sleep(Duration::from_secs(*seconds));
+        for key in *keys {
+            taken = tmux(&["send-keys", key]);
+        }
+    }
+    sleep(Duration::from_millis(700));
+    taken = taken.and_then(|_| tmux(&["capture-pane", "-p", "-e"]));
+    tmux(&["kill-server"])?;
+    taken
+}
+
+const CELL: (usize, usize) = (9, 19);
+const PAPER: &str = "#16181d";
+const INK: &str = "#d8dadf";
+
+/// The colours and letters of some cells.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Style {
+    colour: Option<String>,
+    bold: bool,
+    dim: bool,
+    inverse: bool,
+    underlined: bool,
+}
+
+/// Draws a screen as tmux writes it: text with escape sequences for its style.
+fn svg(screen: &str) -> String {
+    let (width, height) = (COLUMNS * CELL.0 + 20, ROWS * CELL.1 + 20);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+         font-family=\"'DejaVu Sans Mono','Noto Sans Mono CJK KR',Menlo,Consolas,monospace\" font-size=\"15\">\n\
+         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{PAPER}\"/>\n"
+    );
+    let mut style = Style::default();
+    for (row, line) in screen.lines().take(ROWS).enumerate() {
+        let mut column = 0;
+        for part in runs(line, &mut style) {
+            let (text, style) = part;
+            let cells: usize = text.chars().map(cells_of).sum();
+            draw(&mut out, &text, &style, column, row, cells);
+            column += cells;
+        }
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// The parts of a line that have one style each.
+fn runs(line: &str, style: &mut Style) -> Vec<(String, Style)> {
+    let mut runs = Vec::new();
+    let mut parts = line.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default();
+    if !first.is_empty() {
+        runs.push((first.to_string(), style.clone()));
+    }
+    for part in parts {
+        let Some((codes, text)) = part.split_once('m') else { continue };
+        change(style, codes);
+        let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
+        if !text.is_empty() {
+            runs.push((text, style.clone()));
+        }
+    }
+    runs
+}
+
+fn change(style: &mut Style, codes: &str) {
+    let mut codes = codes.split(';').map(|code| code.parse::<u8>().unwrap_or(0));
+    while let Some(code) = codes.next() {
+        match code {
+            0 => *style = Style::default(),
+            1 => style.bold = true,
+            2 => style.dim = true,
+            4 => style.underlined = true,
+            7 => style.inverse = true,
+            22 => (style.bold, style.dim) = (false, false),
+            24 => style.underlined = false,
+            27 => style.inverse = false,
+            30..=37 => style.colour = Some(basic(code - 30)),
+            90..=97 => style.colour = Some(basic(code - 90 + 8)),
+            39 => style.colour = None,
+            38 => match codes.next() {
+                Some(2) => {
+                    let mut part = || codes.next().unwrap_or(0);
+                    style.colour = Some(format!("#{:02x}{:02x}{:02x}", part(), part(), part()));
+                }
+                Some(5) => style.colour = codes.next().filter(|colour| *colour < 16).map(basic),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+}
+
+/// The 16 colours as most terminals have them.
+fn basic(number: u8) -> String {
+    let colours = [
+        "#000000", "#c0392b", "#27ae60", "#c9a227", "#2f6fde", "#9b59b6", "#16a085", "#bdc3c7", "#6b7280",
+        "#ff6b6b", "#5fd38a", "#f4d35e", "#6fa8ff", "#d6a2e8", "#5ed3d0", "#ffffff",
+    ];
+    colours.get(usize::from(number)).copied().unwrap_or(INK).to_string()
+}
+
+/// Columns of a letter; those of Korean, Japanese and Chinese are wide.
+fn cells_of(letter: char) -> usize {
+    match u32::from(letter) {
+        0x1100..=0x115f
+        | 0x2e80..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff00..=0xff60 => 2,
+        _ => 1,
+    }
+}
+
+fn draw(out: &mut String, text: &str, style: &Style, column: usize, row: usize, cells: usize) {
+    let (x, y) = (10 + column * CELL.0, 10 + row * CELL.1);
+    let colour = style.colour.as_deref().unwrap_or(INK);
+    let (ink, paper) = if style.inverse { (PAPER, Some(colour)) } else { (colour, None) };
+    if let Some(paper) = paper {
+        *out += &format!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"{paper}\"/>\n",
+            cells * CELL.0,
+            CELL.1
+        );
+    }
+    if text.trim().is_empty() {
+        return;
+    }
+    let attributes = [
+        if style.bold { " font-weight=\"bold\"" } else { "" },
+        if style.dim { " opacity=\"0.6\"" } else { "" },
+        if style.underlined { " text-decoration=\"underline\"" } else { "" },
+    ]
+    .concat();
+    // Dots are drawn as such: fonts have different ideas of how wide braille is. Every word stands at its own place, or the
+    // fonts of the reader would move those behind it.
+    let mut word = String::new();
+    let (mut at, mut start) = (x, x);
+    for letter in text.chars().chain([' ']) {
+        let is_dots = ('\u{2800}'..='\u{28ff}').contains(&letter);
+        if letter == ' ' || is_dots {
+            if !word.is_empty() {
+                *out += &format!(
+                    "<text x=\"{start}\" y=\"{}\" fill=\"{ink}\" textLength=\"{}\" \
+                     lengthAdjust=\"spacingAndGlyphs\"{attributes}>{word}</text>\n",
+                    y + 15,
+                    at - start
+                );
+                word.clear();
+            }
+            if is_dots {
+                dots(out, u32::from(letter) & 0xff, at, y, ink);
+            }
+            at += CELL.0;
+            start = at;
+            continue;
+        }
+        match letter {
+            '&' => word.push_str("&amp;"),
+            '<' => word.push_str("&lt;"),
+            other => word.push(other),
+        }
+        at += cells_of(letter) * CELL.0;
+    }
+}
+
+/// The dots of a braille letter: three pixels each, so that neighbours make a line.
+fn dots(out: &mut String, bits: u32, x: usize, y: usize, ink: &str) {
+    let places = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
+    let mut path = String::new();
+    for (bit, (column, row)) in places.into_iter().enumerate() {
+        if bits & (1 << bit) != 0 {
+            path += &format!("M{} {}h3v3h-3z", x + 1 + column * 4, y + 1 + row * 5);
+        }
+    }
+    if !path.is_empty() {
+        *out += &format!("<path d=\"{path}\" fill=\"{ink}\"/>\n");
+    }
+}
