@@ -10,7 +10,6 @@
 //! | `expression` | where a value comes from, in one line that is also shown to people |
 //! | `sources`, `texts` | the kernel files, kept open, read when an object needs them |
 //! | [`bpf`] | a program in the kernel that reads all tasks at once |
-//! | `sources` | the kernel files, kept open, read when an object needs them |
 //! | [`kept`], [`netlink`], [`pids`], [`statvfs`], [`clock`] | the ways in which the kernel is asked |
 //!
 //! A value that the kernel does not give is marked as absent with the reason. It is never made up and never a zero.

@@ -30,6 +30,7 @@ mod process;
 mod processor;
 mod processor_information;
 mod protocol;
+mod ras;
 mod system;
 mod table;
 mod tcp;
@@ -116,6 +117,8 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(kernel_tables::objects()),
         Box::new(kernel_tables::system()),
         Box::new(kernel_tables::softirqs()),
+        Box::new(ras::port()),
+        Box::new(ras::total()),
         Box::new(paging_file::PagingFile::new()),
     ]
 }

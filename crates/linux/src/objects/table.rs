@@ -58,6 +58,17 @@ impl Table {
         Table { place, ..self }
     }
 
+    /// An object without instances whose values are the sums of what would be its instances.
+    pub(super) fn sum(
+        name: u32,
+        counters: &'static [CounterSpec],
+        origins: &'static [Origin],
+        instances: Instances,
+    ) -> Table {
+        let table = Table::new(name, InstanceKind::None, counters, origins);
+        Table { instances: Some(instances), ..table }
+    }
+
     /// The same with an instance `_Total`.
     pub(super) fn with_total(self) -> Table {
         Table { total: true, ..self }
@@ -199,7 +210,12 @@ impl Object for Table {
             self.write(&mut object.single(), &values);
             return;
         };
-        let mut total: Values = vec![Ok(0); self.expressions.len()];
+        let single = spec.instances == InstanceKind::None;
+        // Of nothing there is nothing, but what has no source is not even that.
+        let nothing = |expression: &Expression| {
+            if *expression == Expression::default() { Err(Absence::NotOnThisSystem) } else { Ok(0) }
+        };
+        let mut total: Values = self.expressions.iter().map(nothing).collect();
         match instances(sources) {
             Ok(instances) => {
                 if !instances.is_empty() {
@@ -208,12 +224,16 @@ impl Object for Table {
                 for (name, folder) in instances {
                     let values = self.values(&wanted, Some(&folder), sources);
                     add(&mut total, &values);
-                    self.write(&mut object.instance(&name, None, None), &values);
+                    if !single {
+                        self.write(&mut object.instance(&name, None, None), &values);
+                    }
                 }
             }
             Err(absence) => total.fill(Err(absence)),
         }
-        if self.total {
+        if single {
+            self.write(&mut object.single(), &total);
+        } else if self.total {
             self.write(&mut object.instance("_Total", None, None), &total);
         }
     }
