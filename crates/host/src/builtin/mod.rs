@@ -6,6 +6,9 @@ use tallymon_core::time::{FileTime, Frequency, PerfTime};
 #[cfg_attr(not(target_os = "linux"), path = "none.rs")]
 mod system;
 
+#[cfg(all(test, target_os = "linux"))]
+mod reference;
+
 pub(crate) use system::{clocks, providers, system_name};
 
 /// All clocks at one moment.

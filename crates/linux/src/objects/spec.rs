@@ -69,6 +69,21 @@ pub enum Quality {
     N,
 }
 
+impl Quality {
+    /// Its letter in the reference of the counters.
+    pub const fn letter(self) -> &'static str {
+        match self {
+            Quality::E => "E",
+            Quality::C => "C",
+            Quality::A => "A",
+            Quality::D => "D",
+            Quality::O => "O",
+            Quality::Z => "Z",
+            Quality::N => "-",
+        }
+    }
+}
+
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
