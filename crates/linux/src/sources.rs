@@ -14,6 +14,7 @@ use crate::pids::NumberFolder;
 use crate::proc::interrupts::Interrupts;
 use crate::proc::loadavg::LoadAvg;
 use crate::proc::meminfo::MemInfo;
+use crate::proc::mountstats::{Mount, parse_mountstats};
 use crate::proc::snmp::Snmp;
 use crate::proc::snmp6::Snmp6;
 use crate::proc::stat::Stat;
@@ -50,6 +51,7 @@ pub(crate) struct Sources {
     swaps: File<Vec<Area>>,
     semaphores: File<Semaphores>,
     shared_memory: File<SharedMemory>,
+    mountstats: File<Vec<Mount>>,
     texts: Texts,
     /// The control groups, and the request that they are of.
     groups: (u64, Result<Groups, Absence>),
@@ -180,6 +182,7 @@ impl Sources {
             swaps: File::new(proc("swaps"), Shape::Records, areas),
             semaphores: File::new(proc("sysvipc/sem"), Shape::Records, Semaphores::parse),
             shared_memory: File::new(proc("sysvipc/shm"), Shape::Records, SharedMemory::parse),
+            mountstats: File::new(proc("self/mountstats"), Shape::Records, parse_mountstats),
             texts: Texts::default(),
             groups: (0, Err(Absence::NotRequested)),
             snmp: File::new(proc("net/snmp"), Shape::Whole, Snmp::parse),
@@ -207,6 +210,7 @@ impl Sources {
         swaps: Vec<Area>;
         semaphores: Semaphores;
         shared_memory: SharedMemory;
+        mountstats: Vec<Mount>;
         snmp: Snmp;
         snmp6: Snmp6;
     }

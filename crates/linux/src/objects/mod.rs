@@ -21,6 +21,7 @@ mod memory;
 mod memory_tables;
 mod network_interface;
 mod network_tables;
+mod nfs_client;
 mod numa_node_memory;
 #[allow(clippy::module_inception, reason = "NT's own name of this object")]
 mod objects;
@@ -119,6 +120,8 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(kernel_tables::softirqs()),
         Box::new(ras::port()),
         Box::new(ras::total()),
+        Box::new(nfs_client::NfsClient::redirector()),
+        Box::new(nfs_client::NfsClient::mounts()),
         Box::new(paging_file::PagingFile::new()),
     ]
 }

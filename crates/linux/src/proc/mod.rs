@@ -18,6 +18,7 @@ pub mod interrupts;
 pub mod loadavg;
 pub mod meminfo;
 pub mod mountinfo;
+pub mod mountstats;
 pub mod pid_cmdline;
 pub mod pid_io;
 pub mod pid_schedstat;
