@@ -237,7 +237,7 @@ impl Provider for Publishers {
             for (path, position, publication) in sources() {
                 for instance in publication.instances(position) {
                     if !object.definition.has_instances {
-                        write(&mut writer.single(), instance, &object.definition);
+                        write(&mut writer.single(), instance, &object.definition, publication.is_stale());
                         continue;
                     }
                     let parent = instance.parent().and_then(|parent| {
@@ -246,7 +246,7 @@ impl Provider for Publishers {
                         ask.wants(name).then_some(Parent { object: name, instance })
                     });
                     let mut block = writer.instance(instance.name(), parent, instance.id());
-                    write(&mut block, instance, &object.definition);
+                    write(&mut block, instance, &object.definition, publication.is_stale());
                 }
             }
         }
@@ -318,13 +318,24 @@ impl Provider for Publishers {
     }
 }
 
-/// Writes the values of one instance.
-fn write(block: &mut CounterBlockMut<'_>, instance: InstanceRef<'_>, definition: &ObjectDefinition) {
+/// Writes the values of one instance; stale ones are the last of a program that has ended.
+fn write(
+    block: &mut CounterBlockMut<'_>,
+    instance: InstanceRef<'_>,
+    definition: &ObjectDefinition,
+    stale: bool,
+) {
     for position in 0..definition.counters.len() {
         match instance.value(position) {
             Some(Published::Number(number)) => block.set(position, number),
             Some(Published::Text(text)) => block.set_text(position, text),
-            None => block.state(position, ValueState::Absent(Absence::ReadFailed)),
+            None => {
+                block.state(position, ValueState::Absent(Absence::ReadFailed));
+                continue;
+            }
+        }
+        if stale {
+            block.state(position, ValueState::Stale);
         }
     }
 }

@@ -373,10 +373,15 @@ struct Program {
 impl Program {
     /// Starts the test below in a process of its own; it prints where it publishes.
     fn start(root: &Path) -> Program {
+        Program::start_with(root, &[])
+    }
+
+    fn start_with(root: &Path, settings: &[(&str, &str)]) -> Program {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "program", "--nocapture", "--test-threads=1"])
             .env("TALLYMON_TEST_PROGRAM", "1")
             .env("TALLYMON_ROOT", root)
+            .envs(settings.iter().copied())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -410,6 +415,9 @@ fn program() {
         return;
     }
     let publisher = Publisher::start("program", &[behemoths()]).unwrap();
+    if std::env::var_os("TALLYMON_TEST_KEEP").is_some() {
+        publisher.keep_last_values();
+    }
     let ada = publisher.instance("Behemoth", &named("Ada")).unwrap();
     let meals = ada.counter("Meals/sec").unwrap();
     meals.add(1000);
@@ -456,4 +464,41 @@ fn another_process_sees_values_until_it_is_killed() {
     assert!(late.scan());
     assert_eq!((late.publications().len(), late.refusals().len()), (1, 0));
     drop(publisher);
+}
+
+#[test]
+fn last_values_stay_on_request_until_the_program_comes_back() {
+    let scratch = Scratch::new("keep");
+    let mut program = Program::start_with(&scratch.0, &[("TALLYMON_TEST_KEEP", "1")]);
+    let mut reader = Reader::new([scratch.0.join("pub")]);
+    assert!(reader.scan());
+    assert!(!reader.publications()[0].is_stale());
+    program.kill();
+    // For a reader that knew it, and for one that comes later.
+    reader.scan();
+    let mut later = Reader::new([scratch.0.join("pub")]);
+    assert!(later.scan());
+    for reader in [&mut reader, &mut later] {
+        let publication = reader.publications_mut().first_mut().unwrap();
+        assert!(publication.read() && publication.is_stale());
+        let ada = publication.instances(0).next().unwrap();
+        assert_eq!(ada.name(), "Ada");
+        assert!(number(ada, 0) >= 1000);
+    }
+    // Another program leaves it alone; the program itself takes its place.
+    let directory = scratch.0.join("pub");
+    let other = Publisher::start_in(&directory, "other", &[summary()]).unwrap();
+    assert!(program.path.exists());
+    let same = Publisher::start_in(&directory, "program", &[behemoths()]).unwrap();
+    assert!(!program.path.exists());
+    reader.scan();
+    let names: Vec<_> = reader.publications().iter().map(|one| (one.name(), one.is_stale())).collect();
+    assert_eq!(names, [("other", false), ("program", false)]);
+    drop((other, same));
+    // A program that ends in good order leaves what it does not drop.
+    let publisher = Publisher::start_in(&directory, "orderly", &[behemoths()]).unwrap();
+    publisher.keep_last_values();
+    let path = publisher.path().to_path_buf();
+    drop(publisher);
+    assert!(path.exists());
 }

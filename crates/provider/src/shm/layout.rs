@@ -49,6 +49,9 @@ pub(crate) mod header {
     pub(crate) const NAME: usize = 64;
     pub(crate) const NAME_LENGTH: usize = 64;
     pub(crate) const SIZE: usize = 128;
+
+    /// Flag, from version 2 on: the values stay when the process has ended.
+    pub(crate) const KEEP: u32 = 1;
 }
 
 /// An object in the definitions.

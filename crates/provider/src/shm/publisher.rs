@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,9 +14,10 @@ use rustix::io::Errno;
 
 use super::definition::{ObjectDefinition, encode, version};
 use super::directory::{MAX_FILES, SUFFIX, writable};
-use super::layout::{MAX_DEFINITIONS, MAX_FILE, extent, header, instance, slot};
+use super::layout::{MAX_DEFINITIONS, MAX_FILE, VERSION_2, extent, header, instance, slot};
 use super::map::{Lanes, Mapping, Word, Words};
 use super::process::{perf_time, start_time};
+use super::reader::kept_name;
 use super::set::{CounterSet, DeclareError};
 
 /// How long a slot rests before it is used again, in units of 100 ns: 1 ms. A reader copies in no reliable order over
@@ -40,6 +41,8 @@ struct Shared {
     definitions: Vec<Arc<ObjectDefinition>>,
     capacities: Vec<u32>,
     state: Mutex<State>,
+    /// Whether the file stays when the publisher is gone.
+    keep: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -220,7 +223,7 @@ impl Publisher {
         let at_path = |path: &Path, error: io::Error| PublishError::File { path: path.to_path_buf(), error };
         let mut make = std::fs::DirBuilder::new();
         make.recursive(true).mode(0o755).create(directory).map_err(|error| at_path(directory, error))?;
-        remove_dead(directory);
+        remove_dead(directory, name);
         let pid = std::process::id();
         let (temporary, path, file) = create(directory, pid).map_err(|error| at_path(directory, error))?;
         let result = Publisher::fill(file, name, pid, sets, definitions, &encoded, path);
@@ -265,6 +268,7 @@ impl Publisher {
             capacities: sets.iter().map(CounterSet::capacity).collect(),
             definitions: definitions.into_iter().map(Arc::new).collect(),
             state: Mutex::new(State { used, objects }),
+            keep: AtomicBool::new(false),
         };
         let mut state = shared.state();
         for object in 0..shared.definitions.len() {
@@ -277,6 +281,19 @@ impl Publisher {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.shared.path
+    }
+
+    /// The last values stay visible when this program has ended in any way, marked as stale, until a program of the same
+    /// name publishes in the directory or somebody removes the file.
+    ///
+    /// An instance that is dropped is gone as ever. A program that ends in good order and wants its values to stay
+    /// leaves them with [`std::mem::forget`].
+    pub fn keep_last_values(&self) {
+        let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let length = u32::try_from(header::SIZE).unwrap_or(u32::MAX);
+        self.shared.put(header::VERSION, both(VERSION_2, length));
+        self.shared.put(header::PID, both(self.shared.pid, header::KEEP));
+        self.shared.keep.store(true, Ordering::Relaxed);
     }
 
     /// The values of a set without instances. They can be handed out once at a time.
@@ -460,7 +477,7 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         // The child of a fork has the same publisher, but the file is not its own.
-        if std::process::id() == self.pid {
+        if std::process::id() == self.pid && !*self.keep.get_mut() {
             // Readers drop it when the process ends; there is nobody to tell that it could not be removed.
             let _ = std::fs::remove_file(&self.path);
         }
@@ -577,10 +594,15 @@ fn head(name: &str, pid: u32, start: u64, definitions: usize, objects: &[ObjectD
     put(header::DEFINITIONS_LENGTH, &narrow(definitions));
     put(header::OBJECTS, &narrow(objects.len()));
     put(header::CREATED, &perf_time().to_le_bytes());
-    let room = header::NAME_LENGTH;
-    let end = (0..=name.len().min(room)).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
-    put(header::NAME, name.as_bytes().get(..end).unwrap_or_default());
+    put(header::NAME, cut(name).as_bytes());
     bytes
+}
+
+/// As much of the name of a program as there is room for.
+fn cut(name: &str) -> &str {
+    let most = name.len().min(header::NAME_LENGTH);
+    let end = (0..=most).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    name.get(..end).unwrap_or_default()
 }
 
 /// A new file under a name that no reader looks at, and the name that it gets when it is complete.
@@ -604,8 +626,9 @@ fn create(directory: &Path, pid: u32) -> io::Result<(PathBuf, PathBuf, File)> {
     }
 }
 
-/// Removes files of this user whose process was killed before it could do so itself.
-fn remove_dead(directory: &Path) {
+/// Removes files of this user whose process was killed before it could do so itself; of those whose values are to be kept
+/// only the ones of the program of this name.
+fn remove_dead(directory: &Path, program: &str) {
     let user = rustix::process::geteuid().as_raw();
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries.take(MAX_FILES).flatten() {
@@ -616,7 +639,8 @@ fn remove_dead(directory: &Path) {
         let Some(pid) = pid.filter(|_| ours) else { continue };
         let owned = entry.metadata().is_ok_and(|about| about.is_file() && about.uid() == user);
         // A number that another process has by now is found out by readers, which see the start time.
-        if owned && start_time(pid).is_none() {
+        let others = || kept_name(&entry.path()).is_some_and(|name| name != cut(program));
+        if owned && start_time(pid).is_none() && !others() {
             // Somebody else may have removed it already.
             let _ = std::fs::remove_file(entry.path());
         }

@@ -175,7 +175,7 @@ impl Reader {
         &self.refusals
     }
 
-    /// Drops publications whose process has ended, or which could not be read the last time.
+    /// Drops publications whose process has ended and whose values are not to be kept, or which could not be read the last time.
     fn drop_dead(&mut self) -> bool {
         let before = self.publications.len();
         let watched = self.publications.iter().filter_map(|publication| publication.watch.as_ref());
@@ -183,20 +183,24 @@ impl Reader {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let answered = poll(&mut asked, Some(&now)).is_ok();
         let mut ended = asked.iter().map(|asked| !asked.revents().is_empty());
-        let alive: Vec<bool> = self
+        let gone: Vec<bool> = self
             .publications
             .iter()
             .map(|publication| {
                 let watched = publication.watch.as_ref().and_then(|_| ended.next()).filter(|_| answered);
-                let gone = watched.unwrap_or_else(|| start_time(publication.pid) != Some(publication.start));
-                !gone && publication.fault.is_none()
+                watched.unwrap_or_else(|| start_time(publication.pid) != Some(publication.start))
             })
             .collect();
         drop(ended);
-        let mut alive = alive.into_iter();
+        let mut gone = gone.into_iter();
         let refusals = &mut self.refusals;
         self.publications.retain_mut(|publication| {
-            let keep = alive.next().unwrap_or(true);
+            let gone = gone.next().unwrap_or(false);
+            if gone && !publication.ended {
+                publication.watch = None;
+                publication.ended = publication.keeps();
+            }
+            let keep = (!gone || publication.ended) && publication.fault.is_none();
             if !keep && let Some(reason) = publication.fault.take() {
                 refusals.push(Refusal { path: publication.path.clone(), reason });
             }
@@ -283,6 +287,8 @@ pub struct Publication {
     file: OwnedFd,
     /// Becomes readable when the process ends.
     watch: Option<OwnedFd>,
+    /// Whether its process has ended; its last values are kept then.
+    ended: bool,
     pid: u32,
     start: u64,
     name: String,
@@ -361,17 +367,18 @@ impl Publication {
         let mut image = vec![0; header::SIZE];
         read_exact(&file, &mut image, 0)?;
         let head = Part::new(&image, 0);
-        let Head { version, pid, start, definitions: length, objects: n_objects, used } = check_header(head)?;
+        let Head { version, keep, pid, start, definitions: length, objects: n_objects, used } =
+            check_header(head)?;
         // First the descriptor, then the comparison: the number can not pass to another process in between.
         let watch = watch(pid);
-        if start_time(pid) != Some(start) {
+        let ended = start_time(pid) != Some(start);
+        if ended && !keep {
             return Err(RefusalReason::Dead { pid });
         }
-        if !belongs_to(pid, about.st_uid) {
+        if !ended && !belongs_to(pid, about.st_uid) {
             return Err(RefusalReason::WrongOwner { pid, owner: about.st_uid });
         }
-        let name = head.part(header::NAME, header::NAME_LENGTH, "name of the program")?;
-        let name = name.text("name of the program")?.trim_end_matches('\0').to_string();
+        let name = program_name(head)?;
         let size = usize::try_from(about.st_size).unwrap_or(0);
         let end = header::SIZE.saturating_add(length);
         let first_extent = end.next_multiple_of(extent::VALUES);
@@ -390,7 +397,8 @@ impl Publication {
             path: path.to_path_buf(),
             directory,
             file,
-            watch,
+            watch: watch.filter(|_| !ended),
+            ended,
             pid,
             start,
             name,
@@ -432,6 +440,11 @@ impl Publication {
         self.pid
     }
 
+    /// Whether its process has ended: its values are the last ones, kept as the program asked for.
+    pub const fn is_stale(&self) -> bool {
+        self.ended
+    }
+
     /// Name of the program, as it calls itself.
     pub fn name(&self) -> &str {
         &self.name
@@ -459,6 +472,16 @@ impl Publication {
             let values = slot.and_then(|slot| self.image.get(slot.values..));
             InstanceRef { publication: self, definition, slot, values: values.unwrap_or_default() }
         })
+    }
+
+    /// Whether the values stay when the process has ended, as the header said last.
+    fn keeps(&mut self) -> bool {
+        // The program may have asked for it after the last reading.
+        if copy(&self.file, &mut self.image, 0, header::NAME).is_err() {
+            return false;
+        }
+        let head = Part::new(&self.image, 0).part(0, header::SIZE, "header");
+        head.and_then(check_header).is_ok_and(|head| head.keep)
     }
 
     fn read_now(&mut self) -> Result<(), RefusalReason> {
@@ -783,9 +806,26 @@ fn read_exact(file: &OwnedFd, buffer: &mut [u8], at: usize) -> Result<(), Refusa
     Ok(())
 }
 
+/// The name of the program, if a file says that its values stay when the program has ended.
+pub(super) fn kept_name(path: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+    let mut bytes = vec![0; header::SIZE];
+    read_exact(&file, &mut bytes, 0).ok()?;
+    let head = Part::new(&bytes, 0);
+    if check_header(head).ok()?.keep { program_name(head).ok() } else { None }
+}
+
+fn program_name(head: Part<'_>) -> Result<String, FormatError> {
+    let name = head.part(header::NAME, header::NAME_LENGTH, "name of the program")?;
+    Ok(name.text("name of the program")?.trim_end_matches('\0').to_string())
+}
+
 /// What the header says.
 struct Head {
     version: u32,
+    /// Whether the values stay when the process has ended.
+    keep: bool,
     pid: u32,
     start: u64,
     /// Length of the definitions.
@@ -814,8 +854,10 @@ fn check_header(head: Part<'_>) -> Result<Head, FormatError> {
         let what = "length of the definitions";
         return Err(head.error(header::DEFINITIONS_LENGTH, what, "at most 1048576", definitions));
     }
+    let flags = head.u32(header::FLAGS, "flags")?;
     Ok(Head {
         version,
+        keep: version >= VERSION_2 && flags & header::KEEP != 0,
         pid: head.u32(header::PID, "process")?,
         start: head.u64(header::START_TIME, "start time")?,
         definitions,
