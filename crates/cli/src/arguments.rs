@@ -359,7 +359,7 @@ pub(crate) enum ProviderAction {
         #[arg(long)]
         json: bool,
     },
-    /// Say what would be installed, and write nothing.
+    /// Say what would be installed, and write nothing; for the name of a service, load its library and check it.
     Check(ProviderFiles),
     /// Write everything that is installed to a file, which 'tally lodctr /R:FILE' takes back.
     Export {

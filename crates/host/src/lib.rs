@@ -29,8 +29,9 @@ use tallymon_provider::{Ask, Finding, Provider, TierChoice};
 
 pub use builtin::Clocks;
 use events::EventLog;
+pub use libraries::try_library;
 use libraries::{Answers, Libraries};
-pub use library::{LibraryCounts, LibraryOptions, LibraryStatus};
+pub use library::{LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial};
 use registry::Roots;
 
 /// Answers for this machine.

@@ -4,6 +4,9 @@
 //! answers are taken, each until its own deadline. Whoever is late is answered for with its last values, marked as
 //! old; whatever else goes wrong costs the objects of that service only, and is reported.
 
+#[path = "libraries/trial.rs"]
+mod trial;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
@@ -22,6 +25,8 @@ use crate::dispatch::{self, Listed};
 use crate::events::EventLog;
 use crate::library::{LibraryCounts, LibraryOptions, LibraryStatus, finding};
 use crate::registry::{Installed, Roots, Scope, Service, Writer};
+
+pub use trial::try_library;
 
 /// All libraries that are registered.
 #[derive(Debug)]
@@ -91,7 +96,7 @@ impl Libraries {
         let (installed, _) = Installed::read_what_is_whole(&self.roots);
         let mut old: Vec<Library> = std::mem::take(&mut self.libraries);
         for (scope, service) in installed.services() {
-            let Some(settings) = self.settings(service) else { continue };
+            let Some(settings) = settings(service, &self.options) else { continue };
             let same = |library: &Library| library.scope == scope && library.service.name == service.name;
             let known = old.iter().position(same).map(|position| old.swap_remove(position));
             self.libraries.push(match known {
@@ -100,35 +105,10 @@ impl Libraries {
                     let disabled_here = library.disabled_here && library.service == *service;
                     Library { service: service.clone(), disabled_here, ..library }
                 }
-                _ => Library {
-                    scope,
-                    service: service.clone(),
-                    client: Client::new(settings),
-                    disabled_here: false,
-                    late: false,
-                    last: BTreeMap::new(),
-                    trouble: None,
-                    counts: LibraryCounts::default(),
-                },
+                _ => Library::new(scope, service.clone(), Client::new(settings)),
             });
         }
         close(&mut old);
-    }
-
-    /// How a service is asked; `None` when it has no library.
-    fn settings(&self, service: &Service) -> Option<Settings> {
-        let name = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
-        let load = Load {
-            library: name(&service.library)?,
-            open: name(&service.open)?,
-            collect: name(&service.collect)?,
-            close: name(&service.close)?,
-            context: context(&service.export),
-        };
-        // Without the program asking fails, and says so.
-        let program = self.options.program.clone().or_else(find_program).unwrap_or("tally-host".into());
-        let times = Times::of(service.open_timeout, service.collect_timeout);
-        Some(Settings { program, load, as_nobody: false, environment: environment(service), times })
     }
 
     /// Begins to ask everybody whom a request means.
@@ -219,6 +199,22 @@ impl Drop for Libraries {
     }
 }
 
+/// How a service is asked; `None` when it has no library.
+fn settings(service: &Service, options: &LibraryOptions) -> Option<Settings> {
+    let name = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
+    let load = Load {
+        library: name(&service.library)?,
+        open: name(&service.open)?,
+        collect: name(&service.collect)?,
+        close: name(&service.close)?,
+        context: context(&service.export),
+    };
+    // Without the program asking fails, and says so.
+    let program = options.program.clone().or_else(find_program).unwrap_or("tally-host".into());
+    let times = Times::of(service.open_timeout, service.collect_timeout);
+    Some(Settings { program, load, as_nobody: false, environment: environment(service), times })
+}
+
 /// Has libraries call Close and end.
 fn close(libraries: &mut [Library]) {
     let mut clients: Vec<&mut Client> = libraries.iter_mut().map(|library| &mut library.client).collect();
@@ -253,6 +249,19 @@ struct Written {
 }
 
 impl Library {
+    fn new(scope: Scope, service: Service, client: Client) -> Library {
+        Library {
+            scope,
+            service,
+            client,
+            disabled_here: false,
+            late: false,
+            last: BTreeMap::new(),
+            trouble: None,
+            counts: LibraryCounts::default(),
+        }
+    }
+
     /// Looks at what came of asking; gives the objects that can be written.
     fn outcome(
         &mut self,

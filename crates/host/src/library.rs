@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tallymon_core::title::TitleIndex;
 use tallymon_provider::library::check::Rules;
+use tallymon_provider::library::event::Event;
 use tallymon_provider::{Finding, FindingState};
 
 use crate::registry::Scope;
@@ -55,6 +57,23 @@ pub struct LibraryCounts {
     pub busy: Duration,
     /// How long Collect took the last time.
     pub last: Duration,
+}
+
+/// What a library answered to one query of a trial.
+#[derive(Debug, Clone, Default)]
+pub struct LibraryTrial {
+    /// The query.
+    pub query: String,
+    /// The objects in its answer.
+    pub objects: Vec<TitleIndex>,
+    /// Length of the answer.
+    pub bytes: usize,
+    /// How often Collect was called until its buffer was large enough.
+    pub calls: u32,
+    /// How long that took.
+    pub time: Duration,
+    /// What is wrong.
+    pub events: Vec<Event>,
 }
 
 /// What a user is told of a library.

@@ -50,7 +50,9 @@ pub use query::{CounterHandle, Expand, Query, Reading};
 pub use timer::Timer;
 
 pub use tallymon_core as core;
-pub use tallymon_host::{Host, LibraryCounts, LibraryOptions, LibraryStatus, events, registry};
+pub use tallymon_host::{
+    Host, LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial, events, registry, try_library,
+};
 pub use tallymon_log as log;
 pub use tallymon_provider::library;
 pub use tallymon_provider::{Finding, FindingState, Tier, TierChoice};

@@ -11,6 +11,7 @@ use tallymon::library::event::{self, Event};
 use tallymon::registry::{
     Installed, Manifest, Package, Removed, Roots, Scope, Service, TitleRange, Writer, read_reg,
 };
+use tallymon::{LibraryOptions, LibraryTrial, try_library};
 
 use crate::arguments::{Provider, ProviderAction, ProviderAdd, ProviderFiles, ScopeOptions};
 use crate::exit::{Failure, Kind};
@@ -22,7 +23,7 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
     let writer_of = |service: &str| Writer::of_service(&roots, scope, service);
     match &provider.action {
         ProviderAction::Add(add) => add_files(&writer()?, add),
-        ProviderAction::Check(files) => check(&writer()?, files),
+        ProviderAction::Check(files) => check(&roots, &writer()?, files),
         ProviderAction::Remove { services } => {
             for service in services {
                 if is_manifest(Path::new(service)) {
@@ -195,7 +196,17 @@ fn say_removed(removed: &Removed) {
     }
 }
 
-fn check(writer: &Writer, files: &ProviderFiles) -> Result<(), Failure> {
+fn check(roots: &Roots, writer: &Writer, files: &ProviderFiles) -> Result<(), Failure> {
+    let installed = Installed::read(roots)?;
+    let service = |file: &Path| {
+        let name = file.to_str().filter(|_| !file.exists())?;
+        let same = |(_, service): &(Scope, &Service)| service.name.eq_ignore_ascii_case(name);
+        installed.services().find(same).map(|(_, service)| service)
+    };
+    let services: Option<Vec<&Service>> = files.files.iter().map(|file| service(file)).collect();
+    if let Some(services) = services {
+        return services.into_iter().try_for_each(try_out);
+    }
     let mut out = io::stdout().lock();
     for input in read(files)? {
         match input {
@@ -232,6 +243,40 @@ fn check(writer: &Writer, files: &ProviderFiles) -> Result<(), Failure> {
         }
     }
     eprintln!("tally: nothing is wrong with this, and nothing was installed");
+    Ok(())
+}
+
+/// Loads the library of a service in its child process, and says what it answers and what is wrong with that.
+fn try_out(service: &Service) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "service {}", service.name)?;
+    registration(&mut out, service)?;
+    let trials = try_library(service, &LibraryOptions::default());
+    let mut faults = 0usize;
+    for trial in &trials {
+        let LibraryTrial { query, objects, bytes, calls, time, events } = trial;
+        let indexes: Vec<String> = objects.iter().map(ToString::to_string).collect();
+        let objects = if indexes.is_empty() {
+            "no objects".to_string()
+        } else {
+            format!("objects {}", indexes.join(" "))
+        };
+        writeln!(out, "  {query:8} {objects}, {bytes} bytes, {calls} calls of Collect, {time:.0?}")?;
+        for event in events {
+            faults = faults.saturating_add(1);
+            writeln!(out, "    {} {}: {event}", event.kind.level.word(), event.kind.id)?;
+        }
+    }
+    if trials.is_empty() {
+        return Err(Failure::new(
+            Kind::NotFound,
+            format_args!("{} has no library that could be loaded", service.name),
+        ));
+    }
+    if faults > 0 {
+        return Err(Failure::new(Kind::BadFile, format_args!("{faults} faults in {}", service.name)));
+    }
+    eprintln!("tally: nothing is wrong with it");
     Ok(())
 }
 

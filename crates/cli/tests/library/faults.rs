@@ -97,6 +97,107 @@ fn each_fault_costs_its_own_object_and_is_reported() {
 }
 
 #[test]
+fn a_library_that_loops_or_sleeps_delays_nobody_else() {
+    for fault in ["LOOP", "LONG_SLEEP", "OPEN_SLEEPS"] {
+        let place = Place::new();
+        let bad = Provider {
+            service: "Bad",
+            fault,
+            collect_timeout: None,
+            open_timeout: Some(300),
+            ..Provider::default()
+        };
+        let (Some(good), Some(bad)) = (place.install(&Provider::default()), place.install(&bad)) else {
+            return;
+        };
+        let mut host = place.host();
+        for _ in 0..3 {
+            let snapshot = ask(&mut host, "Global");
+            assert_eq!(value(&snapshot, good).map(|(_, state)| state), Some(PRESENT), "{fault}");
+        }
+        let snapshot = ask(&mut host, "Global");
+        // Only the one that has answered once has values that can stand in.
+        let stale = (fault == "LONG_SLEEP").then_some((41, ValueState::Stale));
+        assert_eq!(value(&snapshot, bad), stale, "{fault}");
+        let event = if fault == "OPEN_SLEEPS" { 2002 } else { 1015 };
+        assert_eq!(place.events(), [event], "{fault}");
+        let process: u32 = process_of(&host, "Bad").parse().unwrap();
+        drop(host);
+        wait_for("its process is gone", || is_gone(process));
+    }
+}
+
+#[test]
+fn a_library_that_leaks_dies_alone() {
+    let place = Place::new();
+    let (Some(good), Some(bad)) = (
+        place.install(&Provider::default()),
+        place.install(&Provider { service: "Bad", fault: "LEAK", ..Provider::default() }),
+    ) else {
+        return;
+    };
+    let mut host = place.host();
+    wait_for("it dies of its limit", || {
+        let snapshot = ask(&mut host, "Global");
+        assert!(value(&snapshot, good).is_some());
+        value(&snapshot, bad).is_none()
+    });
+    assert_eq!(place.events(), [1010]);
+}
+
+#[test]
+fn memory_that_is_cut_hurts_its_owner_only() {
+    let place = Place::new();
+    let (Some(good), Some(bad)) = (
+        place.install(&Provider::default()),
+        place.install(&Provider { service: "Bad", fault: "CUT", ..Provider::default() }),
+    ) else {
+        return;
+    };
+    let mut host = place.host();
+    let snapshot = ask(&mut host, "Global");
+    assert!(value(&snapshot, good).is_some() && value(&snapshot, bad).is_none());
+    assert_eq!(place.events().len(), 1);
+}
+
+#[test]
+fn a_library_that_crashed_is_asked_again_after_a_rest() {
+    let place = Place::new();
+    let Some(_) = place.install(&Provider { fault: "CRASH", ..Provider::default() }) else { return };
+    let mut host = place.host();
+    ask(&mut host, "Global");
+    ask(&mut host, "Global");
+    assert_eq!(place.events(), [1010], "it rests");
+    wait_for("the rest is over", || {
+        ask(&mut host, "Global");
+        place.events() == [1010, 1010]
+    });
+}
+
+#[test]
+fn parents_come_with_their_children() {
+    let place = Place::new();
+    let Some(index) = place.install(&Provider { fault: "PARENT", ..Provider::default() }) else { return };
+    let mut host = crate::experiments::reader(&place);
+    // The first time the parent is known from the answer only, later before it.
+    for wanted in [vec![index, 2], vec![2, index]] {
+        assert_eq!(objects(&ask(&mut host, &index.to_string())), wanted);
+    }
+    let snapshot = ask(&mut host, &index.to_string());
+    let child = snapshot.object(TitleIndex(index)).unwrap().instance(0).unwrap();
+    assert_eq!(child.parent_instance().unwrap().name().to_string_lossy(), "system");
+}
+
+#[test]
+fn definitions_of_libraries_are_listed_without_instances() {
+    let place = Place::new();
+    let Some(index) = place.install(&Provider::default()) else { return };
+    let snapshot = ask(&mut place.host(), "MetadataGlobal");
+    let object = snapshot.object(TitleIndex(index)).unwrap();
+    assert_eq!((object.header().num_instances.to_raw(), object.counters().len()), (-2, 1));
+}
+
+#[test]
 fn an_answer_too_many_ends_the_process() {
     let place = Place::new();
     let Some(_) = place.install(&Provider { fault: "FORK_BUSY", ..Provider::default() }) else { return };

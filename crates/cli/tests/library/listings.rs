@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use tallymon_testkit::peer;
 
-use crate::support::Place;
+use crate::support::{Place, Provider};
 
 /// Exit code, standard output and standard error of the command.
 fn tally(place: &Place, words: &[&str]) -> (i32, String, String) {
@@ -130,4 +130,26 @@ fn events_are_shown() {
     let event: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(event["fields"]["LastCounter"], "1852");
     assert_eq!(event["source"], "Microsoft-Windows-LoadPerf");
+}
+
+#[test]
+fn a_library_is_checked_by_the_name_of_its_service() {
+    let place = Place::new();
+    if !install(&place, "myperf1", "MyPerf1") {
+        return;
+    }
+    let out = ok(&place, &["provider", "check", "myperf1"]);
+    for query in ["Global", "Costly", "1848"] {
+        assert!(out.contains(&format!("  {query:8} objects 1848, 184 bytes, 1 calls of Collect")), "{out}");
+    }
+    let bad = Provider { service: "Bad", fault: "SIZES_LEFT", ..Provider::default() };
+    place.install(&bad).unwrap();
+    let (code, out, err) = tally(&place, &["provider", "check", "Bad"]);
+    assert_eq!(code, 7, "{err}");
+    assert!(out.contains("warning 2000: Collect of "), "{out}");
+    assert!(!place.disabled("Bad"), "a check changes nothing");
+    // The doctor names both; the bad one is disabled by being asked.
+    let doctor = ok(&place, &["doctor"]);
+    assert!(doctor.contains("service MyPerf1") && doctor.contains("service Bad"), "{doctor}");
+    assert!(place.disabled("Bad"));
 }

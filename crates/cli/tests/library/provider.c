@@ -68,6 +68,7 @@ __attribute__((destructor)) static void detach(void) { note("detach\n"); }
 static DWORD calls;
 /* The compiler must not know that it is 0. */
 static int *volatile nowhere;
+static void *volatile leaked;
 
 #pragma pack(push, 4)
 static struct {
@@ -153,11 +154,10 @@ static void misbehave(char *data, DWORD size)
     case UNDERRUN:
         memset(data - 64, 1, 64);
         break;
-    case LEAK: {
-        char *memory = malloc(64 << 20);
-        memset(memory, 1, 64 << 20);
+    case LEAK:
+        leaked = malloc(64 << 20);
+        memset(leaked, 1, 64 << 20);
         break;
-    }
     case FORK:
         if (fork() == 0) {
             note("forked %d\n", (int)getpid());

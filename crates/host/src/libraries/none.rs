@@ -9,8 +9,13 @@ use tallymon_provider::Finding;
 
 use crate::dispatch;
 use crate::events::EventLog;
-use crate::library::{LibraryOptions, LibraryStatus, finding};
-use crate::registry::Roots;
+use crate::library::{LibraryOptions, LibraryStatus, LibraryTrial, finding};
+use crate::registry::{Roots, Service};
+
+/// No library can be tried.
+pub fn try_library(_service: &Service, _options: &LibraryOptions) -> Vec<LibraryTrial> {
+    Vec::new()
+}
 
 /// None.
 #[derive(Debug)]

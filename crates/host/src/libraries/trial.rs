@@ -1,0 +1,62 @@
+//! Tries a library: loads it in its child, asks it for everything that NT would ask it for, and makes every check.
+
+use std::time::Duration;
+
+use tallymon_core::block::Objects;
+use tallymon_provider::library::check::{Rules, check};
+use tallymon_provider::library::client::{self, Client, Outcome, Times};
+use tallymon_provider::library::event::{self, Event};
+
+use super::{Library, crashed, not_loaded};
+use crate::library::{LibraryOptions, LibraryTrial};
+use crate::registry::{Scope, Service};
+
+/// How long each function may take before the trial is over.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Asks a library with several queries, one after the other, until it fails. Nothing is reported, and nobody is
+/// disabled. A service without a library is not asked.
+pub fn try_library(service: &Service, options: &LibraryOptions) -> Vec<LibraryTrial> {
+    let Some(mut settings) = super::settings(service, options) else { return Vec::new() };
+    settings.times = Times { answer: PATIENCE, first_answer: PATIENCE, collect: PATIENCE, open: PATIENCE };
+    let mut library = Library::new(Scope::System, service.clone(), Client::new(settings));
+    let list: Vec<String> = service.object_list.iter().map(ToString::to_string).collect();
+    let mut queries = vec!["Global".to_string(), "Costly".to_string()];
+    queries.extend((!list.is_empty()).then(|| list.join(" ")));
+    let mut trials = Vec::new();
+    for query in queries {
+        let trial = ask(&mut library, query);
+        let failed = trial.events.iter().any(|event| event.kind.level == event::EventLevel::Error);
+        trials.push(trial);
+        if failed {
+            break;
+        }
+    }
+    client::close(&mut [&mut library.client]);
+    trials
+}
+
+fn ask(library: &mut Library, query: String) -> LibraryTrial {
+    library.client.ask(&query);
+    client::wait(&mut [&mut library.client]);
+    let service = &library.service;
+    let (name, path) = (service.name.as_str(), service.library.as_deref().unwrap_or_default());
+    let mut trial = LibraryTrial { query, ..LibraryTrial::default() };
+    trial.events = match library.client.outcome() {
+        Outcome::Answered(answered) => {
+            let verdict = check(&answered.returned, &answered.data, path, name, Rules::default());
+            let objects = Objects::bare(&answered.data, verdict.objects).filter_map(Result::ok);
+            trial.objects = objects.map(|object| object.header().name).collect();
+            (trial.bytes, trial.calls, trial.time) = (answered.data.len(), answered.calls, answered.time);
+            verdict.events
+        }
+        Outcome::NotLoaded(loaded) => not_loaded(&loaded, service).0,
+        Outcome::Crashed { during, exit } => crashed(during, exit, name, path).0,
+        Outcome::Late { .. } | Outcome::Hung { .. } => {
+            let words = format!("nothing came within {} s", PATIENCE.as_secs());
+            vec![Event::new(&event::COLLECT_LATE, [name, path]).with_detail(words)]
+        }
+        other => vec![Event::new(&event::NOT_LOADED, [path, ""]).with_detail(format!("{other:?}"))],
+    };
+    trial
+}
