@@ -17,5 +17,5 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
             _ => counters.push(word.clone()),
         }
     }
-    mon::run(&Common { lang: None, file: None, tier: None }, &counters, mon::INTERVAL)
+    mon::run(&Common::default(), &Mon { paths: counters, ..Mon::default() })
 }

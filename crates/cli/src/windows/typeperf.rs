@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use tallymon::Query;
 use tallymon::core::counter::Format;
@@ -32,6 +33,9 @@ typeperf { COUNTER... | -cf FILE | -q [OBJECT] | -qx [OBJECT] } [OPTIONS]
   -config FILE       read options from a file
   -y                 replace a file without asking
 Options begin with - or /.";
+
+/// Time between samples when nobody says otherwise.
+const INTERVAL: Duration = Duration::from_secs(1);
 
 const KNOWN: &[Known] = &[
     Known { name: "cf", takes: Takes::One },
@@ -86,7 +90,7 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
             return Err(Failure::new(Kind::Usage, words));
         }
     };
-    let every = words.parsed("si", interval)?.unwrap_or(crate::command::mon::INTERVAL);
+    let every = words.parsed("si", interval)?.unwrap_or(INTERVAL);
     let number = |text: &str| match text.parse::<u64>() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err(format!("{text:?} is no number of samples")),

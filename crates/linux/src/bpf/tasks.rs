@@ -6,6 +6,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::thread::CapabilitySet;
+
 use super::btf::Btf;
 use super::code::CodeError;
 use super::kernel::{Kernel, Walk};
@@ -317,13 +319,21 @@ fn denied(error: &io::Error) -> Refusal {
             remedy: "use a kernel that was built with CONFIG_BPF_SYSCALL".to_string(),
         };
     }
-    let remedy = if error.raw_os_error() == Some(libc::EPERM) {
+    // The verifier says EACCES to those who lack one right, and also of a program that it finds unsafe.
+    let is_denied = error.raw_os_error() == Some(libc::EPERM) || !has_rights();
+    let remedy = if is_denied {
         "give the program CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon=ep), or run it as root"
-            .to_string()
     } else {
-        String::new()
+        ""
     };
-    Refusal { reason: format!("the kernel refuses BPF: {error}"), remedy }
+    Refusal { reason: format!("the kernel refuses BPF: {error}"), remedy: remedy.to_string() }
+}
+
+fn has_rights() -> bool {
+    rustix::thread::capabilities(None).is_ok_and(|sets| {
+        sets.effective.contains(CapabilitySet::BPF | CapabilitySet::PERFMON)
+            || sets.effective.contains(CapabilitySet::SYS_ADMIN)
+    })
 }
 
 fn unwritten(error: CodeError) -> Refusal {
@@ -332,7 +342,8 @@ fn unwritten(error: CodeError) -> Refusal {
 
 fn refused(refused: Refused) -> Refusal {
     let mut refusal = denied(&refused.error);
-    if !refused.log.is_empty() {
+    // Without the rights it is no use to read what the verifier missed.
+    if !refused.log.is_empty() && refusal.remedy.is_empty() {
         refusal.reason = format!("{}; its verifier says: {}", refusal.reason, refused.log);
     }
     refusal

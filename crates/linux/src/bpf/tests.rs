@@ -86,3 +86,47 @@ fn runs_with_little_room_give_the_same_tasks() {
     drop(stop);
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
+
+/// Set in a copy of this test that has been given few rights: how many of them.
+const RIGHTS: &str = "TALLYMON_TEST_RIGHTS";
+
+#[test]
+fn two_rights_are_enough_and_one_is_not() {
+    if let Ok(rights) = std::env::var(RIGHTS) {
+        let opened = Tasks::open(Way::Walk);
+        match rights.as_str() {
+            "bpf,perfmon" => {
+                let mut count = 0;
+                opened.unwrap().read(EVERYTHING, |_| count += 1).unwrap();
+                assert!(count > 1);
+            }
+            _ => assert!(opened.unwrap_err().remedy.contains("CAP_PERFMON")),
+        }
+        return;
+    }
+    if open(Way::Walk).is_none() || !rustix::process::getuid().is_root() {
+        eprintln!("skipped: only root can give rights away");
+        return;
+    }
+    for rights in ["bpf,perfmon", "bpf", "perfmon"] {
+        let list = rights.replace("bpf", "+bpf").replace("perfmon", "+perfmon");
+        let result = std::process::Command::new("setpriv")
+            .args(["--reuid", "65534", "--clear-groups"])
+            .args(["--inh-caps", &format!("-all,{list}"), "--ambient-caps", &format!("-all,{list}")])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "bpf::tests::two_rights_are_enough_and_one_is_not"])
+            .env(RIGHTS, rights)
+            .output();
+        let Ok(output) = result else {
+            eprintln!("skipped: setpriv of util-linux is not installed");
+            return;
+        };
+        let words = String::from_utf8_lossy(&output.stderr);
+        let said = String::from_utf8_lossy(&output.stdout);
+        if words.contains("setpriv") {
+            eprintln!("skipped: {words}");
+            return;
+        }
+        assert!(output.status.success() && said.contains("1 passed"), "{rights}: {said} {words}");
+    }
+}

@@ -258,3 +258,62 @@ fn forks_and_exits_leave_nothing_wrong() {
         assert!(open_files() + kept < all + 200, "{kept} kept, {all} before, {} after", open_files());
     }
 }
+
+/// Set in a copy of the test below that is being watched: its tier.
+const WATCHED: &str = "TALLYMON_TEST_TIER";
+
+/// A folder that is not there: going to it marks a place among the system calls.
+const MARK: &str = "/tallymon-mark";
+
+#[test]
+fn one_counter_costs_the_system_calls_of_one_counter() {
+    if let Ok(tier) = std::env::var(WATCHED) {
+        let mut table = table(tier.parse().unwrap());
+        let wants = Wants { cpu: true, ..Wants::default() };
+        let (facts, mut buffer) = (facts(), Buffer::new());
+        for _ in 0..2 {
+            let _ = std::env::set_current_dir(MARK);
+            table.begin(&Ask::everything(&[]));
+            table.wants = wants;
+            table.refresh(&facts, clocks().steady, &mut buffer).unwrap();
+        }
+        let _ = std::env::set_current_dir(MARK);
+        return;
+    }
+    let mut tiers = vec!["t0"];
+    tiers.extend(at_once().map(|_| "t2"));
+    for tier in tiers {
+        let name = "objects::process_table::tiers::one_counter_costs_the_system_calls_of_one_counter";
+        let result = Command::new("strace")
+            .args(["-f", "-qq", "-o", "/dev/stderr"])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(WATCHED, tier)
+            .output();
+        let Ok(output) = result else {
+            eprintln!("skipped: strace is not installed");
+            return;
+        };
+        let text = String::from_utf8_lossy(&output.stderr);
+        let second = text.split(MARK).nth(2).unwrap_or_default();
+        if text.split(MARK).count() != 4 {
+            eprintln!(
+                "skipped: strace may not watch a process here: {}",
+                text.lines().next().unwrap_or_default()
+            );
+            return;
+        }
+        let count = |call: &str| second.matches(&format!(" {call}(")).count();
+        // The first refresh knows who is who; the second asks the clock of each and reads files of new ones only.
+        let files = count("openat") + count("pread64") + count("statx") + count("newfstatat");
+        assert!(files <= 10, "{tier}: {second}");
+        if tier == "t2" {
+            let processors = thread::available_parallelism().unwrap().get();
+            let clocks = count("clock_gettime");
+            assert_eq!(count("bpf"), 1);
+            assert!(clocks <= processors + 2 && count("getdents64") == 0, "{second}");
+        } else {
+            assert!(count("clock_gettime") > 5 && count("getdents64") <= 3, "{second}");
+        }
+    }
+}
