@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use tallymon::core::counter::{CounterType, compute, g17};
+use tallymon::core::counter::{CounterType, Format, TYPES, apply, compute, g17};
 use tallymon::core::flow::Sample;
 use tallymon::core::time::{FileTime, Frequency};
 use tallymon::{Location, Query};
@@ -180,6 +180,106 @@ fn paths_resolved_by_hand_give_the_same_values() {
         values += usize::from(value != "none");
     }
     assert!(types.len() >= 8 && values > paths.len() / 2, "{types:?} {values} of {}", paths.len());
+}
+
+/// Every counter type through C and through Rust: the same values, and the same reasons why there is none.
+#[test]
+fn every_type_gives_through_c_what_it_gives_through_rust() {
+    let Some(gcc) = peer("gcc") else { return };
+    let bench = Bench::new("types");
+    let program =
+        bench.compile(&gcc, &[SANITIZED, &["-Wall", "-Wextra"]].concat(), &["tests/c/format_raw.c"]);
+    const FREQUENCY: i64 = 2_630_633;
+    // Value and clock or base, old and new: growing, standing still, and going back in each of the two.
+    const SAMPLES: &[[i64; 4]] = &[
+        [1_000, 5_000, 1_450, 6_000],
+        [4_903_144_765_625, 131_246_703_908_743_382, 4_903_168_515_625, 131_246_703_938_773_618],
+        [7, 9, 7, 9],
+        [0, 0, 0, 0],
+        [100, 50, 90, 60],
+        [100, 50, 110, 40],
+        [0, 10, 1_000, 20],
+        [4_294_967_290, 4_294_967_280, 10, 20],
+        [1, 1, i64::MAX, 2],
+    ];
+    let (long, double, large, uncapped) = (0x100u32, 0x200u32, 0x400u32, 0x8000u32);
+    let mut input = String::new();
+    let mut expected = Vec::new();
+    let numbers = TYPES.iter().map(|info| info.value).chain([CounterType(0x1234_5678)]);
+    for counter_type in numbers {
+        for [n0, d0, n1, d1] in SAMPLES {
+            for flags in [double | uncapped, double, long, large] {
+                input += &format!("{} {n0} {d0} {n1} {d1} 2 {FREQUENCY} {flags}\n", counter_type.0);
+                let sample = |first: &i64, second: &i64| Sample {
+                    counter_type,
+                    first: first.cast_unsigned(),
+                    second: second.cast_unsigned(),
+                    frequency: Frequency(FREQUENCY),
+                    multi_count: 2,
+                    time: FileTime(0),
+                };
+                let format = Format { cap100: flags & uncapped == 0, ..Format::default() };
+                let value = compute(Some(&sample(n0, d0)), &sample(n1, d1));
+                let value = value.map(|value| apply(value, counter_type, 0, &format));
+                expected.push((counter_type, flags, value));
+            }
+        }
+    }
+    let mut child = bench
+        .run(&program)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, input.as_bytes()));
+    let said = lines(&child.wait_with_output().unwrap());
+    writer.join().unwrap().unwrap();
+    assert_eq!(said.len(), expected.len());
+    for (line, (counter_type, flags, value)) in said.iter().zip(expected) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [status, of_value, number] = words[..] else { panic!("{line}") };
+        match value {
+            Ok(value) => {
+                assert_eq!((status, of_value), ("00000000", "00000000"), "{counter_type} {value:?}");
+                let exact = value.as_f64().unwrap();
+                if flags & double != 0 {
+                    assert_eq!(number, g17(exact).to_string(), "{counter_type}");
+                } else {
+                    let ends = if flags & long != 0 {
+                        (f64::from(i32::MIN), f64::from(i32::MAX))
+                    } else {
+                        (i64::MIN as f64, i64::MAX as f64)
+                    };
+                    let near = number.parse::<f64>().unwrap() - exact.clamp(ends.0, ends.1);
+                    assert!(near.abs() <= 0.5, "{counter_type}: {number} for {value:?}");
+                }
+            }
+            Err(why) => {
+                assert_ne!(status, "00000000", "{counter_type} {why}");
+                // A reason with a status of its own is that status; the others are invalid data or argument.
+                let own = format!("{:08X}", why.pdh_status().code);
+                let plain = ["C0000BC6", "C0000BBD"];
+                assert!(status == own || plain.contains(&status), "{counter_type} {why}: {line}");
+                assert_eq!(of_value.starts_with('8'), own.starts_with('8'), "{counter_type} {why}: {line}");
+            }
+        }
+    }
+}
+
+/// Queries and counters that come and go leave nothing behind.
+#[test]
+fn memory_stays_the_same_over_many_queries() {
+    let Some(gcc) = peer("gcc") else { return };
+    let bench = Bench::new("soak");
+    let program = bench.compile(&gcc, &["-Wall", "-Wextra"], &["tests/c/soak.c"]);
+    // TALLYMON_SOAK is how many cycles there are, for a run that takes longer.
+    let cycles = std::env::var("TALLYMON_SOAK").unwrap_or_else(|_| "500".to_string());
+    let [line] = &lines(&bench.run(&program).arg(cycles).output().unwrap())[..] else { panic!("one line") };
+    let (first, last) = line.split_once(' ').unwrap();
+    let grown = last.parse::<i64>().unwrap() - first.parse::<i64>().unwrap();
+    assert!(grown < 2_048, "it grew from {first} to {last} KB");
 }
 
 #[test]
