@@ -320,7 +320,7 @@ fn a_writer_may_be_killed_at_any_time() {
     let folder = Folder::new("kill");
     let path = folder.0.join("k.tally");
     let mut told = 0u64;
-    for round in 0..60u64 {
+    for round in 0..25u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "the_child_that_is_killed", "--nocapture"])
             .env(CHILD, &path)
