@@ -26,6 +26,8 @@ mod numa_node_memory;
 #[allow(clippy::module_inception, reason = "NT's own name of this object")]
 mod objects;
 mod physical_disk;
+#[cfg(test)]
+mod predecessors;
 mod pressure;
 mod process;
 mod processor;
