@@ -3,7 +3,7 @@
 use crate::{cargo, root, run as execute};
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    execute(cargo().args(["build", "--release", "--package", "tallymon-cli"]))?;
+    execute(cargo().args(["build", "--release", "--package", "tallymon-cli", "--package", "tallymon-clr"]))?;
     let mut bench = cargo();
     bench.current_dir(root().join("bench"));
     match arguments {
