@@ -26,7 +26,7 @@
 //! |---|---|
 //! | [`settings`] | what to record, the variables that say so, the environment of a profiled process |
 //! | [`reader`] | a profile file as a [`reader::Profile`] |
-//! | [`export`] | the call tree as text, collapsed stacks, speedscope |
+//! | [`export`] | the call tree as text, a report in HTML, comparisons, the forms of other programs |
 //! | [`names`], [`signature`] | methods as people write them |
 //! | [`layout`] | the records of the file |
 //! | [`profile`] | shadow stacks and call trees, without a runtime |

@@ -27,3 +27,41 @@ fn what_is_no_profile_is_refused() {
     tally(&["prof", "run"]).words(2);
     tally(&["prof", "run", "--size", "1", "--", "true"]).words(2);
 }
+
+/// A profile of this process without any call, made by the numbers of the format.
+fn empty_profile() -> Vec<u8> {
+    let mut bytes = vec![0; 4096];
+    bytes[..8].copy_from_slice(b"TLMPROF\0");
+    let sizes = [(8, 1u32), (12, 4096), (16, 64), (20, 128), (24, 64), (28, 256)];
+    for (at, value) in sizes.into_iter().chain([(152, std::process::id()), (156, 1), (172, 1)]) {
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn every_form_of_an_empty_profile_is_whole() {
+    let folder = Folder::new();
+    let file = folder.write("x.prof", &empty_profile());
+    for form in ["speedscope", "chrome", "firefox", "json"] {
+        let json = tally(&["prof", "export", "--format", form, &file]).json();
+        assert!(json.is_object(), "{form}");
+    }
+    has(&tally(&["prof", "export", "--format", "callgrind", &file]).data(), &["events: ns", "totals: 0"]);
+    has(&tally(&["prof", "status", &file]).data(), &["hooks    on", "program  running", "methods  0 seen"]);
+    has(&tally(&["prof", "top", "--count", "1", "--interval", "50ms", &file]).data(), &["CALLS/S"]);
+    has(&tally(&["prof", "diff", &file, &file]).data(), &["(all methods)"]);
+    let page = folder.file("x.html");
+    assert_eq!(tally(&["prof", "report", &file, "--output", &page]).data(), "");
+    let page = std::fs::read_to_string(page).unwrap();
+    has(&page, &["<!DOCTYPE html>", "\"pid\":", "</html>"]);
+    has(&tally(&["prof", "report", &file, "--output", "/nowhere/x.html"]).words(3), &["/nowhere/x.html"]);
+}
+
+#[test]
+fn a_program_ends_after_its_time() {
+    let folder = Folder::new();
+    let ran = tally(&["prof", "run", "--duration", "100ms", "-o", &folder.file("%p"), "--", "sleep", "600"]);
+    // Without the limit nobody would wait for it.
+    assert_eq!(ran.code, Some(4), "it is no .NET program: {}", ran.err);
+}

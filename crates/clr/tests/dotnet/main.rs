@@ -426,3 +426,64 @@ fn a_foreign_program_of_dotnet_10_runs_the_same_and_balances() {
         assert!(profile.enters() > least, "{mode:?}: {}", profile.enters());
     }
 }
+
+#[test]
+fn foreign_readers_read_the_exports() {
+    let Some(bench) = benches().first() else { return };
+    let program = bench.program("threads", "exports");
+    let settings = Settings { exact: true, events: 8, ..Settings::default() };
+    let profile = program.check(&settings, |_| {});
+    let write = |name: &str, write: fn(&Profile, &mut dyn std::io::Write) -> std::io::Result<()>| {
+        let path = program.profile().with_file_name(name);
+        let mut file = std::fs::File::create(&path).unwrap();
+        write(&profile, &mut file).unwrap();
+        path
+    };
+    let run = |program: &std::path::Path, words: &[&str]| {
+        let out = Command::new(program).args(words).output().unwrap();
+        assert!(out.status.success(), "{program:?}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    let callgrind = write("out.callgrind", export::callgrind);
+    if let Some(reader) = tallymon_testkit::peer("callgrind_annotate") {
+        let text = run(&reader, &["--auto=no", "--tree=calling", callgrind.to_str().unwrap()]);
+        // The count of a pair of caller and callee, exact.
+        assert!(text.contains("Threads.Program.Leaf(int) (200,000x)"), "{text}");
+    }
+    let pprof = write("out.pprof", export::pprof);
+    let chrome = write("out.json", export::chrome);
+    if let Some(python) = tallymon_testkit::peer("python3") {
+        let script = "import gzip,json,sys; raw=gzip.open(sys.argv[1]).read(); \
+            events=json.load(open(sys.argv[2]))['traceEvents']; \
+            print(len(raw)>100, sum(e['ph']=='B' for e in events)<=sum(e['ph']=='E' for e in events))";
+        let text = run(&python, &["-c", script, pprof.to_str().unwrap(), chrome.to_str().unwrap()]);
+        assert_eq!(text.trim(), "True True");
+    }
+    if let Some(protoc) = tallymon_testkit::peer("protoc") {
+        let raw = std::fs::read(&pprof).unwrap();
+        // One stored block: 10 bytes of gzip and 5 of the block before, 8 behind.
+        let message = raw.get(15..raw.len() - 8).unwrap();
+        let plain = pprof.with_file_name("out.proto");
+        std::fs::write(&plain, message).unwrap();
+        let input = std::fs::File::open(plain).unwrap();
+        let out = Command::new(protoc).arg("--decode_raw").stdin(input).output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        assert!(String::from_utf8_lossy(&out.stdout).contains("Threads.Program.Leaf(int)"));
+    }
+}
+
+#[test]
+fn a_little_shop_adds_up() {
+    for bench in benches() {
+        let program = bench.program("shop", "shop");
+        let profile = program.check(&Settings { exact: true, ..Settings::default() }, |_| {});
+        balanced(&profile);
+        // Two threads of a hundred rounds with five items each, one of which has no price.
+        assert_eq!(enters_of(&profile, "Shop.Orders.Place(int)"), 200);
+        assert_eq!(enters_of(&profile, "async Shop.Orders.Place"), 400);
+        assert_eq!(enters_of(&profile, "Shop.Cart.Total.<lambda 0>(Item)"), 1000);
+        let parse = calls_of(&profile, "Shop.Text.Parse(string)");
+        let sum = |field: fn(&Call) -> u64| parse.iter().map(|call| field(call)).sum::<u64>();
+        assert_eq!([sum(|c| c.enters), sum(|c| c.unwinds), sum(|c| c.exceptions)], [1000, 200, 200]);
+    }
+}
