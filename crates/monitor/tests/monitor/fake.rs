@@ -285,7 +285,7 @@ impl Bench {
 
     /// An application over something else.
     pub(crate) fn of(app: App) -> Bench {
-        Bench { script: Rc::default(), app, terminal: Terminal::new(TestBackend::new(100, 30)).unwrap() }
+        Bench { script: Arc::default(), app, terminal: Terminal::new(TestBackend::new(100, 30)).unwrap() }
     }
 
     /// So many samples, a second apart.
