@@ -101,9 +101,9 @@ fn names_come_and_go() {
     ]);
     for language in ["009", "012"] {
         let names = place.ok(&["dump", &format!("Counter {language}")]);
-        assert!(names.ends_with("\n1848\tDemo 0\n1850\tDemo 1\n1852\tDemo 2\n"), "{names}");
+        assert!(names.contains("\n1848\tDemo 0\n1850\tDemo 1\n1852\tDemo 2\n"), "{names}");
         let helps = place.ok(&["dump", &format!("Help {language}")]);
-        assert!(helps.ends_with("\n1853\tHelp of Demo 2\n"), "{helps}");
+        assert!(helps.contains("\n1853\tHelp of Demo 2\n"), "{helps}");
     }
     let list = place.ok(&["provider", "list"]);
     let wanted = "Demo (system)\n  library  libdemo.so\n  open     O\n  collect  C\n  close    X\n  \

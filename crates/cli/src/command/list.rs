@@ -44,11 +44,12 @@ fn objects(query: &Query, as_json: bool) -> Result<(), Failure> {
         return Ok(());
     }
     let width = objects.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+    let digits = digits(objects.iter().map(|(_, object)| object.name));
     for (name, object) in objects {
         let counters = object.visible_counters().count();
         let kind = if object.has_instances { "instances" } else { "" };
         let gap = " ".repeat(width - name.width());
-        let line = format!("{name}{gap}  {:>5}  {counters:>3} counters  {kind}", object.name.0);
+        let line = format!("{name}{gap}  {:>digits$}  {counters:>3} counters  {kind}", object.name.0);
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
@@ -83,12 +84,13 @@ fn counters(query: &Query, name: TitleIndex, as_json: bool) -> Result<(), Failur
         return Ok(());
     }
     let width = rows.iter().map(|(path, _)| path.width()).max().unwrap_or(0);
+    let digits = digits(rows.iter().map(|(_, counter)| counter.name));
     let lines: Vec<(String, String)> = rows
         .iter()
         .map(|(path, counter)| {
             let gap = " ".repeat(width - path.width());
             let unit = counter.counter_type.suffix().as_str();
-            (format!("{path}{gap}  {:>5}  {unit:5}", counter.name.0), counter.counter_type.to_string())
+            (format!("{path}{gap}  {:>digits$}  {unit:5}", counter.name.0), counter.counter_type.to_string())
         })
         .collect();
     // A terminal that is too narrow for the types does without; 'tally explain' has them.
@@ -99,6 +101,11 @@ fn counters(query: &Query, name: TitleIndex, as_json: bool) -> Result<(), Failur
         writeln!(out, "{}", format!("{line}  {name}").trim_end())?;
     }
     Ok(())
+}
+
+/// How wide a column of indexes is.
+fn digits(indexes: impl Iterator<Item = TitleIndex>) -> usize {
+    indexes.map(|index| index.0.to_string().len()).max().unwrap_or(0)
 }
 
 fn instances(query: &mut Query, name: TitleIndex, as_json: bool) -> Result<(), Failure> {

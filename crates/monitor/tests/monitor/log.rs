@@ -201,7 +201,10 @@ fn what_is_saved_opens_again() {
     other.types("o/nowhere.tallymon").key(KeyCode::Enter);
     has(&other.screen(), &["/nowhere.tallymon: "]);
     // Every format that can be written has the same numbers.
-    for format in tallymon::log::FORMATS.iter().filter(|format| format.writes) {
+    let formats = tallymon::log::FORMATS.iter().filter(|format| format.writes && format.reads);
+    let mut files = 1;
+    for format in formats {
+        files += 1;
         let name = format!("seen.{}", format.extension);
         save(&mut bench, &name);
         let log = open(&folder.0.join(&name), &[r"\Memory\Available MBytes"], 1 << 20);
@@ -213,5 +216,5 @@ fn what_is_saved_opens_again() {
             assert_eq!(monitor.series()[0].at(30, row), memory.at(seen.next(), row), "{name}, row {row}");
         }
     }
-    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 4, "nothing else is left in the folder");
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), files, "nothing else is left in the folder");
 }
