@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     // The same bytes as names that a compiler made.
     let text = String::from_utf8_lossy(bytes);
-    let name = RawName::decode(&text, bytes.len() % 2 == 0);
+    let name = RawName::decode(&text, bytes.len().is_multiple_of(2));
     let _ = name.display();
     let _ = name.raw();
 });
