@@ -62,10 +62,8 @@ pub(crate) fn rows() -> Vec<Vec<u64>> {
                 // Ticks of 10 ms in units of 100 ns.
                 700..1_100 => *value += (random.share() * scale[n] / 30.0) as u64 * 100_000,
                 // Pages that come and go.
-                1_100..1_600 => {
-                    if random.share() < 0.5 {
-                        *value = value.saturating_add_signed((random.normal() * scale[n]) as i64);
-                    }
+                1_100..1_600 if random.share() < 0.5 => {
+                    *value = value.saturating_add_signed((random.normal() * scale[n]) as i64);
                 }
                 1_600..1_700 => *value = 100 + (random.share() * 8.0) as u64,
                 _ if n % 5 < 3 => *value = 0,
