@@ -9,7 +9,7 @@ use tallymon_core::flow::{Absence, NoValue, Sample};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_log::csv::LineEnd;
 use tallymon_log::native::{
-    Counter, Definition, NativeReader, NativeWriter, RowTime, SnapshotWriter, WriteOptions, seal,
+    Chosen, Counter, Definition, NativeReader, NativeWriter, RowTime, SnapshotWriter, WriteOptions, seal,
 };
 use tallymon_log::relog::Options;
 use tallymon_log::{Format, LogReader, ReadOptions, Records, info, open, relog, relog_to};
@@ -403,6 +403,47 @@ fn snapshots_keep_processes_in_their_columns() {
     }
     assert_eq!(row, 80);
     assert_eq!(reader.about().notes, Default::default());
+}
+
+#[test]
+fn only_what_is_chosen_is_written() {
+    use tallymon_core::path::InstancePath;
+    use tallymon_core::title::{TitleIndex, Titles};
+    let titles = Titles::from_pairs([(230u32, "Process"), (6, "% Processor Time"), (784, "ID Process")]);
+    let mut writer = SnapshotWriter::new(
+        NativeWriter::new(Vec::new(), WriteOptions { numbers_between_keys: 10, ..Default::default() })
+            .unwrap(),
+    );
+    let chosen = |counters: &[u32], instance: &str| Chosen {
+        counters: counters.iter().copied().map(TitleIndex).collect(),
+        instance: Some(InstancePath::parse(instance)),
+    };
+    let choice = vec![chosen(&[6], "sh#1"), chosen(&[6, 784], "c*")];
+    writer.choose([(TitleIndex(230), choice)].into());
+    for row in 0..9 {
+        writer.row(time(row)).unwrap();
+        // In one row nothing is sampled, and a late instance comes at the end.
+        let all = [("sh", 1), ("sh", 2), ("cat", 3), ("cc", 4)];
+        if row != 4 {
+            writer.snapshot("box", &block(row, &all[..3 + (row as usize) / 8]), &titles, None).unwrap();
+        }
+    }
+    let bytes = writer.into_inner().seal().unwrap();
+    let mut reader = NativeReader::new(&bytes[..]).unwrap();
+    let mut counts = Vec::new();
+    while let Some(record) = reader.next_record().unwrap() {
+        counts.push(record.cells.iter().filter(|cell| cell.is_ok()).count());
+    }
+    assert_eq!(counts, [3, 3, 3, 3, 0, 3, 3, 3, 5]);
+    let paths: Vec<&str> = reader.about().columns.iter().map(|column| column.path.as_str()).collect();
+    let wanted = [
+        r"\\box\Process(sh#1)\% Processor Time",
+        r"\\box\Process(cat)\% Processor Time",
+        r"\\box\Process(cat)\ID Process",
+        r"\\box\Process(cc)\% Processor Time",
+        r"\\box\Process(cc)\ID Process",
+    ];
+    assert_eq!(paths, wanted);
 }
 
 /// A log of version 1 as it was first written. It is never written again: what a later version can not read is not lost

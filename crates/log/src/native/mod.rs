@@ -35,7 +35,7 @@ pub use read::{NativeReader, Window};
 pub use rows::RowWriter;
 pub use schema::{Counter, Definition};
 pub use seal::seal;
-pub use snapshots::SnapshotWriter;
+pub use snapshots::{Chosen, SnapshotWriter};
 pub use write::{InstanceId, NativeWriter, Output, RowTime, TableId, WriteOptions};
 
 /// The first bytes of every native log. The first one is in no text, the line ends show a copy that changed them.

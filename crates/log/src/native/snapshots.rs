@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
+use std::sync::Arc;
 
 use tallymon_core::block::{RawValue, Snapshot, SnapshotInstance, SnapshotObject};
 use tallymon_core::counter::{CounterType, Denominator};
 use tallymon_core::flow::ValueState;
-use tallymon_core::path::InstancePath;
+use tallymon_core::path::{InstancePath, InstancePattern};
 use tallymon_core::time::{FileTime, Frequency, UNITS_PER_SECOND};
 use tallymon_core::title::{TitleIndex, Titles};
 
-use super::schema::{Counter, Definition};
+use super::schema::{Counter, Definition, Instance, Listed};
 use super::write::{InstanceId, NativeWriter, Output, RowTime, TableId};
 
 /// Counters whose values say which of several instances of a name one is: the numbers of its process and thread.
@@ -23,8 +24,20 @@ const IDENTITIES: [TitleIndex; 2] = [TitleIndex(784), TitleIndex(804)];
 #[derive(Debug)]
 pub struct SnapshotWriter<W: Output> {
     writer: NativeWriter<W>,
+    choice: HashMap<TitleIndex, Vec<Chosen>>,
     objects: HashMap<(String, TitleIndex), Object>,
     next_group: u32,
+    /// Rows so far.
+    rows: u64,
+}
+
+/// What of an object is written: some counters of some instances, as a path means them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// The counters.
+    pub counters: Vec<TitleIndex>,
+    /// The instances; `None` for an object that has none.
+    pub instance: Option<InstancePath>,
 }
 
 /// What is known of an object from its last snapshot.
@@ -35,12 +48,26 @@ struct Object {
     made_of: Vec<(TitleIndex, CounterType, i32)>,
     /// Positions in the block of the counters of the definition.
     positions: Vec<usize>,
+    /// Groups of the counters of the definition.
+    groups: Vec<u32>,
     identity: [Option<usize>; 2],
+    /// What is chosen: positions in `positions`, and of which instances. Nothing means everything.
+    choice: Vec<(Vec<usize>, Option<InstancePattern>)>,
+    /// The row that it was last in, and the epoch of the writer then.
+    written: (u64, u64),
     /// The instances of the last snapshot in their order.
-    last: Vec<(Identity, InstanceId)>,
-    known: HashMap<Identity, (u32, InstanceId)>,
+    last: Vec<(Identity, Option<Place>)>,
+    known: HashMap<Identity, (u32, Option<Place>)>,
     /// Numbers behind a name that are in use.
     used: HashMap<(Option<String>, String), BTreeSet<u32>>,
+}
+
+/// Where the values of an instance go.
+#[derive(Debug, Clone)]
+struct Place {
+    id: InstanceId,
+    /// Positions in `positions` of its columns; `None` when these are all.
+    columns: Option<Arc<[usize]>>,
 }
 
 /// What tells an instance from others while it lives.
@@ -56,7 +83,14 @@ struct Identity {
 impl<W: Output> SnapshotWriter<W> {
     /// Writes into this log.
     pub fn new(writer: NativeWriter<W>) -> SnapshotWriter<W> {
-        SnapshotWriter { writer, objects: HashMap::new(), next_group: 0 }
+        SnapshotWriter { writer, choice: HashMap::new(), objects: HashMap::new(), next_group: 0, rows: 0 }
+    }
+
+    /// Writes only what is chosen of these objects from the next row on, and nothing of others. Without any object it
+    /// writes everything.
+    pub fn choose(&mut self, choice: HashMap<TitleIndex, Vec<Chosen>>) {
+        self.choice = choice;
+        self.objects.clear();
     }
 
     /// Begins a row, which may hold snapshots of several hosts.
@@ -66,6 +100,7 @@ impl<W: Output> SnapshotWriter<W> {
     /// Those of the output, when rows before it are written now. These are lost then, and nothing else is: the row is
     /// begun all the same.
     pub fn row(&mut self, time: RowTime) -> io::Result<()> {
+        self.rows = self.rows.saturating_add(1);
         self.writer.row(time)
     }
 
@@ -100,6 +135,9 @@ impl<W: Output> SnapshotWriter<W> {
         titles: &Titles,
         window: Option<(FileTime, FileTime)>,
     ) -> io::Result<()> {
+        if !self.choice.is_empty() && !self.choice.contains_key(&object.header().name) {
+            return Ok(());
+        }
         let made_of = object
             .counters()
             .iter()
@@ -111,6 +149,14 @@ impl<W: Output> SnapshotWriter<W> {
             Some(known) => known,
             None => self.define(host, object, titles, made_of.collect())?,
         };
+        let epoch = self.writer.epoch();
+        let (last, last_epoch) = std::mem::replace(&mut known.written, (self.rows, epoch));
+        if last.saturating_add(1) < self.rows && last_epoch != epoch {
+            // It was not there when the log began anew, which forgot its instances.
+            known.last.clear();
+            known.known.clear();
+            known.used.clear();
+        }
         if let Some((begin, end)) = window {
             self.writer.window(known.table, begin, end);
         }
@@ -128,13 +174,27 @@ impl<W: Output> SnapshotWriter<W> {
     ) -> io::Result<Object> {
         let name = |index: TitleIndex| titles.name(index).map_or_else(|| index.0.to_string(), str::to_owned);
         let header = object.snapshot().header();
+        let chosen = self.choice.get(&object.header().name).map_or(&[][..], Vec::as_slice);
+        let is_chosen = |index: &TitleIndex| {
+            chosen.is_empty() || chosen.iter().any(|chosen| chosen.counters.contains(index))
+        };
         // A base is part of the samples of the counter before it; the states are part of all.
         let positions: Vec<usize> = made_of
             .iter()
             .enumerate()
             .filter(|(_, (_, kind, _))| !kind.is_base() && *kind != CounterType::VALUE_STATUS)
+            .filter(|(_, (index, _, _))| is_chosen(index))
             .map(|(position, _)| position)
             .collect();
+        let index_of = |position: &usize| made_of.get(*position).map(|(index, _, _)| *index);
+        let choice = chosen.iter().map(|chosen| {
+            let counters = positions.iter().enumerate().filter(|(_, position)| {
+                index_of(position).is_some_and(|index| chosen.counters.contains(&index))
+            });
+            let counters = counters.map(|(nth, _)| nth).collect();
+            (counters, chosen.instance.as_ref().map(InstancePath::pattern))
+        });
+        let choice = choice.collect();
         let counters =
             positions.iter().filter_map(|position| made_of.get(*position)).map(|(index, kind, scale)| {
                 let group = self.next_group;
@@ -160,9 +220,12 @@ impl<W: Output> SnapshotWriter<W> {
         };
         Ok(Object {
             table: self.writer.table(&definition)?,
+            groups: definition.counters.iter().map(|counter| counter.group).collect(),
             made_of,
             positions,
             identity: IDENTITIES.map(|index| object.position(index)),
+            choice,
+            written: (self.rows, self.writer.epoch()),
             last: Vec::new(),
             known: HashMap::new(),
             used: HashMap::new(),
@@ -190,9 +253,9 @@ impl Object {
         let mut changed = self.last.len() != object.instances().len();
         for (place, instance) in object.instances().enumerate() {
             let mut identity = self.identify(&instance);
-            let known =
-                self.last.get(place).filter(|(last, _)| !changed && last.is(&identity)).map(|(_, id)| *id);
-            let id = match known {
+            let known = self.last.get(place).filter(|(last, _)| !changed && last.is(&identity));
+            let known = known.map(|(_, place)| place.clone());
+            let place = match known {
                 Some(known) => known,
                 None => {
                     if !changed {
@@ -208,12 +271,16 @@ impl Object {
                     let count = same.entry(identity.clone()).or_default();
                     identity.nth = *count;
                     *count = count.saturating_add(1);
-                    let id = self.find(writer, object.has_instances(), &identity)?;
-                    self.last.push((identity, id));
-                    id
+                    let place = self.find(writer, object.has_instances(), &identity)?;
+                    self.last.push((identity, place.clone()));
+                    place
                 }
             };
-            for (nth, position) in self.positions.iter().enumerate() {
+            let Some(Place { id, columns }) = place else { continue };
+            let count = columns.as_ref().map_or(self.positions.len(), |columns| columns.len());
+            for nth in 0..count {
+                let position = columns.as_ref().map_or(Some(nth), |columns| columns.get(nth).copied());
+                let Some(position) = position.and_then(|nth| self.positions.get(nth)) else { continue };
                 let is_text = self.made_of.get(*position).is_some_and(|(_, kind, _)| kind.is_text());
                 if let Some(text) = is_text.then(|| instance.text(*position)).flatten() {
                     writer.put_text(id, nth, &text);
@@ -251,18 +318,50 @@ impl Object {
         writer: &mut NativeWriter<W>,
         named: bool,
         identity: &Identity,
-    ) -> io::Result<InstanceId> {
-        if let Some((_, id)) = self.known.get(identity) {
-            return Ok(*id);
+    ) -> io::Result<Option<Place>> {
+        if let Some((_, place)) = self.known.get(identity) {
+            return Ok(place.clone());
         }
         let used = self.used.entry((identity.parent.clone(), identity.name.clone())).or_default();
         let free = (0..).zip(used.iter()).find(|(free, used)| free != *used).map(|(free, _)| free);
         let index = free.unwrap_or_else(|| u32::try_from(used.len()).unwrap_or(u32::MAX));
         used.insert(index);
         let path = InstancePath::new(identity.parent.as_deref(), &identity.name, index).to_string();
-        let id = writer.instance(self.table, named.then_some(&*path))?;
-        self.known.insert(identity.clone(), (index, id));
-        Ok(id)
+        let place = match self.columns(named, identity, index) {
+            None => {
+                let id = writer.instance(self.table, named.then_some(&*path))?;
+                Some(Place { id, columns: None })
+            }
+            Some(columns) if columns.is_empty() => None,
+            Some(columns) => {
+                let listed = columns.iter().map(|counter| Listed {
+                    counter: *counter,
+                    group: self.groups.get(*counter).copied().unwrap_or_default(),
+                    path: None,
+                    bare: false,
+                });
+                let instance = Instance { text: named.then_some(path), columns: Some(listed.collect()) };
+                let id = writer.instance_with(self.table, instance, 0)?;
+                Some(Place { id, columns: Some(columns.into()) })
+            }
+        };
+        self.known.insert(identity.clone(), (index, place.clone()));
+        Ok(place)
+    }
+
+    /// The chosen columns of an instance, as positions in `positions`; `None` when these are all.
+    fn columns(&self, named: bool, identity: &Identity, index: u32) -> Option<Vec<usize>> {
+        if self.choice.is_empty() {
+            return None;
+        }
+        let meant = self.choice.iter().filter(|(_, pattern)| match pattern {
+            Some(pattern) => {
+                pattern.matches(identity.parent.as_deref(), &identity.name) && pattern.matches_index(index)
+            }
+            None => !named,
+        });
+        let columns: BTreeSet<usize> = meant.flat_map(|(counters, _)| counters.iter().copied()).collect();
+        (columns.len() < self.positions.len()).then(|| columns.into_iter().collect())
     }
 
     /// Forgets instances that the last snapshot does not have.
