@@ -9,6 +9,7 @@ mod command;
 mod exit;
 mod output;
 mod paths;
+mod recording;
 mod stop;
 mod windows;
 mod words;

@@ -149,7 +149,9 @@ impl<'w> Rows<'w> {
         }
         for path in full.iter().filter(|path| by_path.contains_key(path.as_str())) {
             if self.late.insert(path.clone()) {
-                say(format_args!("{path} came too late for a column; use --json to have it"));
+                say(format_args!(
+                    "{path} came too late for a column; --json has it, and so have logs of other formats"
+                ));
             }
         }
         Ok(())

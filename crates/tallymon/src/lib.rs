@@ -35,6 +35,7 @@ mod matching;
 mod names;
 mod path_error;
 mod query;
+pub mod record;
 mod timer;
 
 pub use catalog::{Catalog, CatalogObject};
@@ -47,6 +48,7 @@ pub use matching::{InstanceIdentity, InstanceKey, Matching};
 pub use names::Names;
 pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
 pub use query::{CounterHandle, Expand, Query, Reading};
+pub use record::Recorder;
 pub use timer::Timer;
 
 pub use tallymon_core as core;

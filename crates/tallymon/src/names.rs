@@ -50,6 +50,11 @@ impl Names {
         name.map_or_else(|| index.0.to_string(), str::to_string)
     }
 
+    /// All English names.
+    pub fn english_titles(&self) -> Titles {
+        self.tables.first().map(|(_, titles)| titles.clone()).unwrap_or_default()
+    }
+
     /// The name in the user's language, else in English, else its number.
     pub fn name(&self, index: TitleIndex) -> String {
         let table = self.tables.iter().find(|(language, _)| *language == self.preferred);

@@ -353,6 +353,21 @@ impl Query {
         Request::objects(objects).with_interest(interest)
     }
 
+    /// As [`Query::collect`], but takes every object that is not costly, also those that no path means.
+    ///
+    /// # Errors
+    ///
+    /// The source does not answer. The samples from before stay.
+    pub fn collect_everything(&mut self) -> Result<FileTime, SourceError> {
+        let snapshot = self.source.snapshot(&Request::global())?;
+        Ok(self.accept(snapshot))
+    }
+
+    /// Object, counters and instances of each path.
+    pub(crate) fn meant(&self) -> impl Iterator<Item = (TitleIndex, &[TitleIndex], Option<&InstancePath>)> {
+        self.entries.values().map(|entry| (entry.object, entry.counters.as_slice(), entry.instance.as_ref()))
+    }
+
     /// Takes a snapshot as the newest sample of every path; returns its time.
     pub fn accept(&mut self, snapshot: Snapshot) -> FileTime {
         let mut instances = HashMap::new();

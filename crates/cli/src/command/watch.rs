@@ -1,14 +1,17 @@
-//! `tally watch`: the values of some counters, row after row.
+//! `tally watch`: the values of some counters, row after row, on the terminal or into a log.
 
 use std::io;
 
 use tallymon::core::counter::Format;
+use tallymon::log::Format as Log;
+use tallymon::record::format_of;
 
 use super::get::missing;
 use crate::arguments::{Common, Watch};
 use crate::exit::{Failure, Kind};
 use crate::output::Rows;
 use crate::paths;
+use crate::recording::{Pace, record};
 use crate::stop::{Stop, Ticks};
 
 pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
@@ -19,6 +22,11 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
     let mut query = paths::query(common)?;
     query.set_format(Format { cap100: watch.format.cap, ..Format::default() });
     let handles = paths::add_all(&mut query, &watch.paths)?;
+    if let Some(output) = &watch.output {
+        let format = format_of(watch.log_format.as_deref(), output, Log::Tally)?;
+        let pace = Pace { interval: watch.interval, most: watch.count };
+        return record(&mut query, output, format, pace);
+    }
     let stop = Stop::on_signals()?;
     let mut rows = Rows::new(io::stdout().lock(), watch.format.form(), query.system_name(), true);
     let mut ticks = Ticks::start(watch.interval);

@@ -9,6 +9,8 @@ use tallymon::Query;
 use tallymon::core::counter::Format;
 use tallymon::core::path::Part;
 use tallymon::core::title::{Language, TitleIndex};
+use tallymon::log::Format as Log;
+use tallymon::record::format_of;
 
 use super::completed;
 use super::words::{Known, Takes, Words};
@@ -16,6 +18,7 @@ use crate::arguments::{Form, interval};
 use crate::exit::{Failure, Kind};
 use crate::output::Rows;
 use crate::paths;
+use crate::recording::{Pace, record};
 use crate::stop::{Stop, Ticks};
 
 const USAGE: &str = "\
@@ -27,7 +30,7 @@ typeperf { COUNTER... | -cf FILE | -q [OBJECT] | -qx [OBJECT] } [OPTIONS]
   -qx [OBJECT]       list counters with the instances that exist now
   -si [[HH:]MM:]SS   time between samples, one second by default
   -sc N              stop after so many samples
-  -f CSV|TSV         form of the output, CSV by default
+  -f CSV|TSV|BIN|SQL form of the output, CSV by default; BIN and SQL with -o only
   -o FILE            write into a file
   -s COMPUTER        the computer of counters that name none
   -config FILE       read options from a file
@@ -81,12 +84,13 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
     if counters.is_empty() {
         return Err(Failure::new(Kind::Usage, format_args!("no counter to watch was given\n{USAGE}")));
     }
-    let form = match words.one("f").map(str::to_ascii_uppercase).as_deref() {
-        None | Some("CSV") => Form::Csv,
-        Some("TSV") => Form::Tsv,
-        Some(other) => {
-            let words =
-                format!("-f {other}: typeperf writes CSV and TSV here; 'tally relog' makes a BLG of them");
+    let name = words.one("f").unwrap_or("CSV");
+    let form = match name.to_ascii_uppercase().as_str() {
+        "CSV" => Some(Form::Csv),
+        "TSV" => Some(Form::Tsv),
+        "BIN" | "SQL" => None,
+        _ => {
+            let words = format!("-f {name}: no such format; there are CSV, TSV, BIN and SQL");
             return Err(Failure::new(Kind::Usage, words));
         }
     };
@@ -117,6 +121,16 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
     if valid == 0 {
         return Err(Failure::new(Kind::NotFound, "Error: No valid counters."));
     }
+    let Some(form) = form else {
+        let Some(output) = words.one("o").map(Path::new) else {
+            return Err(Failure::new(Kind::Usage, format_args!("-f {name}: say with -o into which file")));
+        };
+        super::relog::may_replace(output, words.has("y"))?;
+        record(query, output, format_of(Some(name), output, Log::Blg)?, Pace { interval: every, most })?;
+        eprintln!("Exiting, please wait...                         ");
+        completed();
+        return Ok(());
+    };
     let out = output(words)?;
     let mut rows = Rows::new(out, form, query.system_name(), true);
     if !words.has("o") {

@@ -10,6 +10,7 @@ mod forms;
 mod logs;
 mod paths;
 mod prof;
+mod record;
 mod support;
 mod tables;
 mod terminal;

@@ -1,0 +1,114 @@
+//! Recording of what a query means, until stopped: `tally watch -o` and `typeperf -o`.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use tallymon::core::time::FileTime;
+use tallymon::log::Format;
+use tallymon::log::native::WriteOptions;
+use tallymon::log::zone::Zone;
+use tallymon::record::{now, while_recording};
+use tallymon::{Query, Recorder};
+
+use crate::arguments::Form;
+use crate::exit::Failure;
+use crate::output::{Rows, timestamp};
+use crate::stop::{Stop, Ticks};
+use crate::words::say;
+
+/// How long and how often something is recorded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// Time between two records.
+    pub(crate) interval: Duration,
+    /// Most records; none without a limit.
+    pub(crate) most: Option<u64>,
+}
+
+/// Records into a file until stopped.
+pub(crate) fn record(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<(), Failure> {
+    match format {
+        Format::Csv => text(query, output, Form::Csv, pace),
+        Format::Tsv => text(query, output, Form::Tsv, pace),
+        _ => raw(query, output, format, pace),
+    }
+}
+
+/// Computed values as text, row by row: the file is complete at any time, but has the columns of its first row.
+fn text(query: &mut Query, output: &Path, form: Form, pace: Pace) -> Result<(), Failure> {
+    let stop = Stop::on_signals()?;
+    let mut ticks = Ticks::start(pace.interval);
+    let file = File::create(output).map_err(|error| Failure::file(output, &error))?;
+    let mut rows = Rows::new(BufWriter::new(file), form, query.system_name(), true);
+    query.collect()?;
+    let mut done = 0u64;
+    while pace.most.is_none_or(|most| done < most) && stop.wait_until(ticks.next()) {
+        let time = query.collect()?;
+        let failed = |error| Failure::file(output, &error);
+        rows.row(time, &query.readings(), query.names()).map_err(failed)?;
+        done = done.saturating_add(1);
+    }
+    Ok(())
+}
+
+/// Raw values in a native log, of which another format is made at the end.
+fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<(), Failure> {
+    let recording = while_recording(output, format);
+    let zone = LocalZone::of_system();
+    let stop = Stop::on_signals()?;
+    let mut recorder = Recorder::create(&recording, zone.write_options(now()))?;
+    recorder.choose(query);
+    let mut ticks = Ticks::start(pace.interval);
+    let ended: Result<(), Failure> = loop {
+        let begin = now();
+        if let Err(error) = query.collect() {
+            break Err(error.into());
+        }
+        let Some(snapshot) = query.snapshot() else { continue };
+        if let Err(error) = recorder.record(snapshot, zone.minutes(begin), (begin, now())) {
+            break Err(error.into());
+        }
+        let enough = pace.most.is_some_and(|most| recorder.records() >= most);
+        if enough || !stop.wait_until(ticks.next()) {
+            break Ok(());
+        }
+    };
+    let records = recorder.records();
+    // Whatever ended it, what is there is written and completed.
+    let finished = match format {
+        Format::Tally => recorder.seal(),
+        _ => recorder.finish(output, format).map(|report| report.remarks.iter().for_each(say)),
+    };
+    if (ended.is_err() || finished.is_err()) && recording.exists() {
+        say(format_args!("{} has what was recorded before; 'tally relog' reads it", recording.display()));
+    }
+    ended?;
+    finished?;
+    let what = if records == 1 { "record" } else { "records" };
+    say(format_args!("{}: {records} {what}", output.display()));
+    Ok(())
+}
+
+/// The time zone of this machine.
+pub(crate) struct LocalZone(TimeZone);
+
+impl LocalZone {
+    pub(crate) fn of_system() -> LocalZone {
+        LocalZone(TimeZone::system())
+    }
+
+    /// Minutes to add to a time to get the local one.
+    pub(crate) fn minutes(&self, time: FileTime) -> i32 {
+        self.0.to_offset(timestamp(time)).seconds() / 60
+    }
+
+    /// How a log is recorded that begins at a time.
+    pub(crate) fn write_options(&self, time: FileTime) -> WriteOptions {
+        let name = timestamp(time).to_zoned(self.0.clone()).strftime("%Z").to_string();
+        let zone = Zone::Fixed { name, bias: -self.minutes(time) };
+        WriteOptions { zone, ..WriteOptions::default() }
+    }
+}

@@ -1,0 +1,232 @@
+//! Recording: live values into a log, so that whatever happens to the recorder costs its last seconds only.
+//!
+//! What is recorded is a native log: raw values, written every few seconds, with new instances when they come. Formats
+//! that have to know their columns before the first record are made of it when it is complete, see [`Recorder::finish`].
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use tallymon_core::block::Snapshot;
+use tallymon_core::time::FileTime;
+use tallymon_core::title::{TitleIndex, Titles};
+use tallymon_log::native::{Chosen, NativeWriter, RowTime, SnapshotWriter, WriteOptions};
+use tallymon_log::relog::Options;
+use tallymon_log::{Format, LogError, LogErrorKind, Report, relog};
+
+use crate::query::Query;
+
+/// Writes snapshots of one host into a native log.
+#[derive(Debug)]
+pub struct Recorder {
+    writer: SnapshotWriter<File>,
+    path: PathBuf,
+    host: String,
+    titles: Titles,
+    records: u64,
+    /// Bytes that the disk has for sure.
+    synced: u64,
+}
+
+impl Recorder {
+    /// Records into a file, and goes on with it where it is a native log already: what is torn at its end is cut.
+    ///
+    /// # Errors
+    ///
+    /// The file can not be written, or is something else.
+    pub fn append_to(path: &Path, options: WriteOptions) -> Result<Recorder, LogError> {
+        let writer = NativeWriter::append_to(path, options)?;
+        Ok(Recorder {
+            writer: SnapshotWriter::new(writer),
+            path: path.to_path_buf(),
+            host: String::new(),
+            titles: Titles::default(),
+            records: 0,
+            synced: 0,
+        })
+    }
+
+    /// Records into a new file; what was there under its name is replaced.
+    ///
+    /// # Errors
+    ///
+    /// The file can not be written.
+    pub fn create(path: &Path, options: WriteOptions) -> Result<Recorder, LogError> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(LogError::from(error).in_file(path)),
+            _ => Recorder::append_to(path, options),
+        }
+    }
+
+    /// From the next record on what the paths of a query mean, or everything when it has none.
+    pub fn choose(&mut self, query: &Query) {
+        self.writer.choose(query.chosen());
+        self.host = query.system_name().to_owned();
+        self.titles = query.names().english_titles();
+    }
+
+    /// Writes one record. `window` is from when to when the snapshot was taken, by the civil clock, so that a log shows
+    /// when that was set; `local_minutes` is to be added to get the local time.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file. What could not be written is lost, and nothing else is: later records may be written again.
+    pub fn record(
+        &mut self,
+        snapshot: &Snapshot,
+        local_minutes: i32,
+        window: (FileTime, FileTime),
+    ) -> Result<(), LogError> {
+        let time = RowTime { time: window.0, local_minutes };
+        let begun = self.writer.row(time);
+        let written = self.writer.snapshot(&self.host, snapshot, &self.titles, Some(window));
+        self.records = self.records.saturating_add(1);
+        let synced = self.sync_new();
+        begun.and(written).and(synced).map_err(|error| LogError::from(error).in_file(&self.path))
+    }
+
+    /// Writes what is held, and has it on the disk before it returns.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file, see [`Recorder::record`].
+    pub fn flush(&mut self) -> Result<(), LogError> {
+        let flushed = self.writer.writer().flush().and_then(|()| self.sync_new());
+        flushed.map_err(|error| LogError::from(error).in_file(&self.path))
+    }
+
+    /// Brings what was written since the last time to the disk: once a chunk, not once a record.
+    fn sync_new(&mut self) -> io::Result<()> {
+        let bytes = self.writer.writer().bytes();
+        if bytes == self.synced {
+            return Ok(());
+        }
+        self.synced = bytes;
+        self.writer.writer().sync()
+    }
+
+    /// The log.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that were written; those of records that are held come later.
+    pub fn bytes(&mut self) -> u64 {
+        self.writer.writer().bytes()
+    }
+
+    /// Records since it was opened.
+    pub const fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Completes the log with an index that lets readers go to a time at once.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file. It is a log all the same, without an index.
+    pub fn seal(self) -> Result<(), LogError> {
+        let path = self.path;
+        let sealed = self.writer.into_inner().seal().and_then(|file| file.sync_all());
+        sealed.map_err(|error| LogError::from(error).in_file(&path))
+    }
+
+    /// Completes the log, and makes one of another format of it under another name; the recording is removed then.
+    ///
+    /// # Errors
+    ///
+    /// Those of the files. The recording stays under its own name.
+    pub fn finish(self, output: &Path, format: Format) -> Result<Report, LogError> {
+        let path = self.path.clone();
+        self.seal()?;
+        convert(&path, output, format)
+    }
+}
+
+/// Makes a log of another format of a recording, which is removed when that is complete.
+///
+/// # Errors
+///
+/// Those of the files. The recording stays.
+pub fn convert(recording: &Path, output: &Path, format: Format) -> Result<Report, LogError> {
+    let options = Options { format, ..Options::default() };
+    let report = relog(&[recording.to_path_buf()], output, &options)?;
+    fs::remove_file(recording).map_err(|error| LogError::from(error).in_file(recording))?;
+    Ok(report)
+}
+
+/// The name that a log of this name has while it is recorded: for a native log its own.
+pub fn while_recording(output: &Path, format: Format) -> PathBuf {
+    if format == Format::Tally {
+        return output.to_path_buf();
+    }
+    let mut name = output.file_name().unwrap_or_default().to_os_string();
+    name.push(".recording.tally");
+    output.with_file_name(name)
+}
+
+/// Bytes that an hour of records takes at most, by the second of two samples: the first one has all names, and with more
+/// records at a time each takes less.
+///
+/// # Errors
+///
+/// More columns than a log can have.
+pub fn estimate(query: &Query, samples: [&Snapshot; 2], records_an_hour: f64) -> Result<f64, LogError> {
+    let options = WriteOptions { rows: 1, ..WriteOptions::default() };
+    let mut writer = SnapshotWriter::new(NativeWriter::new(Vec::new(), options)?);
+    writer.choose(query.chosen());
+    let titles = query.names().english_titles();
+    let mut bytes = 0.0;
+    for sample in samples {
+        let before = writer.writer().bytes();
+        writer.row(RowTime { time: sample.header().perf_time_100ns, local_minutes: 0 })?;
+        writer.snapshot(query.system_name(), sample, &titles, None)?;
+        writer.writer().flush()?;
+        bytes = writer.writer().bytes().saturating_sub(before) as f64;
+    }
+    Ok(bytes * records_an_hour)
+}
+
+/// The time now, as the window of a record wants it.
+pub fn now() -> FileTime {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let nanoseconds = i128::try_from(since.as_nanos()).unwrap_or_default();
+    FileTime::from_unix_nanoseconds(nanoseconds).unwrap_or_default()
+}
+
+impl Query {
+    /// What its paths mean, for a writer of logs.
+    pub fn chosen(&self) -> HashMap<TitleIndex, Vec<Chosen>> {
+        let mut chosen: HashMap<TitleIndex, Vec<Chosen>> = HashMap::new();
+        for (object, counters, instance) in self.meant() {
+            let paths = chosen.entry(object).or_default();
+            paths.push(Chosen { counters: counters.to_vec(), instance: instance.cloned() });
+        }
+        chosen
+    }
+}
+
+/// The format that a file should have: the one that is asked for, else that of the end of its name, else `otherwise`.
+///
+/// # Errors
+///
+/// There is no such format, or this build can not write it.
+pub fn format_of(name: Option<&str>, output: &Path, otherwise: Format) -> Result<Format, LogError> {
+    let refused = |words: String| LogError::new(LogErrorKind::Request(words));
+    let format = match name {
+        Some(name) => Format::from_name(name).ok_or_else(|| {
+            let names: Vec<&str> = tallymon_log::FORMATS.iter().map(|format| format.name).collect();
+            refused(format!("no format {name:?}; there are {}", names.join(", ")))
+        })?,
+        None => {
+            let extension = output.extension().map(|extension| extension.to_string_lossy());
+            extension.and_then(|name| Format::from_name(&name)).unwrap_or(otherwise)
+        }
+    };
+    if !format.info().writes {
+        return Err(refused(format!("this program was built without {}", format.info().description)));
+    }
+    Ok(format)
+}
