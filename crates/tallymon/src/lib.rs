@@ -47,7 +47,7 @@ pub use log_source::{Log, LogSource, LogSummary};
 pub use matching::{InstanceIdentity, InstanceKey, Matching};
 pub use names::Names;
 pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
-pub use query::{CounterHandle, Expand, Query, Reading};
+pub use query::{CounterHandle, CounterValue, Expand, Query, Reading};
 pub use record::Recorder;
 pub use timer::Timer;
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use tallymon_core::block::{RawValue, SnapshotInstance, SnapshotObject};
-use tallymon_core::path::InstancePath;
+use tallymon_core::path::{InstancePath, InstancePattern};
 use tallymon_core::title::TitleIndex;
 
 /// How instances of two snapshots are matched.
@@ -52,24 +53,97 @@ pub enum InstanceIdentity {
 /// The instances of an object in one snapshot, in their order.
 #[derive(Debug)]
 pub(crate) struct Instances {
-    /// Their names.
-    pub(crate) keys: Vec<InstanceKey>,
+    /// Their names; the same ones as in the snapshot before as long as no instance came or went.
+    pub(crate) keys: Arc<Keys>,
     /// Who they are.
     pub(crate) identities: Vec<Option<InstanceIdentity>>,
 }
 
 impl Instances {
-    /// Those of an object.
-    pub(crate) fn of(object: SnapshotObject<'_>) -> Instances {
-        Instances { keys: keys(object), identities: identities(object) }
+    /// Those of an object. `before` is the same object in the snapshot before, with its names.
+    pub(crate) fn of(
+        object: SnapshotObject<'_>,
+        before: Option<(SnapshotObject<'_>, &Instances)>,
+    ) -> Instances {
+        let keys = match before {
+            Some((older, known)) if has_names_of(object, older) => Arc::clone(&known.keys),
+            _ => Arc::new(Keys { list: keys(object), places: OnceLock::new() }),
+        };
+        Instances { keys, identities: identities(object) }
     }
 
     fn identities(&self, matching: Matching) -> impl Iterator<Item = Identity<'_>> {
-        self.keys.iter().zip(&self.identities).map(move |(key, identity)| match (matching, identity) {
+        self.keys.list.iter().zip(&self.identities).map(move |(key, identity)| match (matching, identity) {
             (Matching::Identity, Some(identity)) => Identity::Known(*identity),
             _ => Identity::Key(key),
         })
     }
+
+    /// Whether each instance stands where it stood in `older`.
+    fn stand_as_in(&self, older: &Instances, matching: Matching) -> bool {
+        let who = matching == Matching::NameAndNumber || self.identities == older.identities;
+        who && Arc::ptr_eq(&self.keys, &older.keys)
+    }
+}
+
+/// The names of the instances of an object, in their order.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    /// The names.
+    pub(crate) list: Vec<InstanceKey>,
+    /// Where the instances of a text stand: parent and name as in a path, in small letters.
+    places: OnceLock<HashMap<String, Vec<usize>>>,
+}
+
+impl Keys {
+    /// The positions of the instances that a path means.
+    pub(crate) fn chosen(&self, wanted: &InstancePath, pattern: &InstancePattern) -> Vec<usize> {
+        let is_meant = |position: &usize| {
+            self.list.get(*position).is_some_and(|key| {
+                pattern.matches(key.parent.as_deref(), &key.name) && pattern.matches_index(key.number)
+            })
+        };
+        if wanted.text().contains('*') {
+            return (0..self.list.len()).filter(is_meant).collect();
+        }
+        // Thousands of paths that name one instance each are not compared with thousands of instances each.
+        let places = self.places.get_or_init(|| {
+            let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+            for (position, key) in self.list.iter().enumerate() {
+                let text = InstancePath::new(key.parent.as_deref(), &key.name, 0);
+                places.entry(small(text.text())).or_default().push(position);
+            }
+            places
+        });
+        let found = places.get(&small(wanted.text()));
+        found.into_iter().flatten().copied().filter(is_meant).collect()
+    }
+}
+
+/// A text in the letters in which paths are compared.
+fn small(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).collect()
+}
+
+/// Whether the instances of an object have the names, letter by letter, that those of another one have.
+fn has_names_of(object: SnapshotObject<'_>, other: SnapshotObject<'_>) -> bool {
+    let (one, two) = (object.instances(), other.instances());
+    let is_alike = |one: SnapshotObject<'_>, two: SnapshotObject<'_>| {
+        one.header().code_page == two.header().code_page
+            && one.snapshot().header().byte_order == two.snapshot().header().byte_order
+    };
+    let has_name = |one: SnapshotInstance<'_>, two: SnapshotInstance<'_>| {
+        one.name().as_bytes() == two.name().as_bytes() && is_alike(one.object(), two.object())
+    };
+    one.len() == two.len()
+        && one.zip(two).all(|(one, two)| {
+            has_name(one, two)
+                && match (one.parent_instance(), two.parent_instance()) {
+                    (None, None) => true,
+                    (Some(one), Some(two)) => has_name(one, two),
+                    _ => false,
+                }
+        })
 }
 
 /// The keys of all instances of an object, in their order.
@@ -94,11 +168,36 @@ enum Identity<'k> {
     Key(&'k InstanceKey),
 }
 
-/// For each instance of `newer`, the position of the same one in `older`.
-pub(crate) fn pair(older: &Instances, newer: &Instances, matching: Matching) -> Vec<Option<usize>> {
+/// Which instance of the snapshot before an instance is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Pairs {
+    /// None: there is no snapshot before, or not with this object.
+    None,
+    /// Each one the one at its own position.
+    Same,
+    /// For each one the position of the other.
+    At(Vec<Option<usize>>),
+}
+
+impl Pairs {
+    /// Where the instance at a position was before.
+    pub(crate) fn before(&self, position: usize) -> Option<usize> {
+        match self {
+            Pairs::None => None,
+            Pairs::Same => Some(position),
+            Pairs::At(positions) => positions.get(position).copied().flatten(),
+        }
+    }
+}
+
+/// For each instance of `newer`, the same one in `older`.
+pub(crate) fn pair(older: &Instances, newer: &Instances, matching: Matching) -> Pairs {
+    if newer.stand_as_in(older, matching) {
+        return Pairs::Same;
+    }
     let positions: HashMap<Identity<'_>, usize> =
         older.identities(matching).enumerate().map(|(position, identity)| (identity, position)).collect();
-    newer.identities(matching).map(|identity| positions.get(&identity).copied()).collect()
+    Pairs::At(newer.identities(matching).map(|identity| positions.get(&identity).copied()).collect())
 }
 
 fn identities(object: SnapshotObject<'_>) -> Vec<Option<InstanceIdentity>> {

@@ -1,24 +1,27 @@
 //! A query: counter paths are added once, then samples are collected as often as wanted.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use tallymon_core::block::{CounterDefinition, Snapshot};
-use tallymon_core::counter::{self, Format, Scale};
-use tallymon_core::flow::{Cell, NoValue, Row, Sample, Source, SourceError, Value, ValueState};
-use tallymon_core::path::{CounterPath, InstancePath, Part};
+use tallymon_core::counter::{self, Format};
+use tallymon_core::flow::{Cell, Row, Source, SourceError};
+use tallymon_core::path::{CounterPath, InstancePath, InstancePattern, Part};
 use tallymon_core::request::{Interest, Request};
 use tallymon_core::time::FileTime;
 use tallymon_core::title::{self, Language, TitleIndex};
 
 use crate::catalog::{Catalog, CatalogObject};
 use crate::location::{Location, open};
-use crate::matching::{self, IDENTITY_COUNTERS, InstanceIdentity, InstanceKey, Instances, Matching};
+use crate::matching::{self, IDENTITY_COUNTERS, InstanceKey, Instances, Keys, Matching};
 use crate::names::Names;
 use crate::path_error::{PathError, PathPart, PathProblem};
 
 mod expand;
+mod read;
 
 pub use expand::Expand;
+pub use read::{CounterValue, Reading};
 
 /// Counter paths over one source, and the last two samples of them.
 pub struct Query {
@@ -33,6 +36,8 @@ pub struct Query {
     matching: Matching,
     older: Option<Taken>,
     newer: Option<Taken>,
+    /// What is asked for; made anew when paths come or go.
+    request: Option<Request>,
 }
 
 /// A path that was added to a [`Query`].
@@ -45,53 +50,24 @@ struct Entry {
     object: TitleIndex,
     /// One, or all that match a pattern.
     counters: Vec<TitleIndex>,
-    instance: Option<InstancePath>,
+    chosen: Option<Chosen>,
     /// A power of ten for its values, instead of the one of the query's format.
     scale: Option<i32>,
+}
+
+/// The instances that a path means.
+struct Chosen {
+    wanted: InstancePath,
+    pattern: InstancePattern,
+    /// Where they stand among these names.
+    positions: Vec<usize>,
+    of: Option<Arc<Keys>>,
 }
 
 /// A snapshot with the names of its instances.
 struct Taken {
     snapshot: Snapshot,
     instances: HashMap<TitleIndex, Instances>,
-}
-
-/// One counter of one instance at the last collection.
-#[derive(Debug, Clone)]
-pub struct Reading {
-    /// The path that it belongs to.
-    pub handle: CounterHandle,
-    /// Its full path in English, without host and wildcards.
-    pub path: String,
-    /// Object.
-    pub object: TitleIndex,
-    /// Counter.
-    pub counter: TitleIndex,
-    /// Instance; `None` for an object without instances and for a path that matched none.
-    pub instance: Option<InstanceKey>,
-    /// Who that instance is, whatever number its name has now; `None` where its object does not tell.
-    pub identity: Option<InstanceIdentity>,
-    /// The counter's definition.
-    pub definition: CounterDefinition,
-    /// What was read, and what it means.
-    pub cell: Cell,
-    /// The sample before, of the same instance.
-    pub older: Option<Sample>,
-}
-
-impl Reading {
-    /// Its full path in the user's language, for people to read; scripts take [`Reading::path`].
-    pub fn local_path(&self, names: &Names) -> String {
-        // What stands in the parentheses is the same in every language, also where it names no instance.
-        let behind = self.path.strip_prefix('\\').unwrap_or(&self.path);
-        let behind = behind.strip_prefix(names.english(self.object).as_str()).unwrap_or(behind);
-        let object = names.name(self.object);
-        match behind.strip_suffix(names.english(self.counter).as_str()) {
-            Some(instance) => format!("\\{object}{instance}{}", names.name(self.counter)),
-            // A counter that its name does not tell stands there by its number.
-            None => format!("\\{object}{behind}"),
-        }
-    }
 }
 
 impl Query {
@@ -124,6 +100,7 @@ impl Query {
             matching: Matching::default(),
             older: None,
             newer: None,
+            request: None,
         })
     }
 
@@ -155,16 +132,21 @@ impl Query {
     ///
     /// As [`Query::add`].
     pub fn add_path(&mut self, text: &str, path: &CounterPath) -> Result<CounterHandle, PathError> {
-        let entry = self.resolve(text, path)?;
+        let mut entry = self.resolve(text, path)?;
+        if let Some(newer) = &self.newer {
+            entry.choose(newer);
+        }
         let handle = CounterHandle(self.next);
         self.next = self.next.saturating_add(1);
         self.entries.insert(handle, entry);
+        self.request = None;
         Ok(handle)
     }
 
     /// Takes a path out again. What it read so far is gone; other handles stay what they are.
     pub fn remove(&mut self, handle: CounterHandle) {
         self.entries.remove(&handle);
+        self.request = None;
     }
 
     /// The power of ten that the values of one path are multiplied by, within [`counter::SCALE_RANGE`]; `None` for what
@@ -235,7 +217,13 @@ impl Query {
             }
             _ => {}
         }
-        Ok(Entry { path: text.to_string(), object, counters, instance: path.instance.clone(), scale: None })
+        let chosen = path.instance.clone().map(|wanted| Chosen {
+            pattern: wanted.pattern(),
+            wanted,
+            positions: Vec::new(),
+            of: None,
+        });
+        Ok(Entry { path: text.to_string(), object, counters, chosen, scale: None })
     }
 
     /// The object that a part of a path names; `text` is what the user wrote, for messages.
@@ -308,8 +296,8 @@ impl Query {
     /// The existing instances that are nearest to the one that a path names, best first.
     pub fn nearest_instances(&self, handle: CounterHandle) -> Vec<String> {
         let (Some(entry), Some(newer)) = (self.entries.get(&handle), &self.newer) else { return Vec::new() };
-        let Some(wanted) = &entry.instance else { return Vec::new() };
-        let keys = newer.instances.get(&entry.object).map_or(&[][..], |known| known.keys.as_slice());
+        let Some(wanted) = entry.chosen.as_ref().map(|chosen| &chosen.wanted) else { return Vec::new() };
+        let keys = newer.instances.get(&entry.object).map_or(&[][..], |known| known.keys.list.as_slice());
         let names: Vec<String> = keys.iter().map(InstanceKey::to_string).collect();
         let nearest = title::nearest(&wanted.to_string(), names.iter().map(String::as_str), 3);
         nearest.into_iter().map(str::to_string).collect()
@@ -332,8 +320,13 @@ impl Query {
     ///
     /// The source does not answer. The samples from before stay.
     pub fn collect(&mut self) -> Result<FileTime, SourceError> {
-        let snapshot = self.source.snapshot(&self.request())?;
-        Ok(self.accept(snapshot))
+        let request = match self.request.take() {
+            Some(request) => request,
+            None => self.request(),
+        };
+        let answer = self.source.snapshot(&request);
+        self.request = Some(request);
+        Ok(self.accept(answer?))
     }
 
     /// What [`Query::collect`] asks the source for, for somebody who asks the same source elsewhere, as in a thread that
@@ -372,12 +365,21 @@ impl Query {
     pub fn accept(&mut self, snapshot: Snapshot) -> FileTime {
         let mut instances = HashMap::new();
         for name in self.entries.values().map(|entry| entry.object) {
+            if instances.contains_key(&name) {
+                continue;
+            }
             if let Some(object) = snapshot.object(name).filter(|object| object.has_instances()) {
-                instances.entry(name).or_insert_with(|| Instances::of(object));
+                let before = self
+                    .newer
+                    .as_ref()
+                    .and_then(|taken| taken.snapshot.object(name).zip(taken.instances.get(&name)));
+                instances.insert(name, Instances::of(object, before));
             }
         }
         let time = snapshot.header().perf_time_100ns;
-        self.older = self.newer.replace(Taken { snapshot, instances });
+        let taken = Taken { snapshot, instances };
+        self.entries.values_mut().for_each(|entry| entry.choose(&taken));
+        self.older = self.newer.replace(taken);
         time
     }
 
@@ -390,28 +392,6 @@ impl Query {
                 counter.is_some_and(|counter| counter.counter_type.needs_two_samples())
             })
         })
-    }
-
-    /// Everything that the last collection found, in the order of the paths, and of the instances in the block.
-    ///
-    /// A path that matches nothing now has one reading that says so, unless it has a wildcard.
-    pub fn readings(&self) -> Vec<Reading> {
-        let mut readings = Vec::new();
-        let mut pairs: HashMap<TitleIndex, Vec<Option<usize>>> = HashMap::new();
-        for (handle, entry) in &self.entries {
-            let pairs = pairs.entry(entry.object).or_insert_with(|| self.pairs(entry.object));
-            self.read_entry(*handle, entry, pairs, &mut readings);
-        }
-        readings
-    }
-
-    /// What the last collection found for one path.
-    pub fn readings_of(&self, handle: CounterHandle) -> Vec<Reading> {
-        let mut readings = Vec::new();
-        if let Some(entry) = self.entries.get(&handle) {
-            self.read_entry(handle, entry, &self.pairs(entry.object), &mut readings);
-        }
-        readings
     }
 
     /// The last row: the cells of [`Query::readings`] under the time of the sample.
@@ -462,134 +442,21 @@ impl Query {
         let found = snapshot.object(object).filter(|object| object.has_instances());
         Ok(found.map(matching::keys).unwrap_or_default())
     }
-
-    /// For each instance of an object in the newer snapshot, its position in the older one.
-    fn pairs(&self, object: TitleIndex) -> Vec<Option<usize>> {
-        let (Some(older), Some(newer)) = (&self.older, &self.newer) else { return Vec::new() };
-        if older.snapshot.object(object).is_none() || newer.snapshot.object(object).is_none() {
-            return Vec::new();
-        }
-        match (older.instances.get(&object), newer.instances.get(&object)) {
-            (Some(older), Some(newer)) => matching::pair(older, newer, self.matching),
-            (None, None) => vec![Some(0)],
-            _ => Vec::new(),
-        }
-    }
-
-    fn read_entry(
-        &self,
-        handle: CounterHandle,
-        entry: &Entry,
-        pairs: &[Option<usize>],
-        readings: &mut Vec<Reading>,
-    ) {
-        let Some(catalog_object) = self.catalog.object(entry.object) else { return };
-        let definitions = entry.counters.iter().filter_map(|name| catalog_object.counter(*name));
-        let format = Format { scale: entry.scale.map_or(self.format.scale, Scale::Power), ..self.format };
-        let object = self.newer.as_ref().and_then(|taken| taken.snapshot.object(entry.object));
-        let known = self.newer.as_ref().and_then(|taken| taken.instances.get(&entry.object));
-        let keys = known.map(|known| &known.keys);
-        let identity =
-            |position: usize| known.and_then(|known| known.identities.get(position).copied().flatten());
-        let pattern = entry.instance.as_ref().map(InstancePath::pattern);
-        let chosen: Vec<(usize, Option<&InstanceKey>)> = match (&pattern, keys) {
-            (None, _) => vec![(0, None)],
-            (Some(wanted), Some(keys)) => keys
-                .iter()
-                .enumerate()
-                .filter(|(_, key)| {
-                    wanted.matches(key.parent.as_deref(), &key.name) && wanted.matches_index(key.number)
-                })
-                .map(|(position, key)| (position, Some(key)))
-                .collect(),
-            (Some(_), None) => Vec::new(),
-        };
-        let wildcard = entry.instance.as_ref().is_some_and(InstancePath::is_wild);
-        for definition in definitions {
-            let name = self.name_in_path(catalog_object, definition.name);
-            let path = |instance: Option<String>| self.start_of_path(entry.object, instance) + &name;
-            let reading = |instance: Option<&InstanceKey>, cell, older| Reading {
-                handle,
-                path: path(instance.map(InstanceKey::to_string)),
-                object: entry.object,
-                counter: definition.name,
-                instance: instance.cloned(),
-                identity: None,
-                definition: *definition,
-                cell,
-                older,
-            };
-            let Some(object) = object else {
-                readings.push(reading(None, no_value(NoValue::NoObject), None));
-                continue;
-            };
-            if chosen.is_empty() && !wildcard {
-                let wanted = entry.instance.as_ref().map(InstancePath::to_string);
-                readings.push(Reading {
-                    path: path(wanted),
-                    ..reading(None, no_value(NoValue::NoInstance), None)
-                });
-            }
-            for (position, key) in &chosen {
-                let (cell, older) = self.read(
-                    object,
-                    *position,
-                    pairs.get(*position).copied().flatten(),
-                    definition,
-                    &format,
-                );
-                readings.push(Reading { identity: identity(*position), ..reading(*key, cell, older) });
-            }
-        }
-    }
-
-    /// One value: the sample now, the sample before of the same instance, and what they mean.
-    fn read(
-        &self,
-        object: tallymon_core::block::SnapshotObject<'_>,
-        position: usize,
-        before: Option<usize>,
-        definition: &CounterDefinition,
-        format: &Format,
-    ) -> (Cell, Option<Sample>) {
-        let Some(instance) = object.instance(position) else { return (no_value(NoValue::NoInstance), None) };
-        let Some(counter) = object.position(definition.name) else {
-            return (no_value(NoValue::NoCounter), None);
-        };
-        let stale = instance.state(counter) == ValueState::Stale;
-        if let Some(text) = instance.text(counter) {
-            return (Cell { sample: None, value: Ok(Value::Text(text)), stale }, None);
-        }
-        let sample = match instance.sample(counter) {
-            Ok(sample) => sample,
-            Err(why) => return (no_value(why), None),
-        };
-        let older = before.and_then(|before| {
-            let older = self.older.as_ref()?.snapshot.object(object.header().name)?;
-            older.instance(before)?.sample(older.position(definition.name)?).ok()
-        });
-        let value = counter::compute(older.as_ref(), &sample)
-            .map(|value| counter::apply(value, definition.counter_type, definition.default_scale, format));
-        (Cell { sample: Some(sample), value, stale }, older)
-    }
-
-    /// A full path in English, without the counter.
-    fn start_of_path(&self, object: TitleIndex, instance: Option<String>) -> String {
-        let object = self.names.english(object);
-        match instance {
-            Some(instance) => format!("\\{object}({instance})\\"),
-            None => format!("\\{object}\\"),
-        }
-    }
-
-    /// The English name of a counter; its number when that name means another counter of the object.
-    fn name_in_path(&self, object: &CatalogObject, counter: TitleIndex) -> String {
-        let name = self.names.english(counter);
-        let meant = object.visible_counters().find(|known| self.names.is(known.name, &name));
-        if meant.is_none_or(|meant| meant.name == counter) { name } else { counter.0.to_string() }
-    }
 }
 
-const fn no_value(why: NoValue) -> Cell {
-    Cell { sample: None, value: Err(why), stale: false }
+impl Entry {
+    /// Finds the instances that it means in a snapshot.
+    fn choose(&mut self, taken: &Taken) {
+        let Some(chosen) = &mut self.chosen else { return };
+        let keys = taken.instances.get(&self.object).map(|known| &known.keys);
+        let is_same = match (&chosen.of, keys) {
+            (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+            (before, now) => before.is_none() && now.is_none(),
+        };
+        if !is_same {
+            chosen.positions =
+                keys.map(|keys| keys.chosen(&chosen.wanted, &chosen.pattern)).unwrap_or_default();
+            chosen.of = keys.cloned();
+        }
+    }
 }

@@ -619,3 +619,39 @@ fn a_saved_block_answers_what_it_has() {
     std::fs::remove_file(&path).unwrap();
     assert_eq!(open(&Location::File(path)).err().unwrap().kind, SourceErrorKind::NotFound);
 }
+
+/// What is remembered from one collection to the next must not outlive the names that it was made of.
+#[test]
+fn paths_follow_names_that_change_places() {
+    let (machine, mut query) = machine();
+    let one = query.add(r"\Thread(Y/0#1)\% Processor Time").unwrap();
+    let all = query.add(r"\Thread(x/*)\% Processor Time").unwrap();
+    let mut sees = |processes: &[&'static str], threads: &[(u32, &'static str, u64)]| {
+        let mut now = machine.lock().unwrap();
+        now.processes = processes.iter().zip(1..).map(|(name, id)| (*name, id, 1, 0)).collect();
+        now.threads = threads.to_vec();
+        drop(now);
+        query.add(r"\Process(*)\ID Process").unwrap();
+        query.collect().unwrap();
+        let sampled = |handle| -> Vec<Result<u64, NoValue>> {
+            let of_path = query.readings_of(handle).into_iter();
+            of_path
+                .map(|reading| reading.cell.sample.map(|sample| sample.first).ok_or(NoValue::NoInstance))
+                .collect()
+        };
+        // The borrowed values are those of the readings.
+        let mut borrowed = Vec::new();
+        query.for_each(|value| borrowed.push((value.handle, value.instance.cloned(), value.cell)));
+        let kept = query.readings().into_iter();
+        assert_eq!(borrowed, kept.map(|kept| (kept.handle, kept.instance, kept.cell)).collect::<Vec<_>>());
+        (sampled(one), sampled(all))
+    };
+    let none = Err(NoValue::NoInstance);
+    assert_eq!(sees(&["x", "y"], &[(0, "0", 1), (1, "0", 2)]), (vec![none], vec![Ok(1)]));
+    assert_eq!(sees(&["x", "y"], &[(0, "0", 3), (1, "0", 4)]), (vec![none], vec![Ok(3)]));
+    // The threads have the names that they had; their parents have others.
+    assert_eq!(sees(&["y", "y"], &[(0, "0", 5), (1, "0", 6)]), (vec![Ok(6)], vec![]));
+    assert_eq!(sees(&["y", "x"], &[(0, "0", 7), (1, "0", 8)]), (vec![none], vec![Ok(8)]));
+    assert_eq!(sees(&["y"], &[(0, "0", 9), (0, "0", 10)]), (vec![Ok(10)], vec![]));
+    assert_eq!(sees(&[], &[]), (vec![none], vec![]));
+}
