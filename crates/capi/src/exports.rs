@@ -9,6 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::status::{self, Done};
 
 mod pdh;
+#[cfg(target_os = "linux")]
+mod publish;
 mod windows;
 
 /// What a function of the performance data helper returns.

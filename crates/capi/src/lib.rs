@@ -19,6 +19,7 @@
 //! | `logs` | data sources |
 //! | `registry` | data blocks and name tables through `RegQueryValueEx` |
 //! | `windows`, `events`, `clock` | the rest of windows.h |
+//! | `publish` | counters of the program's own (on Linux) |
 //! | `absent` | what is not there yet |
 
 mod absent;
@@ -31,6 +32,8 @@ mod machine;
 mod memory;
 mod names;
 mod paths;
+#[cfg(target_os = "linux")]
+mod publish;
 mod query;
 mod registry;
 mod status;

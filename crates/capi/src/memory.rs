@@ -151,6 +151,20 @@ impl<T: Copy> Buf<T> {
         unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), to, size_of_val(values)) };
     }
 
+    /// Reads one of the values that the program promises; zero for NULL.
+    #[cfg(target_os = "linux")]
+    #[inline(always)]
+    pub(crate) fn at(self, position: usize) -> T
+    where
+        T: Default,
+    {
+        if self.0.is_null() {
+            return T::default();
+        }
+        // SAFETY: the program promises so many values that there is one at this position.
+        unsafe { self.0.wrapping_add(position).read_unaligned() }
+    }
+
     /// Reads so many values; empty for NULL. The program promises as many.
     pub(crate) fn read(self, count: usize) -> Vec<T> {
         if self.0.is_null() {
@@ -165,6 +179,46 @@ impl<T: Copy> Buf<T> {
 /// An address in a structure that the program gets.
 pub(crate) type Address<L> = *mut L;
 
+/// An object of this library that the program owns, or NULL: what it is given once and gives back once.
+///
+/// What comes in as a parameter of this type was made by [`Owned::new`], was not given back before, and is used by as many
+/// threads at once as the header allows.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Owned<T>(*mut T);
+
+#[cfg(target_os = "linux")]
+impl<T> Clone for Owned<T> {
+    fn clone(&self) -> Owned<T> {
+        *self
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl<T> Copy for Owned<T> {}
+
+#[cfg(target_os = "linux")]
+impl<T: Send> Owned<T> {
+    /// Gives an object away.
+    pub(crate) fn new(object: T) -> Owned<T> {
+        Owned(Box::into_raw(Box::new(object)))
+    }
+
+    /// The object; `None` for NULL.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> Option<&T> {
+        // SAFETY: the program promises NULL or what `new` made, and that nobody gives it back before the call ends.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Takes the object back; `None` for NULL.
+    pub(crate) fn take(self) -> Option<Box<T>> {
+        // SAFETY: the program promises NULL or what `new` made, and that it uses it no more from here on.
+        (!self.0.is_null()).then(|| unsafe { Box::from_raw(self.0) })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,6 +231,16 @@ mod tests {
         Out::<u32>(std::ptr::null_mut()).set(7);
         Buf::<u8>(std::ptr::null_mut()).write(0, &[1u8]);
         assert!(Buf::<u8>(std::ptr::null_mut()).read(3).is_empty());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_given_away_comes_back() {
+        assert_eq!(Owned::<u32>(std::ptr::null_mut()).get(), None);
+        assert_eq!(Owned::<u32>(std::ptr::null_mut()).take(), None);
+        let owned = Owned::new(7u32);
+        assert_eq!(owned.get(), Some(&7));
+        assert_eq!(owned.take(), Some(Box::new(7)));
     }
 
     #[test]

@@ -16,18 +16,18 @@ use crate::memory::{Buf, Letter, Out, Str};
 use crate::text::list;
 
 /// An error of winerror.h.
-type WinError = u32;
+pub(crate) type WinError = u32;
 
 pub(crate) const ERROR_SUCCESS: WinError = 0;
 pub(crate) const ERROR_FILE_NOT_FOUND: WinError = 2;
-const ERROR_ACCESS_DENIED: WinError = 5;
+pub(crate) const ERROR_ACCESS_DENIED: WinError = 5;
 pub(crate) const ERROR_INVALID_HANDLE: WinError = 6;
 pub(crate) const ERROR_NOT_ENOUGH_MEMORY: WinError = 8;
 const ERROR_NOT_READY: WinError = 21;
-const ERROR_NOT_SUPPORTED: WinError = 50;
+pub(crate) const ERROR_NOT_SUPPORTED: WinError = 50;
 const ERROR_BAD_NETPATH: WinError = 53;
 pub(crate) const ERROR_INVALID_PARAMETER: WinError = 87;
-const ERROR_MORE_DATA: WinError = 234;
+pub(crate) const ERROR_MORE_DATA: WinError = 234;
 
 const REG_SZ: u32 = 1;
 const REG_BINARY: u32 = 3;

@@ -57,4 +57,6 @@ pub use tallymon_host::{
 };
 pub use tallymon_log as log;
 pub use tallymon_provider::library;
+#[cfg(target_os = "linux")]
+pub use tallymon_provider::shm;
 pub use tallymon_provider::{Finding, FindingState, Tier, TierChoice};
