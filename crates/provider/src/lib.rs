@@ -3,6 +3,8 @@
 //! A provider declares its objects once, as constant tables of [`ObjectSpec`], and writes their values when it is
 //! asked. It never makes a length, an offset or an index of a name: the writer and the registry do.
 //!
+//! A shared library with NT's functions Open, Collect and Close is declared with [`library::author`].
+//!
 //! A program that is no provider but has counters of its own publishes them through the module `shm` (on Linux).
 //!
 //! ```
@@ -49,7 +51,7 @@
 //! gadgets.collect(&Ask::everything(&[GADGETS.name]), &mut out).unwrap();
 //! assert_eq!(out.count(), 1);
 //! ```
-// Only `shm/map.rs`, `shm/rseq.rs` and `library/abi.rs` allow it.
+// Only `shm/map.rs`, `shm/rseq.rs`, `library/abi.rs` and `library/export.rs` allow it.
 #![deny(unsafe_code)]
 
 pub mod library;

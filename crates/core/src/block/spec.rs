@@ -60,8 +60,10 @@ pub struct CounterSpec {
 pub struct ObjectLayout<'s> {
     pub(super) spec: ObjectSpec<'s>,
     pub(super) slots: Vec<Slot>,
-    /// Length of a counter block, a multiple of 8.
+    /// Length of a counter block, a multiple of `alignment`.
     pub(super) block_length: usize,
+    /// Of counter blocks and of definitions of instances.
+    pub(super) alignment: usize,
     /// Offset and size of the status bytes.
     pub(super) status: Option<(usize, usize)>,
     /// Length of header and definitions.
@@ -80,6 +82,16 @@ pub(super) struct Slot {
 impl<'s> ObjectLayout<'s> {
     /// Lays the counters out in their order, 8-byte values at multiples of 8.
     pub fn new(spec: ObjectSpec<'s>) -> ObjectLayout<'s> {
+        ObjectLayout::aligned(spec, ALIGNMENT)
+    }
+
+    /// The same with nothing behind names and values; only the object has a length that is a multiple of 8. Programs of
+    /// the time of NT write such objects: they are shorter, and their 8-byte values may begin anywhere.
+    pub fn packed(spec: ObjectSpec<'s>) -> ObjectLayout<'s> {
+        ObjectLayout::aligned(spec, 1)
+    }
+
+    fn aligned(spec: ObjectSpec<'s>, alignment: usize) -> ObjectLayout<'s> {
         let mut slots: Vec<Slot> = Vec::new();
         let mut end = counter_block::SIZE;
         for counter in spec.counters {
@@ -91,7 +103,7 @@ impl<'s> ObjectLayout<'s> {
                 Some(slot) => Slot { wraps, ..slot },
                 None => {
                     // Text is made of 2-byte units, but a multiple of 4 costs nothing.
-                    let offset = if size == 8 { align(end, ALIGNMENT) } else { align(end, 4) };
+                    let offset = align(end, if size == 8 { alignment } else { alignment.min(4) });
                     end = offset.saturating_add(size);
                     Slot { offset, size, wraps }
                 }
@@ -108,7 +120,8 @@ impl<'s> ObjectLayout<'s> {
         ObjectLayout {
             spec,
             slots,
-            block_length: align(end, ALIGNMENT),
+            block_length: align(end, alignment),
+            alignment,
             status,
             definition_length: object_type::SIZE
                 .saturating_add(definitions.saturating_mul(counter_definition::SIZE)),

@@ -279,8 +279,8 @@ impl ObjectWriter<'_, '_, '_> {
         self.instances = self.instances.saturating_add(1);
         let units = if name.is_ascii() { name.len() } else { name.encode_utf16().count() };
         let name_length = units.saturating_add(1).saturating_mul(2);
-        let definition = align(field::SIZE.saturating_add(name_length), ALIGNMENT);
         let layout = self.layout;
+        let definition = align(field::SIZE.saturating_add(name_length), layout.alignment);
         let block = self.reserve_block(definition, layout.block_length);
         let b = block.definition;
         put_u32(b, field::BYTE_LENGTH, length_u32(definition));
@@ -344,7 +344,9 @@ impl Drop for ObjectWriter<'_, '_, '_> {
             InstanceKind::None if self.single => NumInstances::None,
             InstanceKind::None => NumInstances::MetadataNone,
         };
-        let length = self.objects.at.saturating_sub(self.start);
+        let unpadded = self.objects.at.saturating_sub(self.start);
+        let length = align(unpadded, ALIGNMENT);
+        self.objects.reserve(length.saturating_sub(unpadded));
         let start = self.start;
         let field = |offset: usize| start.saturating_add(offset);
         self.objects.patch_u32(field(object_type::TOTAL_BYTE_LENGTH), length_u32(length));

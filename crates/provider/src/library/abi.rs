@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
@@ -75,6 +76,19 @@ impl Library {
         let pointer = context.as_mut().map_or(std::ptr::null_mut(), Vec::as_mut_ptr);
         // SAFETY: the function is of a library that is loaded, and the text lives until it returns.
         unsafe { (self.open)(pointer) }
+    }
+
+    /// Calls Open with variables in the environment of this process, which stay there.
+    pub(crate) fn open_with(&self, context: Option<&[u16]>, environment: &[(String, String)]) -> u32 {
+        // Two libraries find the same variables with other values.
+        static ENVIRONMENT: Mutex<()> = Mutex::new(());
+        let _guard = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, value) in environment {
+            // SAFETY: Rust code is kept away by the standard library's lock; whoever has a library loaded into this
+            // process is told that no other C code may look at the environment meanwhile.
+            unsafe { std::env::set_var(name, value) };
+        }
+        self.open(context)
     }
 
     /// Calls Collect, again with a larger buffer as long as it wants one. `query` is without its end. Also says how
@@ -148,6 +162,17 @@ impl Buffer {
     pub(crate) fn capacity(&self) -> u32 {
         // At most `LONGEST`, which fits.
         u32::try_from(self.length.saturating_sub(2 * GUARD)).unwrap_or(u32::MAX)
+    }
+
+    /// The first bytes of it, as many as there are.
+    pub(crate) fn copy(&self, bytes: u32) -> Vec<u8> {
+        let bytes = usize::try_from(bytes.min(self.capacity())).unwrap_or_default();
+        let mut copy = Vec::with_capacity(bytes);
+        // SAFETY: `bytes` is at most the length of the buffer and the capacity of the vector.
+        unsafe { std::ptr::copy_nonoverlapping(self.data(), copy.as_mut_ptr(), bytes) };
+        // SAFETY: so many were just written.
+        unsafe { copy.set_len(bytes) };
+        copy
     }
 
     /// Makes it twice as large; `false` when it may not get larger.

@@ -1,0 +1,302 @@
+//! For authors of provider libraries in Rust: what a library declares, and what it is asked.
+//!
+//! A library says what its objects look like in constants, and sets values when it is asked; lengths, offsets, indexes of
+//! names, buffers that are too small and NT's functions are made here and by [`export_provider!`](crate::export_provider).
+//! The crate of the author needs no unsafe code and can forbid it. It is a `cdylib`, registered like one in C.
+//!
+//! ```
+//! #![forbid(unsafe_code)]
+//! use tallymon_provider::library::author::*;
+//! use tallymon_provider::{CounterType, export_provider};
+//!
+//! /// The numbers of the symbol file.
+//! const TEA: DeclaredObject =
+//!     DeclaredObject::many(0, &[DeclaredCounter::new(2, CounterType::PERF_COUNTER_RAWCOUNT)]);
+//!
+//! struct Tea;
+//!
+//! impl ProviderLibrary for Tea {
+//!     const OBJECTS: &'static [DeclaredObject] = &[TEA];
+//!
+//!     fn open(_: &Opening) -> Result<Tea, u32> {
+//!         Ok(Tea)
+//!     }
+//!
+//!     fn collect(&mut self, answer: &mut Answer<'_, '_>) {
+//!         let Some(mut tea) = answer.object(0) else { return };
+//!         for (cups, name) in [(3, "green"), (1, "black")] {
+//!             tea.instance(name, None, None).set(0, cups);
+//!         }
+//!     }
+//! }
+//!
+//! export_provider!(Tea);
+//! # fn main() {}
+//! ```
+
+use tallymon_core::block::{
+    CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectWriter, ObjectsWriter,
+};
+use tallymon_core::counter::CounterType;
+use tallymon_core::request::{Request, RequestKind};
+use tallymon_core::time::{Frequency, PerfTime};
+use tallymon_core::title::{HelpIndex, TitleIndex};
+
+/// A provider library: implemented once in a `cdylib`, and exported by [`export_provider!`](crate::export_provider).
+pub trait ProviderLibrary: Send + Sized + 'static {
+    /// The objects that it may answer with.
+    const OBJECTS: &'static [DeclaredObject];
+
+    /// Called once, before anything else.
+    ///
+    /// # Errors
+    ///
+    /// An error number of NT. The library is unloaded then, and tried again with the next request.
+    fn open(opening: &Opening) -> Result<Self, u32>;
+
+    /// Called for each request: writes the objects that [`Answer::object`] gives.
+    fn collect(&mut self, answer: &mut Answer<'_, '_>);
+}
+
+/// What a library finds when it is opened.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Opening {
+    /// The texts of `Linkage\Export` of its service; empty when it has none.
+    pub export: Vec<String>,
+    /// Index of the name with the number 0 in the symbol file (`First Counter`).
+    pub first_counter: TitleIndex,
+    /// Index of the help text with the number 0 in the symbol file (`First Help`).
+    pub first_help: HelpIndex,
+}
+
+/// An object, declared with the numbers of its symbol file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeclaredObject {
+    /// Its number in the symbol file.
+    pub number: u32,
+    /// Whether it has instances.
+    pub instances: InstanceKind,
+    /// How much a user has to know.
+    pub detail: DetailLevel,
+    /// Position of the counter that a viewer shows first.
+    pub default_counter: u16,
+    /// It is answered in requests for costly objects and not in those for all others.
+    pub costly: bool,
+    /// As [`ObjectLayout::packed`] lays it out.
+    pub packed: bool,
+    /// Its counters; a base directly behind the counter that needs it.
+    pub counters: &'static [DeclaredCounter],
+}
+
+impl DeclaredObject {
+    /// An object with one set of values.
+    pub const fn single(number: u32, counters: &'static [DeclaredCounter]) -> DeclaredObject {
+        DeclaredObject {
+            number,
+            instances: InstanceKind::None,
+            detail: DetailLevel::NOVICE,
+            default_counter: 0,
+            costly: false,
+            packed: false,
+            counters,
+        }
+    }
+
+    /// An object with instances.
+    pub const fn many(number: u32, counters: &'static [DeclaredCounter]) -> DeclaredObject {
+        DeclaredObject { instances: InstanceKind::Many, ..DeclaredObject::single(number, counters) }
+    }
+
+    fn layout(&self, counters: &'static [CounterSpec], opening: &Opening) -> ObjectLayout<'static> {
+        let spec = ObjectSpec {
+            name: TitleIndex(opening.first_counter.0.wrapping_add(self.number)),
+            help: HelpIndex(opening.first_help.0.wrapping_add(self.number)),
+            detail: self.detail,
+            default_counter: self.default_counter,
+            instances: self.instances,
+            status: false,
+            counters,
+        };
+        if self.packed { ObjectLayout::packed(spec) } else { ObjectLayout::new(spec) }
+    }
+}
+
+/// A counter, declared with its number in the symbol file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeclaredCounter {
+    /// Its number in the symbol file.
+    pub number: u32,
+    /// How its values are computed.
+    pub counter_type: CounterType,
+    /// Power of ten for charts, -7 to 7.
+    pub scale: i32,
+    /// How much a user has to know.
+    pub detail: DetailLevel,
+    /// Size of its data in bytes when its type does not say it.
+    pub size: Option<u32>,
+}
+
+impl DeclaredCounter {
+    /// A counter of a type.
+    pub const fn new(number: u32, counter_type: CounterType) -> DeclaredCounter {
+        DeclaredCounter { number, counter_type, scale: 0, detail: DetailLevel::NOVICE, size: None }
+    }
+
+    /// A text of at most this many units of UTF-16, its end included.
+    pub const fn text(number: u32, units: u32) -> DeclaredCounter {
+        let size = Some(units.saturating_mul(2));
+        DeclaredCounter { size, ..DeclaredCounter::new(number, CounterType::PERF_COUNTER_TEXT) }
+    }
+
+    fn spec(&self, opening: &Opening) -> CounterSpec {
+        CounterSpec {
+            name: TitleIndex(opening.first_counter.0.wrapping_add(self.number)),
+            help: HelpIndex(opening.first_help.0.wrapping_add(self.number)),
+            counter_type: self.counter_type,
+            scale: self.scale,
+            detail: self.detail,
+            size: self.size,
+            shares: None,
+        }
+    }
+}
+
+/// The answer to one request, while it is written.
+#[derive(Debug)]
+pub struct Answer<'a, 'b> {
+    request: &'a Request,
+    declared: &'static [DeclaredObject],
+    layouts: &'a [ObjectLayout<'static>],
+    out: &'a mut ObjectsWriter<'b>,
+}
+
+impl<'b> Answer<'_, 'b> {
+    /// Starts the object at a position in [`ProviderLibrary::OBJECTS`]; `None` when nobody asked for it, or only for its
+    /// definitions, which are then written already.
+    pub fn object(&mut self, position: usize) -> Option<ObjectWriter<'_, 'b, '_>> {
+        let (declared, layout) = (self.declared.get(position)?, self.layouts.get(position)?);
+        let name = layout.spec().name;
+        let wanted = match &self.request.kind {
+            RequestKind::Global | RequestKind::OldGlobal => !declared.costly,
+            RequestKind::Costly => declared.costly,
+            RequestKind::Metadata { costly, .. } => *costly == declared.costly,
+            RequestKind::Objects(objects) => objects.contains(&name),
+            RequestKind::Foreign { objects, .. } if objects.is_empty() => !declared.costly,
+            RequestKind::Foreign { objects, .. } => objects.contains(&name),
+            _ => false,
+        };
+        if !wanted {
+            return None;
+        }
+        let writer = self.out.object(layout, PerfTime(0), Frequency(0));
+        if matches!(self.request.kind, RequestKind::Metadata { .. }) {
+            writer.metadata();
+            return None;
+        }
+        Some(writer)
+    }
+
+    /// What is asked for.
+    pub const fn request(&self) -> &Request {
+        self.request
+    }
+}
+
+/// A library that is open: what stands behind the exported functions.
+#[derive(Debug)]
+pub struct Opened<L> {
+    library: L,
+    layouts: Vec<ObjectLayout<'static>>,
+}
+
+impl<L: ProviderLibrary> Opened<L> {
+    /// Opens the library.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ProviderLibrary::open`].
+    pub fn new(opening: &Opening) -> Result<Opened<L>, u32> {
+        let library = L::open(opening)?;
+        let layout = |object: &DeclaredObject| {
+            let counters: Vec<CounterSpec> =
+                object.counters.iter().map(|counter| counter.spec(opening)).collect();
+            // A process opens a library once, or a few times; the definitions live as long as it does.
+            object.layout(Vec::leak(counters), opening)
+        };
+        Ok(Opened { library, layouts: L::OBJECTS.iter().map(layout).collect() })
+    }
+
+    /// Answers a request; gives the number of objects in the bytes that it writes.
+    pub fn collect(&mut self, query: &str, bytes: &mut Vec<u8>) -> u32 {
+        let request = Request::parse(query);
+        let mut out = ObjectsWriter::growing(bytes);
+        self.library.collect(&mut Answer {
+            request: &request,
+            declared: L::OBJECTS,
+            layouts: &self.layouts,
+            out: &mut out,
+        });
+        out.count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tallymon_core::block::{NumInstances, Objects};
+
+    struct Two;
+
+    impl ProviderLibrary for Two {
+        const OBJECTS: &'static [DeclaredObject] = &[
+            DeclaredObject::many(0, &[DeclaredCounter::new(2, CounterType::PERF_COUNTER_RAWCOUNT)]),
+            DeclaredObject {
+                costly: true,
+                ..DeclaredObject::single(4, &[DeclaredCounter::new(6, CounterType::PERF_COUNTER_RAWCOUNT)])
+            },
+        ];
+
+        fn open(_: &Opening) -> Result<Two, u32> {
+            Ok(Two)
+        }
+
+        fn collect(&mut self, answer: &mut Answer<'_, '_>) {
+            if let Some(mut object) = answer.object(0) {
+                object.instance("one", None, None).set(0, 1);
+            }
+            if let Some(mut object) = answer.object(1) {
+                object.single().set(0, 2);
+            }
+            assert!(answer.object(2).is_none());
+        }
+    }
+
+    fn answer(query: &str) -> Vec<(u32, NumInstances)> {
+        let opening =
+            Opening { export: Vec::new(), first_counter: TitleIndex(2000), first_help: HelpIndex(2001) };
+        let mut bytes = Vec::new();
+        let count = Opened::<Two>::new(&opening).unwrap().collect(query, &mut bytes);
+        let objects = Objects::bare(&bytes, count).map(|object| *object.unwrap().header());
+        objects.map(|header| (header.name.0, header.num_instances)).collect()
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_written() {
+        let many = (2000, NumInstances::Many(1));
+        let single = (2004, NumInstances::None);
+        for (query, wanted) in [
+            ("Global", vec![many]),
+            ("", vec![many]),
+            ("Costly", vec![single]),
+            ("2004 2000 7", vec![many, single]),
+            ("2002", vec![]),
+            ("nonsense", vec![]),
+            ("Foreign here", vec![many]),
+            ("Foreign here 2004", vec![single]),
+            ("MetadataGlobal", vec![(2000, NumInstances::MetadataMany)]),
+            ("MetadataCostly", vec![(2004, NumInstances::MetadataNone)]),
+        ] {
+            assert_eq!(answer(query), wanted, "{query}");
+        }
+    }
+}

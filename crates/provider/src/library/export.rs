@@ -1,0 +1,220 @@
+//! NT's functions Open, Collect and Close in front of a [`ProviderLibrary`]: what `export_provider!` expands to.
+//!
+//! The only unsafe code that the macro brings is here and in the three functions that it declares: reading two texts and
+//! writing to a buffer that the caller of the library gave.
+#![allow(unsafe_code, reason = "pointers of the caller of Open and Collect")]
+
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+use tallymon_core::title::{HelpIndex, TitleIndex};
+
+use super::author::{Opened, Opening, ProviderLibrary};
+use super::check::{ERROR_MORE_DATA, ERROR_SUCCESS};
+
+/// `ERROR_FILE_NOT_FOUND`: there are no first indexes, as if the key of the service had no values.
+const ERROR_FILE_NOT_FOUND: u32 = 2;
+/// `ERROR_NOT_READY`: Collect before Open.
+const ERROR_NOT_READY: u32 = 21;
+/// `ERROR_INTERNAL_ERROR`: the library panicked.
+const ERROR_INTERNAL_ERROR: u32 = 1359;
+
+/// Exports a type that implements [`ProviderLibrary`] as a provider library: the functions `Open`, `Collect` and `Close`,
+/// or functions with other names, given in this order.
+///
+/// ```text
+/// export_provider!(Tea);
+/// export_provider!(Tea, OpenTea, CollectTea, CloseTea);
+/// ```
+#[macro_export]
+macro_rules! export_provider {
+    ($library:ty) => {
+        $crate::export_provider!($library, Open, Collect, Close);
+    };
+    ($library:ty, $open:ident, $collect:ident, $close:ident) => {
+        const _: () = {
+            static EXPORTED: $crate::library::export::Exported<$library> =
+                $crate::library::export::Exported::new();
+
+            #[allow(non_snake_case, reason = "the names are NT's, and C calls them")]
+            #[unsafe(no_mangle)]
+            unsafe extern "system" fn $open(context: *mut u16) -> u32 {
+                // SAFETY: the caller of the library promises what Open is promised.
+                unsafe { EXPORTED.open(context) }
+            }
+
+            #[allow(non_snake_case, reason = "as above")]
+            #[unsafe(no_mangle)]
+            unsafe extern "system" fn $collect(
+                query: *mut u16,
+                data: *mut *mut ::core::ffi::c_void,
+                bytes: *mut u32,
+                objects: *mut u32,
+            ) -> u32 {
+                // SAFETY: the caller of the library promises what Collect is promised.
+                unsafe { EXPORTED.collect(query, data, bytes, objects) }
+            }
+
+            #[allow(non_snake_case, reason = "as above")]
+            #[unsafe(no_mangle)]
+            extern "system" fn $close() -> u32 {
+                EXPORTED.close()
+            }
+        };
+    };
+}
+
+/// The one library of a `cdylib`.
+#[derive(Debug)]
+pub struct Exported<L>(Mutex<State<L>>);
+
+#[derive(Debug)]
+struct State<L> {
+    opened: Option<Opened<L>>,
+    /// How often it was opened and not closed yet.
+    uses: u32,
+    /// The last answer, and while it waits for a larger buffer what it answers and its number of objects.
+    bytes: Vec<u8>,
+    waiting: Option<(String, u32)>,
+}
+
+impl<L: ProviderLibrary> Default for Exported<L> {
+    fn default() -> Exported<L> {
+        Exported::new()
+    }
+}
+
+impl<L: ProviderLibrary> Exported<L> {
+    /// A library that is not open.
+    pub const fn new() -> Exported<L> {
+        Exported(Mutex::new(State { opened: None, uses: 0, bytes: Vec::new(), waiting: None }))
+    }
+
+    /// Open: its indexes are in the environment.
+    ///
+    /// # Safety
+    ///
+    /// `context` is NULL, or points to UTF-16 texts that each end with a zero, with one more zero behind the last.
+    pub unsafe fn open(&self, context: *const u16) -> u32 {
+        // SAFETY: promised by the caller.
+        let export = unsafe { texts(context) };
+        let number = |name| std::env::var(name).ok()?.parse::<u32>().ok();
+        let firsts = number("TALLYMON_FIRST_COUNTER").zip(number("TALLYMON_FIRST_HELP"));
+        let Some((first_counter, first_help)) = firsts else { return ERROR_FILE_NOT_FOUND };
+        let (first_counter, first_help) = (TitleIndex(first_counter), HelpIndex(first_help));
+        let opening = Opening { export, first_counter, first_help };
+        self.with(|state| {
+            if state.opened.is_none() {
+                match Opened::new(&opening) {
+                    Ok(opened) => state.opened = Some(opened),
+                    Err(error) => return error,
+                }
+            }
+            state.uses = state.uses.saturating_add(1);
+            ERROR_SUCCESS
+        })
+    }
+
+    /// Collect. An answer that does not fit waits for the next call, so that the library is asked once a request.
+    ///
+    /// # Safety
+    ///
+    /// * `query` is NULL, or points to a UTF-16 text that ends with a zero.
+    /// * `data`, `bytes` and `objects` may be read and written, and `*bytes` bytes behind `*data` may be written.
+    pub unsafe fn collect(
+        &self,
+        query: *const u16,
+        data: *mut *mut c_void,
+        bytes: *mut u32,
+        objects: *mut u32,
+    ) -> u32 {
+        // SAFETY: promised by the caller.
+        let query = unsafe { text(query) };
+        // SAFETY: promised by the caller.
+        let capacity = unsafe { bytes.read() };
+        // SAFETY: promised by the caller.
+        let start = unsafe { data.read() };
+        let mut answer = (0u32, 0u32);
+        let status = self.with(|state| {
+            let State { opened: Some(opened), bytes, waiting, .. } = state else { return ERROR_NOT_READY };
+            let count = match waiting.take().filter(|(waiting, _)| *waiting == query) {
+                Some((_, count)) => count,
+                None => opened.collect(&query, bytes),
+            };
+            let Some(length) = u32::try_from(bytes.len()).ok().filter(|length| *length <= capacity) else {
+                *waiting = Some((query, count));
+                return ERROR_MORE_DATA;
+            };
+            // SAFETY: the length was compared with what may be written, and an own vector is elsewhere.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.cast::<u8>(), bytes.len()) };
+            answer = (length, count);
+            ERROR_SUCCESS
+        });
+        // SAFETY: promised by the caller.
+        unsafe { data.write(start.wrapping_byte_add(answer.0 as usize)) };
+        // SAFETY: promised by the caller.
+        unsafe { bytes.write(answer.0) };
+        // SAFETY: promised by the caller.
+        unsafe { objects.write(answer.1) };
+        status
+    }
+
+    /// Close: the library goes away with its last use.
+    pub fn close(&self) -> u32 {
+        self.with(|state| {
+            state.uses = state.uses.saturating_sub(1);
+            if state.uses == 0 {
+                (state.opened, state.waiting) = (None, None);
+            }
+            ERROR_SUCCESS
+        })
+    }
+
+    /// Runs one function; a panic in it is an error number, because C can not unwind.
+    fn with(&self, run: impl FnOnce(&mut State<L>) -> u32) -> u32 {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        catch_unwind(AssertUnwindSafe(|| run(&mut state))).unwrap_or_else(|_| {
+            state.waiting = None;
+            ERROR_INTERNAL_ERROR
+        })
+    }
+}
+
+/// A text that ends with a zero; empty for NULL.
+///
+/// # Safety
+///
+/// `at` is NULL or points to such a text.
+unsafe fn text(at: *const u16) -> String {
+    let mut units = Vec::new();
+    while !at.is_null() {
+        // SAFETY: no zero was found up to here, so this unit is of the text.
+        match unsafe { at.wrapping_add(units.len()).read_unaligned() } {
+            0 => break,
+            unit => units.push(unit),
+        }
+    }
+    String::from_utf16_lossy(&units)
+}
+
+/// Texts up to an empty one; none for NULL.
+///
+/// # Safety
+///
+/// `at` is NULL or points to texts that end with a zero, the last of them empty.
+unsafe fn texts(mut at: *const u16) -> Vec<String> {
+    let mut texts = Vec::new();
+    while !at.is_null() {
+        // SAFETY: no empty text was found up to here.
+        let text = unsafe { text(at) };
+        if text.is_empty() {
+            break;
+        }
+        let length = text.encode_utf16().count().saturating_add(1);
+        // SAFETY: behind the zero of a text that is not empty there is another text.
+        at = unsafe { at.add(length) };
+        texts.push(text);
+    }
+    texts
+}
