@@ -14,6 +14,7 @@ pub mod events;
 #[cfg_attr(not(target_os = "linux"), path = "libraries/none.rs")]
 mod libraries;
 mod library;
+mod provider_object;
 #[cfg(target_os = "linux")]
 pub mod publishers;
 pub mod registry;
@@ -21,11 +22,11 @@ pub mod titles;
 
 use std::collections::BTreeSet;
 
-use tallymon_core::block::{BlockWriter, ObjectLayout, ObjectSpec, Snapshot, WriteHeader};
+use tallymon_core::block::{BlockWriter, ObjectLayout, ObjectSpec, ObjectsWriter, Snapshot, WriteHeader};
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{Language, TitleIndex, Titles};
-use tallymon_provider::{Ask, Finding, Provider, TierChoice};
+use tallymon_provider::{Ask, Finding, Provider, SourceName, SourceStatus, TierChoice};
 
 pub use builtin::Clocks;
 use events::EventLog;
@@ -42,6 +43,8 @@ pub struct Host {
     roots: Option<Roots>,
     /// Libraries of services; `None` when none are to be loaded.
     libraries: Option<Libraries>,
+    /// Whether there is an object that tells how the sources are.
+    tells_of_sources: bool,
     /// The memory of the last block that somebody gave back.
     spare: Vec<u8>,
 }
@@ -76,6 +79,7 @@ impl Host {
             providers,
             roots: Some(roots),
             libraries: Some(libraries),
+            tells_of_sources: true,
             spare: Vec::new(),
         })
     }
@@ -83,7 +87,20 @@ impl Host {
     /// A host of these providers only, for tests and special tools.
     pub fn of(system_name: impl Into<String>, providers: Vec<Box<dyn Provider>>) -> Host {
         let system_name = system_name.into();
-        Host { system_name, providers, roots: None, libraries: None, spare: Vec::new() }
+        Host {
+            system_name,
+            providers,
+            roots: None,
+            libraries: None,
+            tells_of_sources: false,
+            spare: Vec::new(),
+        }
+    }
+
+    /// The same host with the object "Tallymon Provider", which tells how each source is.
+    #[must_use]
+    pub fn with_source_status(self) -> Host {
+        Host { tells_of_sources: true, ..self }
     }
 
     /// The same host with the names that are installed in these registries.
@@ -110,10 +127,21 @@ impl Host {
         self.libraries.as_ref().map(Libraries::status).unwrap_or_default()
     }
 
+    /// How each source of counters is, and what it has cost so far.
+    pub fn sources(&self) -> Vec<SourceStatus> {
+        self.providers.iter().flat_map(|provider| provider.sources()).collect()
+    }
+
     /// What the providers found out about this machine.
     pub fn findings(&mut self) -> Vec<Finding> {
         let mut findings: Vec<Finding> =
             self.providers.iter_mut().flat_map(|provider| provider.findings()).collect();
+        if self.tells_of_sources {
+            self.try_sources(&BTreeSet::new());
+            let english = titles::titles(Language::ENGLISH).unwrap_or_default();
+            let told = self.sources();
+            findings.extend(told.iter().filter_map(|source| provider_object::finding(source, &english)));
+        }
         findings.extend(self.roots.as_ref().map(titles::registry_finding));
         findings.extend(self.libraries.iter_mut().flat_map(Libraries::findings));
         findings
@@ -122,6 +150,28 @@ impl Host {
     /// Takes the memory of a block that is no longer needed, for the next one.
     pub fn give_back(&mut self, snapshot: Snapshot) {
         self.spare = snapshot.into_bytes();
+    }
+
+    /// Asks those built-in objects once that nobody has asked so far and that this request does not mean, so that
+    /// it is known how they are. Costly ones stay unknown until somebody wants them.
+    fn try_sources(&mut self, asked: &BTreeSet<TitleIndex>) {
+        for provider in &mut self.providers {
+            let untried = provider.sources().into_iter().filter(|source| source.collections == 0);
+            let mut objects: Vec<TitleIndex> = untried
+                .filter_map(|source| match source.name {
+                    SourceName::Object(object) => Some(object),
+                    SourceName::Named(_) => None,
+                })
+                .filter(|object| !asked.contains(object) && !provider.is_costly(*object))
+                .collect();
+            if objects.is_empty() {
+                continue;
+            }
+            objects.sort_unstable();
+            let mut bytes = Vec::new();
+            // One that can read nothing says so when it is asked for itself.
+            let _ = provider.collect(&Ask::everything(&objects), &mut ObjectsWriter::growing(&mut bytes));
+        }
     }
 
     /// The objects that a request means.
@@ -191,7 +241,17 @@ impl Host {
         let objects = self.providers.iter().flat_map(|provider| {
             provider.objects().iter().map(|object| (object.name, provider.is_costly(object.name)))
         });
-        objects.filter(|(_, costly)| wanted(*costly)).map(|(name, _)| name).collect()
+        let own = self.tells_of_sources.then_some((provider_object::NAME, false));
+        objects.chain(own).filter(|(_, costly)| wanted(*costly)).map(|(name, _)| name).collect()
+    }
+
+    /// Writes how the sources are, or the definitions of that.
+    fn write_sources(&self, request: &Request, writer: &mut BlockWriter<'_>) {
+        if matches!(request.kind, RequestKind::Metadata { .. }) {
+            write_definitions(&[provider_object::SPEC], &[provider_object::NAME], writer);
+        } else {
+            provider_object::write(&self.sources(), writer.objects());
+        }
     }
 }
 
@@ -199,13 +259,19 @@ impl Source for Host {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         self.providers.iter_mut().for_each(|provider| provider.refresh());
         let asking = self.libraries.as_mut().map(|libraries| {
-            libraries.begin(&request.kind, |object| is_in(&self.providers, object), &self.system_name)
+            let own = self.tells_of_sources.then_some(provider_object::NAME);
+            let is_known = |object| own == Some(object) || is_in(&self.providers, object);
+            libraries.begin(&request.kind, is_known, &self.system_name)
         });
         let known = |(libraries, asking): (&Libraries, _)| libraries.known_parents(asking);
         let parents = self.libraries.as_ref().zip(asking.as_ref()).map(known).unwrap_or_default();
         let mut objects = self.objects_of(&request.kind);
         objects.extend(parents);
         let objects = self.with_parents(objects);
+        let tells = self.tells_of_sources && objects.contains(&provider_object::NAME);
+        if tells && !matches!(request.kind, RequestKind::Metadata { .. }) {
+            self.try_sources(&objects);
+        }
         let default_object = match &request.kind {
             RequestKind::Objects(objects) => objects.first().map_or(-1, |object| object.0.cast_signed()),
             // Processor, as NT shows first.
@@ -227,6 +293,10 @@ impl Source for Host {
         if let Some((libraries, asking)) = self.libraries.as_mut().zip(asking.as_ref()) {
             let answers = libraries.finish(asking, writer.objects());
             self.collect_parents(&answers, &objects, request, &mut writer)?;
+        }
+        // Behind all others, so that it tells of this request too.
+        if tells {
+            self.write_sources(request, &mut writer);
         }
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
         Ok(Snapshot::new(buffer)?)

@@ -25,6 +25,7 @@ pub mod root;
 pub mod statvfs;
 
 mod expression;
+mod meter;
 mod objects;
 mod rising;
 mod sources;

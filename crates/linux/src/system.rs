@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 use tallymon_provider::{
     Ask, FileTime, Finding, Frequency, ObjectSpec, ObjectsWriter, PerfTime, Provider, ProviderError,
-    TitleIndex,
+    SourceStatus, TitleIndex,
 };
 
 use crate::bpf::tasks::Refusal;
 use crate::clock::Moment;
 use crate::kept::ReadError;
+use crate::meter::Meter;
 use crate::objects::spec::Origin;
 use crate::objects::{self, Object};
 use crate::root::Root;
@@ -22,6 +24,8 @@ pub struct System {
     sources: Sources,
     objects: Vec<Box<dyn Object>>,
     specs: Vec<ObjectSpec<'static>>,
+    /// One an object.
+    meters: Vec<Meter>,
 }
 
 impl System {
@@ -62,7 +66,8 @@ impl System {
         let sources = Sources::open(root, choice)?;
         let objects = objects::all();
         let specs = objects.iter().map(|object| *object.spec()).collect();
-        Ok(System { sources, objects, specs })
+        let meters = objects.iter().map(|_| Meter::default()).collect();
+        Ok(System { sources, objects, specs, meters })
     }
 
     /// Where the values of an object's counters come from, one a counter in their order; empty for an unknown object.
@@ -115,12 +120,18 @@ impl Provider for System {
 
     fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
         self.sources.begin(ask);
-        for object in &mut self.objects {
+        for (object, meter) in self.objects.iter_mut().zip(&mut self.meters) {
             if ask.wants(object.spec().name) {
+                let (start, before) = (Instant::now(), *out.counts());
                 object.collect(ask, &mut self.sources, out);
+                meter.note(start.elapsed(), out.counts().since(&before));
             }
         }
         Ok(())
+    }
+
+    fn sources(&self) -> Vec<SourceStatus> {
+        self.specs.iter().zip(&self.meters).map(|(spec, meter)| meter.status(spec.name)).collect()
     }
 
     fn findings(&mut self) -> Vec<Finding> {

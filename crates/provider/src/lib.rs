@@ -58,14 +58,16 @@ pub mod library;
 #[cfg(target_os = "linux")]
 pub mod shm;
 
+pub mod status;
 pub mod tier;
 
 use std::borrow::Cow;
 use std::fmt;
 
+pub use status::{Health, SourceName, SourceStatus};
 pub use tallymon_core::block::{
     CounterBlockMut, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectWriter,
-    ObjectsWriter, Parent,
+    ObjectsWriter, Parent, WriteCounts,
 };
 pub use tallymon_core::counter::CounterType;
 pub use tallymon_core::flow::{Absence, ValueState};
@@ -116,6 +118,11 @@ pub trait Provider: Send {
 
     /// The languages that it brings texts in, beside English.
     fn languages(&self) -> Vec<Language> {
+        Vec::new()
+    }
+
+    /// How each of its sources is, and what it has cost in this process: one a built-in object, one a program.
+    fn sources(&self) -> Vec<SourceStatus> {
         Vec::new()
     }
 

@@ -21,6 +21,7 @@
 //! with one of type [`CounterType::VALUE_STATUS`](crate::counter::CounterType::VALUE_STATUS), hidden for everybody who
 //! does not know it, whose data is one byte for each definition before it: a [`ValueState`](crate::flow::ValueState).
 
+mod counts;
 mod foreign;
 mod layout;
 mod sample;
@@ -30,6 +31,7 @@ mod view;
 mod write;
 
 pub use crate::bytes::ByteOrder;
+pub use counts::WriteCounts;
 pub use foreign::{definitions_only, with_state};
 pub use snapshot::{Snapshot, SnapshotInstance, SnapshotObject};
 pub use spec::{CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};

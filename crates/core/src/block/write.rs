@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::counts::WriteCounts;
 use super::layout::{
     ALIGNMENT, counter_block, counter_definition, data_block, instance_definition, object_type,
 };
@@ -121,6 +122,7 @@ pub struct ObjectsWriter<'b> {
     /// Length so far, whether it was written or only counted.
     at: usize,
     count: u32,
+    counts: WriteCounts,
     /// Takes what no longer fits, so that callers need not know.
     scratch: Vec<u8>,
 }
@@ -133,7 +135,7 @@ enum Output<'b> {
 
 impl<'b> ObjectsWriter<'b> {
     fn new(output: Output<'b>) -> ObjectsWriter<'b> {
-        ObjectsWriter { output, at: 0, count: 0, scratch: Vec::new() }
+        ObjectsWriter { output, at: 0, count: 0, counts: WriteCounts::default(), scratch: Vec::new() }
     }
 
     /// Objects only, without a block header, in a buffer of a fixed size: the buffer of a Collect call.
@@ -150,6 +152,11 @@ impl<'b> ObjectsWriter<'b> {
     /// Number of objects so far.
     pub const fn count(&self) -> u32 {
         self.count
+    }
+
+    /// What was written so far, objects of [`ObjectsWriter::append`] left out.
+    pub const fn counts(&self) -> &WriteCounts {
+        &self.counts
     }
 
     /// Ends the objects and says how long they are.
@@ -219,6 +226,7 @@ impl<'b> ObjectsWriter<'b> {
             }
         }
         self.count = self.count.saturating_add(1);
+        self.counts.objects = self.counts.objects.saturating_add(1);
         ObjectWriter { objects: self, layout, start, instances: 0, single: false, metadata: false }
     }
 
@@ -311,7 +319,8 @@ impl ObjectWriter<'_, '_, '_> {
         let start = self.objects.at;
         self.objects.at = start.saturating_add(length);
         let end = self.objects.at;
-        let ObjectsWriter { output, scratch, .. } = &mut *self.objects;
+        let ObjectsWriter { output, scratch, counts, .. } = &mut *self.objects;
+        counts.instance(layout.slots.len());
         let part = match output {
             Output::Growing(buffer) => {
                 buffer.resize(end, 0);
@@ -332,7 +341,7 @@ impl ObjectWriter<'_, '_, '_> {
         let (definition, data) =
             part.unwrap_or_default().split_at_mut_checked(definition).unwrap_or_default();
         put_u32(data, counter_block::BYTE_LENGTH, length_u32(block));
-        CounterBlockMut { definition, data, slots: &layout.slots, status: layout.status }
+        CounterBlockMut { definition, data, slots: &layout.slots, status: layout.status, counts }
     }
 }
 
@@ -361,6 +370,7 @@ pub struct CounterBlockMut<'w> {
     data: &'w mut [u8],
     slots: &'w [Slot],
     status: Option<(usize, usize)>,
+    counts: &'w mut WriteCounts,
 }
 
 impl CounterBlockMut<'_> {
@@ -429,6 +439,7 @@ impl CounterBlockMut<'_> {
             && let Some(byte) = self.data.get_mut(offset.saturating_add(position))
         {
             *byte = state.to_byte();
+            self.counts.mark(state);
         }
     }
 

@@ -5,6 +5,7 @@ use tallymon_linux::System;
 use tallymon_provider::{Provider, TierChoice};
 
 use super::Clocks;
+use crate::provider_object;
 use crate::publishers::Publishers;
 use crate::titles;
 
@@ -15,7 +16,8 @@ pub(crate) fn providers(tier: TierChoice) -> Result<Vec<Box<dyn Provider>>, Sour
     let mut taken = Vec::new();
     for language in titles::languages() {
         let titles = titles::titles(language)?;
-        let names = system.objects().iter().filter_map(|object| titles.name(object.name));
+        let objects = system.objects().iter().chain([&provider_object::SPEC]);
+        let names = objects.filter_map(|object| titles.name(object.name));
         taken.extend(names.map(str::to_string));
     }
     let publishers = Publishers::system(taken.iter().map(String::as_str));
@@ -46,7 +48,7 @@ mod tests {
         let system = System::open().unwrap();
         for language in titles::languages() {
             let titles = titles::titles(language).unwrap();
-            for object in system.objects() {
+            for object in system.objects().iter().chain([&provider_object::SPEC]) {
                 let counters = object.counters.iter().map(|counter| (counter.name, counter.help));
                 for (name, help) in counters.chain([(object.name, object.help)]) {
                     let known = name.0 <= BASE_INDEX || OWN_INDEXES.contains(&name.0);

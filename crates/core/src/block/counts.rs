@@ -1,0 +1,66 @@
+//! What was written into objects, counted: how many values there are, and why others are not.
+
+use crate::flow::{Absence, ValueState};
+
+/// States are counted by their byte; the last place is for [`Absence::Other`], whose byte is large.
+const KINDS: usize = 13;
+
+/// How many values were written, and how many of them are marked as absent, by reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WriteCounts {
+    /// Objects.
+    pub objects: u32,
+    /// Instances; the values of an object without instances are one.
+    pub instances: u64,
+    /// Values, present or not, bases included.
+    pub values: u64,
+    /// Marks, by [`mark`].
+    marks: [u64; KINDS],
+}
+
+impl WriteCounts {
+    /// How often a value was marked as absent for this reason. One that was marked twice counts twice.
+    pub fn absent(&self, why: Absence) -> u64 {
+        self.marks.get(mark(ValueState::Absent(why))).copied().unwrap_or(0)
+    }
+
+    /// How often a value was marked as absent.
+    pub fn all_absent(&self) -> u64 {
+        Absence::ALL.iter().fold(0, |sum, why| sum.saturating_add(self.absent(*why)))
+    }
+
+    /// What was written since these counts were `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &WriteCounts) -> WriteCounts {
+        let mut marks = self.marks;
+        for (now, before) in marks.iter_mut().zip(earlier.marks) {
+            *now = now.saturating_sub(before);
+        }
+        WriteCounts {
+            objects: self.objects.saturating_sub(earlier.objects),
+            instances: self.instances.saturating_sub(earlier.instances),
+            values: self.values.saturating_sub(earlier.values),
+            marks,
+        }
+    }
+
+    /// One more instance of so many counters.
+    #[inline]
+    pub(super) fn instance(&mut self, counters: usize) {
+        self.instances = self.instances.saturating_add(1);
+        self.values = self.values.saturating_add(u64::try_from(counters).unwrap_or(u64::MAX));
+    }
+
+    /// One more mark.
+    #[inline]
+    pub(super) fn mark(&mut self, state: ValueState) {
+        if let Some(count) = self.marks.get_mut(mark(state)) {
+            *count = count.saturating_add(1);
+        }
+    }
+}
+
+/// Where the marks of a state are counted.
+fn mark(state: ValueState) -> usize {
+    usize::from(state.to_byte()).min(KINDS.saturating_sub(1))
+}

@@ -1,0 +1,62 @@
+//! The object "Tallymon Provider" of a live machine: what it tells must be what was asked.
+#![allow(clippy::unwrap_used, reason = "a test that can not go on should stop")]
+#![cfg(target_os = "linux")]
+
+use tallymon_core::block::Snapshot;
+use tallymon_core::flow::Source;
+use tallymon_core::request::Request;
+use tallymon_core::title::TitleIndex;
+use tallymon_host::Host;
+use tallymon_linux::System;
+use tallymon_provider::{Health, Provider, Tier, TierChoice};
+
+const PROVIDER: TitleIndex = TitleIndex(990_000);
+const PROCESSOR: TitleIndex = TitleIndex(238);
+const LAST: usize = 4;
+const COLLECTIONS: usize = 5;
+const STATE: usize = 9;
+
+fn host() -> Host {
+    let system = System::open_with(TierChoice::Only(Tier::T0)).unwrap();
+    Host::of("here", vec![Box::new(system)]).with_source_status()
+}
+
+/// The value of a counter of a source.
+fn value(snapshot: &Snapshot, source: &str, position: usize) -> u64 {
+    let object = snapshot.object(PROVIDER).unwrap();
+    let instance = object.instances().find(|instance| instance.name().to_string_lossy() == source).unwrap();
+    instance.sample(position).unwrap().first
+}
+
+#[test]
+fn every_source_is_told_of_and_tried_once() {
+    let mut host = host();
+    let costly: usize = {
+        let system = System::open().unwrap();
+        system.objects().iter().filter(|object| system.is_costly(object.name)).count()
+    };
+    let request = Request::objects([PROCESSOR, PROVIDER]);
+    for round in 1..=3 {
+        let snapshot = host.snapshot(&request).unwrap();
+        assert_eq!(value(&snapshot, "Processor", COLLECTIONS), round);
+        assert_eq!(value(&snapshot, "Processor", STATE), Health::Healthy as u64);
+        assert!(value(&snapshot, "Processor", LAST) > 0);
+        // Nobody asks for it, so it is tried once and then left alone.
+        assert_eq!(value(&snapshot, "Memory", COLLECTIONS), 1);
+    }
+    let unknown = host.sources().into_iter().filter(|source| source.health == Health::NotAsked).count();
+    assert_eq!(unknown, costly, "only costly objects are not tried");
+}
+
+#[test]
+fn nobody_is_tried_for_others() {
+    let mut host = host();
+    host.snapshot(&Request::objects([PROCESSOR])).unwrap();
+    let asked = host.sources().into_iter().filter(|source| source.collections > 0).count();
+    assert_eq!(asked, 1);
+    assert!(host.snapshot(&Request::parse("Global")).unwrap().object(PROVIDER).is_some());
+    let metadata = host.snapshot(&Request::parse("MetadataGlobal")).unwrap();
+    assert_eq!(metadata.object(PROVIDER).unwrap().counters().len(), 12);
+    let plain = Host::of("here", Vec::new()).snapshot(&Request::objects([PROVIDER])).unwrap();
+    assert!(plain.object(PROVIDER).is_none(), "a host of chosen providers has no object of its own");
+}

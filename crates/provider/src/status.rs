@@ -1,0 +1,205 @@
+//! How a source of counters is, and what it costs: what the object "Tallymon Provider" and `tally doctor` show.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use tallymon_core::block::WriteCounts;
+use tallymon_core::flow::Absence;
+use tallymon_core::title::TitleIndex;
+
+/// How one source is, and what it has cost in this process: a built-in object, a provider library, a program that
+/// publishes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceStatus {
+    /// Who it is.
+    pub name: SourceName,
+    /// How often it was asked.
+    pub collections: u64,
+    /// How long it took to ask it, altogether.
+    pub busy: Duration,
+    /// How long it took the last time.
+    pub last: Duration,
+    /// How many of the collections went wrong, in whole or in part.
+    pub errors: u64,
+    /// How often it did not answer in time; `None` for one that nobody waits for.
+    pub late: Option<u64>,
+    /// How often it was started again; `None` for one that is not started.
+    pub restarts: Option<u64>,
+    /// How it was the last time.
+    pub health: Health,
+    /// Why it is not healthy; empty when it is.
+    pub reason: Cow<'static, str>,
+}
+
+/// Who a source is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SourceName {
+    /// A built-in object, shown by its English name.
+    Object(TitleIndex),
+    /// Anybody else, by name. It should say what kind of thing it is, `service Gadgets`, so that it is nobody else's.
+    Named(String),
+}
+
+/// How a source is. The numbers are those of the counter State.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(u8)]
+pub enum Health {
+    /// It was not asked yet.
+    #[default]
+    NotAsked = 0,
+    /// It gives all that it can have here.
+    Healthy = 1,
+    /// It gives a part.
+    Degraded = 2,
+    /// This machine has nothing like it.
+    Unsupported = 3,
+    /// It should give something and does not.
+    Failed = 4,
+}
+
+impl Health {
+    /// The state in one or two words.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Health::NotAsked => "not asked",
+            Health::Healthy => "healthy",
+            Health::Degraded => "degraded",
+            Health::Unsupported => "unsupported",
+            Health::Failed => "failed",
+        }
+    }
+
+    /// How a source is that wrote this, and why.
+    ///
+    /// A value that nobody asked for, or that Linux never has, is no loss; an object without instances is healthy: there
+    /// is nothing to be seen now.
+    pub fn of(counts: &WriteCounts) -> (Health, Cow<'static, str>) {
+        const TROUBLES: [Absence; 4] =
+            [Absence::ReadFailed, Absence::AccessDenied, Absence::NotInThisKernel, Absence::Other];
+        if counts.objects == 0 {
+            return (Health::Unsupported, Cow::Borrowed(Absence::NotOnThisSystem.words()));
+        }
+        let there = counts.values.saturating_sub(counts.all_absent());
+        let troubles: Vec<(Absence, u64)> = TROUBLES
+            .into_iter()
+            .map(|why| (why, counts.absent(why)))
+            .filter(|(_, times)| *times > 0)
+            .collect();
+        let words = troubles.iter().map(|(why, times)| {
+            let values = if *times == 1 { "value" } else { "values" };
+            format!("{times} {values}: {}", why.words())
+        });
+        let words = words.collect::<Vec<_>>().join("; ");
+        let is = |why| troubles.iter().any(|(trouble, _)| *trouble == why);
+        let health = match (troubles.is_empty(), there) {
+            (true, 0) if counts.values > 0 && nothing_asked(counts) => Health::Healthy,
+            (true, 0) if counts.values > 0 => {
+                let whys = [Absence::NotOnThisSystem, Absence::NotFromThisDevice, Absence::NotEnabled];
+                let most = whys.into_iter().max_by_key(|why| counts.absent(*why));
+                return (Health::Unsupported, Cow::Borrowed(most.map_or("", Absence::words)));
+            }
+            (true, _) => Health::Healthy,
+            (false, 0) if is(Absence::ReadFailed) || is(Absence::AccessDenied) => Health::Failed,
+            (false, 0) => Health::Unsupported,
+            (false, _) => Health::Degraded,
+        };
+        (health, Cow::Owned(words))
+    }
+}
+
+/// Whether there are no values only because nobody wanted any, or because there are none yet.
+fn nothing_asked(counts: &WriteCounts) -> bool {
+    let idle = counts.absent(Absence::NotRequested).saturating_add(counts.absent(Absence::FirstSample));
+    idle.saturating_add(counts.absent(Absence::Vanished)) > 0
+}
+
+impl SourceStatus {
+    /// One that was not asked yet.
+    pub fn new(name: SourceName) -> SourceStatus {
+        SourceStatus {
+            name,
+            collections: 0,
+            busy: Duration::ZERO,
+            last: Duration::ZERO,
+            errors: 0,
+            late: None,
+            restarts: None,
+            health: Health::NotAsked,
+            reason: Cow::Borrowed(""),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        CounterSpec, CounterType, DetailLevel, Frequency, HelpIndex, InstanceKind, ObjectLayout, ObjectSpec,
+        ObjectsWriter, PerfTime,
+    };
+
+    const COUNTER: CounterSpec = CounterSpec {
+        name: TitleIndex(5002),
+        help: HelpIndex(5003),
+        counter_type: CounterType::PERF_COUNTER_RAWCOUNT,
+        scale: 0,
+        detail: DetailLevel::NOVICE,
+        size: None,
+        shares: None,
+    };
+
+    const OBJECT: ObjectSpec<'static> = ObjectSpec {
+        name: TitleIndex(5000),
+        help: HelpIndex(5001),
+        detail: DetailLevel::NOVICE,
+        default_counter: 0,
+        instances: InstanceKind::Many,
+        status: true,
+        counters: &[COUNTER, COUNTER],
+    };
+
+    /// How an object is whose instances have values that are marked so.
+    fn health(instances: &[[Option<Absence>; 2]]) -> (Health, String) {
+        let (layout, mut buffer) = (ObjectLayout::new(OBJECT), Vec::new());
+        let mut out = ObjectsWriter::growing(&mut buffer);
+        let mut object = out.object(&layout, PerfTime(0), Frequency(0));
+        for instance in instances {
+            let mut block = object.instance("one", None, None);
+            for (position, why) in instance.iter().enumerate() {
+                block.set_or(position, why.is_none().then_some(1), why.unwrap_or(Absence::Other));
+            }
+        }
+        drop(object);
+        let (health, reason) = Health::of(out.counts());
+        (health, reason.into_owned())
+    }
+
+    #[test]
+    fn health_is_what_was_written() {
+        use Absence::{
+            AccessDenied, NotFromThisDevice, NotInThisKernel, NotOnThisSystem, NotRequested, ReadFailed,
+        };
+        let table = [
+            (&[][..], Health::Healthy, ""),
+            (&[[None, None]], Health::Healthy, ""),
+            (&[[None, Some(NotOnThisSystem)]], Health::Healthy, ""),
+            (&[[Some(NotRequested), Some(NotRequested)]], Health::Healthy, ""),
+            (
+                &[[None, None], [None, Some(AccessDenied)]],
+                Health::Degraded,
+                "1 value: more rights are needed",
+            ),
+            (&[[Some(NotRequested), Some(ReadFailed)]], Health::Failed, "1 value: reading it failed"),
+            (&[[Some(NotInThisKernel); 2]], Health::Unsupported, "2 values: the running kernel"),
+            (&[[Some(NotFromThisDevice); 2]], Health::Unsupported, "the device or its driver"),
+            (&[[Some(AccessDenied), Some(ReadFailed)]], Health::Failed, "1 value: reading it failed"),
+        ];
+        for (instances, wanted, words) in table {
+            let (health, reason) = health(instances);
+            assert_eq!(health, wanted, "{instances:?}: {reason}");
+            assert!(reason.starts_with(words), "{instances:?}: {reason}");
+        }
+        let nothing = ObjectsWriter::growing(&mut Vec::new()).counts().since(&WriteCounts::default());
+        assert_eq!(Health::of(&nothing).0, Health::Unsupported);
+    }
+}
