@@ -4,6 +4,7 @@
 //! kept until a stated number of bytes is reached, also while the picture is frozen or the user looks back.
 
 pub mod format;
+mod history;
 mod load;
 mod look;
 mod point;
@@ -22,6 +23,7 @@ use tallymon::core::time::FileTime;
 
 use self::take::{Index, Who};
 
+pub use history::History;
 pub use look::Look;
 pub use point::{POINT_BYTES, Point};
 pub use scale::{CHART_MAXIMUM, Scale, factor};
@@ -50,6 +52,8 @@ pub struct Monitor {
     removed_who: HashMap<Who, String>,
     /// What was removed last, with its position, for somebody who may put it back.
     gone: Vec<(usize, Series)>,
+    /// What was cleared last.
+    cleared: Option<History>,
     /// How series that are expected are to be shown, by their paths in small letters.
     looks: HashMap<String, Look>,
     /// Who made the values of each row.
@@ -85,6 +89,7 @@ impl Monitor {
             removed: HashSet::new(),
             removed_who: HashMap::new(),
             gone: Vec::new(),
+            cleared: None,
             looks: HashMap::new(),
             top: Top::default(),
             failed: Vec::new(),
@@ -229,6 +234,7 @@ impl Monitor {
 
     /// Removes everything: a new counter set.
     pub fn remove_all(&mut self) {
+        self.set_aside();
         self.series.clear();
         self.looks.clear();
         self.failed.clear();
@@ -242,11 +248,7 @@ impl Monitor {
 
     /// Forgets all values, not what is shown.
     pub fn clear(&mut self) {
-        self.times.clear();
-        self.top.keep(0);
-        for series in &mut self.series {
-            series.keep(0);
-        }
+        self.set_aside();
         self.series.retain(|series| series.ended.is_none());
         self.reindex();
         self.select(self.selected);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{NoValue, Value};
+use tallymon::core::flow::{Absence, NoValue, Value};
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::{InstanceIdentity, InstanceKey, Query, Reading};
@@ -154,6 +154,23 @@ impl Series {
     /// Adds the same value so many times.
     pub(super) fn pad(&mut self, rows: usize, point: Point) {
         self.points.extend(std::iter::repeat_n(point, rows));
+    }
+
+    /// The same series with all values of this one, which has none then.
+    pub(super) fn take_values(&mut self) -> Series {
+        let points = std::mem::take(&mut self.points);
+        let mut whole = self.clone();
+        whole.points = points;
+        whole
+    }
+
+    /// Takes everything over that the same series became, behind the values it has: those of `rows` rows.
+    pub(super) fn go_on_as(&mut self, mut newer: Series, rows: usize) {
+        let missing = rows.saturating_sub(newer.points.len());
+        self.pad(missing, Point::gap(NoValue::NoData(Absence::NotRequested)));
+        self.points.append(&mut newer.points);
+        newer.points = std::mem::take(&mut self.points);
+        *self = newer;
     }
 
     /// Keeps the newest `rows` values.

@@ -27,7 +27,7 @@ pub struct Top {
 }
 
 /// A counter with the largest instances of each row.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Watched {
     object: TitleIndex,
     counter: TitleIndex,
@@ -40,6 +40,9 @@ struct Watched {
 
 /// Names by their number and values, largest first; 0 is no name.
 type Row = ([u32; MOST_TOP], [f64; MOST_TOP]);
+
+/// Nothing is known of a row.
+const NO_ROW: Row = ([0; MOST_TOP], [0.0; MOST_TOP]);
 
 /// An instance at a time.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,7 +143,7 @@ impl Top {
                     }
                 }
             }
-            let mut row: Row = ([0; MOST_TOP], [0.0; MOST_TOP]);
+            let mut row: Row = NO_ROW;
             for ((name, value), (found, reading)) in row.0.iter_mut().zip(&mut row.1).zip(found) {
                 if let Some(key) = reading.and_then(|reading| reading.instance.as_ref()) {
                     *name = self.names.number(&key.to_string());
@@ -161,6 +164,37 @@ impl Top {
             }
             if watched.rows.capacity() > rows.saturating_mul(2).max(64) {
                 watched.rows.shrink_to(rows);
+            }
+        }
+    }
+
+    /// All of it, in place of which the same counters are watched from nothing on.
+    pub(super) fn take_rows(&mut self) -> Top {
+        let watched = self.watched.iter().map(|watched| Watched { rows: VecDeque::new(), ..watched.clone() });
+        let fresh = Top { watched: watched.collect(), names: Names::default() };
+        std::mem::replace(self, fresh)
+    }
+
+    /// Adds what was seen later, in as many rows.
+    pub(super) fn go_on_as(&mut self, newer: &Top, rows: usize) {
+        for later in &newer.watched {
+            let is_same = |known: &Watched| (known.object, known.counter) == (later.object, later.counter);
+            if !self.watched.iter().any(is_same) && self.watched.len() < MOST_WATCHED {
+                self.watched.push(Watched { rows: VecDeque::new(), ..later.clone() });
+            }
+        }
+        for watched in &mut self.watched {
+            let is_same =
+                |known: &&Watched| (known.object, known.counter) == (watched.object, watched.counter);
+            let later = newer.watched.iter().find(is_same).map(|later| &later.rows);
+            let missing = rows.saturating_sub(later.map_or(0, VecDeque::len));
+            watched.rows.extend(std::iter::repeat_n(NO_ROW, missing));
+            for row in later.into_iter().flatten() {
+                let mut row = *row;
+                for name in &mut row.0 {
+                    *name = newer.names.text(*name).map_or(0, |text| self.names.number(text));
+                }
+                watched.rows.push_back(row);
             }
         }
     }

@@ -45,6 +45,8 @@ pub struct App {
     pub(super) failure: Option<SourceError>,
     /// Samples that failed one behind the other.
     pub(super) failures: u32,
+    /// Whole seconds until the next try of a source that failed.
+    pub(super) countdown: Option<u64>,
     /// What a line has to contain to be shown, in small letters.
     pub(super) filter: String,
     /// The log that is shown instead of samples.
@@ -121,6 +123,9 @@ pub(super) struct Places {
     pub(super) lines: Vec<(u16, usize)>,
     /// The time slider of a log.
     pub(super) slider: Rect,
+    /// The panel that says who made a value, and each instance in it with its row.
+    pub(super) spike: Rect,
+    pub(super) makers: Vec<(u16, usize)>,
     /// A click before, to tell a double click.
     pub(super) clicked: Option<(u16, u16)>,
     /// Columns between which the mouse is dragged now.
@@ -148,6 +153,7 @@ impl App {
             message: None,
             failure: None,
             failures: 0,
+            countdown: None,
             filter: String::new(),
             spike: None,
             choose: None,

@@ -19,6 +19,8 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
     app.places.chart = Rect::ZERO;
     app.places.lines.clear();
     app.places.slider = Rect::ZERO;
+    app.places.spike = Rect::ZERO;
+    app.places.makers.clear();
     if area.height == 0 || area.width == 0 {
         return;
     }
@@ -155,7 +157,8 @@ fn failure(app: &App, buffer: &mut Buffer, area: Rect) -> bool {
     let (text, aside) = match (app.late(), &app.failure) {
         (Some(late), _) => (app.words.get(Word::NoAnswer).to_string(), format!(" {} s ", late.as_secs())),
         (None, Some(error)) => {
-            (error.to_string(), format!(" {} {} ", app.words.get(Word::Retry), interval(app.pause())))
+            let left = app.countdown.map_or_else(|| app.pause(), std::time::Duration::from_secs);
+            (error.to_string(), format!(" {} {} ", app.words.get(Word::Retry), interval(left)))
         }
         (None, None) => match app.log_notes() {
             Some(notes) => (notes, String::new()),

@@ -1,6 +1,6 @@
 //! What the mouse does: choose a line, ask who made a value, zoom.
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use super::app::{App, Overlay};
@@ -12,6 +12,10 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
     }
     let place = (event.column, event.row);
     let in_chart = app.places.chart.contains(Position::from(place));
+    // What is dragged from the chart may end over the panel.
+    if app.places.dragged.is_none() && app.places.spike.contains(Position::from(place)) {
+        return in_spike(app, event);
+    }
     match event.kind {
         MouseEventKind::Down(MouseButton::Left) => {
             let again = app.places.clicked.replace(place) == Some(place);
@@ -46,6 +50,16 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
         MouseEventKind::ScrollDown if in_chart => app.monitor.window.zoom(false),
         MouseEventKind::ScrollUp => app.move_selection(-1),
         MouseEventKind::ScrollDown => app.move_selection(1),
+        _ => {}
+    }
+}
+
+/// The panel that says who made a value lies over the chart.
+fn in_spike(app: &mut App, event: MouseEvent) {
+    match event.kind {
+        MouseEventKind::Down(MouseButton::Left) => app.click_maker(event.row),
+        MouseEventKind::ScrollUp => drop(app.spike_key(KeyCode::Up.into())),
+        MouseEventKind::ScrollDown => drop(app.spike_key(KeyCode::Down.into())),
         _ => {}
     }
 }

@@ -69,6 +69,14 @@ impl App {
         if self.failures == 0 { pause } else { pause.min(LONGEST_RETRY.max(self.options.interval)) }
     }
 
+    /// Says how long it is until the source that failed is tried again; whether that looks different now.
+    pub fn count_down(&mut self, left: Duration) -> bool {
+        // The last second is the one that is still to come.
+        let seconds = left.as_secs().saturating_add(u64::from(left.subsec_nanos() > 0));
+        let countdown = self.failure.as_ref().map(|_| seconds.max(1));
+        std::mem::replace(&mut self.countdown, countdown) != countdown
+    }
+
     fn take(&mut self, collected: Result<FileTime, SourceError>) {
         match collected {
             Ok(time) => {
@@ -87,6 +95,7 @@ impl App {
                 self.failure = Some(error);
             }
         }
+        self.forget_steps();
         self.watch_top();
         self.change_query();
         self.choose_what_was_added();

@@ -107,15 +107,26 @@ impl App {
             KeyCode::Down | KeyCode::Char('j') => {
                 self.spike = Some(at.saturating_add(1).min(count.saturating_sub(1)));
             }
-            KeyCode::Enter => {
-                if let Some(instance) = groups.iter().flat_map(|group| &group.instances).nth(at) {
-                    self.add_and_choose(&instance.path);
-                }
-            }
+            KeyCode::Enter => self.add_maker(at),
             KeyCode::Esc => self.spike = None,
             _ => return false,
         }
         true
+    }
+
+    /// A click in the panel chooses a line, and the second one on it adds it to the chart.
+    pub(super) fn click_maker(&mut self, row: u16) {
+        let Some((_, place)) = self.places.makers.iter().find(|(y, _)| *y == row).copied() else { return };
+        if self.spike.replace(place) == Some(place) {
+            self.add_maker(place);
+        }
+    }
+
+    fn add_maker(&mut self, place: usize) {
+        let groups = self.top_at_cursor();
+        if let Some(instance) = groups.iter().flat_map(|group| &group.instances).nth(place) {
+            self.add_and_choose(&instance.path);
+        }
     }
 }
 
@@ -165,6 +176,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer) {
     let high = u16::try_from(lines.len()).unwrap_or(u16::MAX).clamp(1, chart.height.saturating_sub(2).max(1));
     let place = Rect { x, y: chart.y, width: wide, height: high.saturating_add(2) };
     let title = format!("{} {time}", words.get(Word::MadeBy));
+    app.places.spike = place;
     let inside = frame_at(buffer, place, &title, words.get(Word::SpikeKeys), theme);
     if lines.is_empty() {
         put(
@@ -190,6 +202,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer) {
                 put(buffer, left, y, columns, &cut(text, columns), theme.bold());
             }
             Line::Instance(group, instance) => {
+                app.places.makers.push((y, instances_before(number)));
                 let style = if chosen == Some(number) { theme.selected() } else { theme.plain() };
                 buffer.set_style(Rect { x: inside.x, y, width: inside.width, height: 1 }, style);
                 let suffix = group.counter_type.suffix().as_str();

@@ -30,7 +30,7 @@ const AT_ONCE: Duration = Duration::from_millis(50);
 /// Runs the monitor until the user quits, over a query without paths yet.
 ///
 /// Samples are taken at multiples of the interval, also while the picture is frozen. The screen is drawn only after a
-/// sample, a key or a change of size.
+/// sample, a key or a change of size, and each second while a source that failed is not tried yet.
 ///
 /// # Errors
 ///
@@ -53,6 +53,7 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
                 next = Instant::now() + pause;
             }
         }
+        app.count_down(next.saturating_duration_since(Instant::now()));
         screen.draw(&mut app)?;
         // Everything that was typed in the meantime is one change of the screen.
         let mut typed = false;
@@ -73,7 +74,8 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             }
             let attention = if app.is_waiting() { AT_ONCE } else { ATTENTION };
             if !poll(left.min(attention))? {
-                if left <= attention || app.sample_comes(Duration::ZERO) {
+                let counts = app.count_down(next.saturating_duration_since(Instant::now()));
+                if left <= attention || app.sample_comes(Duration::ZERO) || counts {
                     break;
                 }
                 continue;

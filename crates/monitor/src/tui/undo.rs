@@ -3,7 +3,8 @@
 //! Nothing has to be noted where something is changed: the choices before and after every event are compared.
 
 use super::app::{App, View};
-use crate::model::{Look, Series, Window};
+use super::spike::watch;
+use crate::model::{History, Look, Series, Window};
 
 /// The most steps that can be undone.
 const MOST_STEPS: usize = 64;
@@ -18,12 +19,23 @@ pub(super) struct Choices {
     looks: Vec<(String, Look)>,
 }
 
-/// What was chosen before a change, and the series that it took away, with their positions and when.
+/// What was chosen before a change, and what it took away.
 #[derive(Debug)]
 pub(super) struct Step {
     before: Choices,
+    /// Single series with their positions.
     removed: Vec<(usize, Series)>,
+    /// Everything that was remembered.
+    cleared: Option<History>,
+    /// The row that came next.
     at: u64,
+}
+
+impl Step {
+    fn bytes(&self) -> usize {
+        let cleared = self.cleared.as_ref().map_or(0, History::bytes);
+        self.removed.iter().fold(cleared, |sum, (_, series)| sum.saturating_add(series.bytes()))
+    }
 }
 
 impl Choices {
@@ -58,25 +70,33 @@ impl App {
     /// Notes what an event changed.
     pub(super) fn note(&mut self, before: Choices) {
         let removed = self.monitor.take_removed();
-        if !before.differ(&Choices::of(self)) {
+        let cleared = self.monitor.take_cleared();
+        if cleared.is_none() && !before.differ(&Choices::of(self)) {
             return;
         }
-        self.steps.push_back(Step { before, removed, at: self.monitor.next() });
-        // What was removed still has its values, and they must not add up.
-        let bytes = |step: &Step| step.removed.iter().map(|(_, series)| series.bytes()).sum::<usize>();
-        while self.steps.len() > MOST_STEPS
-            || self.steps.iter().map(bytes).sum::<usize>() > self.options.budget / 8
-        {
+        self.steps.push_back(Step { before, removed, cleared, at: self.monitor.next() });
+        self.forget_steps();
+    }
+
+    /// Forgets the oldest steps when they are too many. What was taken away still has its values: with all others it may
+    /// take an eighth more than the memory for those that are shown.
+    pub(super) fn forget_steps(&mut self) {
+        let (shown, budget) = self.monitor.memory();
+        let most = budget.saturating_add(budget / 8).saturating_sub(shown);
+        while self.steps.len() > MOST_STEPS || self.steps.iter().map(Step::bytes).sum::<usize>() > most {
             self.steps.pop_front();
         }
     }
 
     /// Makes the last change undone.
     pub(super) fn undo(&mut self) {
-        let Some(Step { before, removed, at }) = self.steps.pop_back() else { return };
+        let Some(Step { before, removed, cleared, at }) = self.steps.pop_back() else { return };
         self.view = if before.view == View::Table { View::Graph } else { before.view };
         self.monitor.window = before.window;
         self.filter = before.filter;
+        if let Some(history) = cleared {
+            self.put_back(history);
+        }
         for (position, series) in removed {
             self.monitor.restore(series, at, position);
         }
@@ -92,6 +112,16 @@ impl App {
         }
         for (path, look) in before.looks {
             self.monitor.wear(&path, look);
+        }
+    }
+    /// Puts back what was cleared, and has it watched again who made it.
+    fn put_back(&mut self, history: History) {
+        let watched = self.monitor.top.counters();
+        self.monitor.put_back(history);
+        for (object, counter) in self.monitor.top.counters() {
+            if !watched.contains(&(object, counter)) {
+                watch(&mut self.query, object, counter);
+            }
         }
     }
 }

@@ -175,7 +175,9 @@ fn a_damaged_log_says_so() {
     let mut bench = open(&cut, &[r"\Processor(_Total)\% Processor Time"], 1 << 24);
     let rows = bench.app.monitor().rows();
     assert!(rows.end > 100 && rows.end < 601, "{rows:?}");
-    has(&bench.screen(), &["the log is damaged", "byte"]);
+    let screen = bench.resize(140, 30).screen();
+    has(&screen, &["the log is damaged", "byte"]);
+    check("log-damaged", &mut bench);
 }
 
 #[test]

@@ -72,6 +72,37 @@ fn a_click_on_a_spike_says_who_made_it() {
 }
 
 #[test]
+fn the_panel_takes_its_own_clicks() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(60);
+    bench.screen();
+    click(&mut bench, 26, 4);
+    let screen = bench.screen();
+    let row = screen.lines().position(|line| line.contains("myapp#1 ")).unwrap() as u16;
+    let cursor = bench.app.monitor().window.cursor;
+    click(&mut bench, 60, row);
+    let screen = bench.screen();
+    assert_eq!(bench.app.monitor().window.cursor, cursor, "{screen}");
+    assert_eq!(bench.style_of("myapp#1 "), bench.style_of("32.00 %"));
+    assert_ne!(bench.style_of("myapp#1 "), bench.style_of("46.00 %"), "it is chosen");
+    // The wheel goes on to the next, and a click on what is chosen adds it.
+    mouse(&mut bench, MouseEventKind::ScrollDown, 60, row);
+    bench.screen();
+    assert_eq!(bench.app.monitor().window.points(), 100, "no zoom");
+    click(&mut bench, 60, row + 1);
+    bench.run(1);
+    let monitor = bench.app.monitor();
+    assert_eq!(monitor.chosen().unwrap().path, r"\Process(shell)\% Processor Time");
+    assert_eq!(monitor.series().len(), 6);
+    // A drag from the chart into the panel is still a drag.
+    mouse(&mut bench, MouseEventKind::Down(MouseButton::Left), 10, 4);
+    mouse(&mut bench, MouseEventKind::Drag(MouseButton::Left), 60, row);
+    mouse(&mut bench, MouseEventKind::Up(MouseButton::Left), 60, row);
+    let screen = bench.screen();
+    assert!(bench.app.monitor().window.points() < 100 && !screen.contains("made by"), "{screen}");
+}
+
+#[test]
 fn a_drag_zooms_and_undoing_goes_back() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(90);
@@ -180,4 +211,56 @@ fn a_threshold_is_a_line_and_what_is_above_it_is_marked() {
     has(&bench.screen(), &["this is no number"]);
     bench.types("L").key(KeyCode::Backspace).key(KeyCode::Backspace).key(KeyCode::Enter);
     assert_eq!(bench.app.monitor().series()[0].threshold, None);
+}
+
+/// The values of all series by path, row by row.
+fn values(bench: &Bench) -> Vec<(String, Vec<Option<f64>>)> {
+    let monitor = bench.app.monitor();
+    let of = |series: &tallymon_monitor::model::Series| {
+        let rows = monitor.rows();
+        let (_, values) = series.values(monitor.next(), &rows);
+        (series.path.clone(), values.map(Result::ok).collect())
+    };
+    monitor.series().iter().map(of).collect()
+}
+
+#[test]
+fn clearing_and_a_new_set_can_be_undone_with_all_values() {
+    for key in ["d", "e"] {
+        let mut bench = Bench::new(DEFAULTS);
+        bench.run(30).types("+");
+        let monitor = bench.app.monitor();
+        let (before, look) = (values(&bench), monitor.series()[0].look());
+        let makers = monitor.top.at(monitor.next(), 20);
+        bench.types(key);
+        assert_eq!(bench.app.monitor().rows().count(), 0, "{key}");
+        bench.run(5);
+        undo(&mut bench);
+        bench.run(5);
+        let monitor = bench.app.monitor();
+        assert_eq!((monitor.rows(), monitor.series()[0].look()), (0..40, look), "{key}");
+        for ((path, before), (now, after)) in before.iter().zip(values(&bench)) {
+            assert_eq!((path, before.as_slice()), (&now, after.get(..30).unwrap()), "{key}");
+            let since = after.get(30..).unwrap().iter().filter(|value| value.is_some()).count();
+            // A new set did not read them; the first of a rate after that has none either.
+            assert!(if key == "d" { since == 10 } else { (4..=5).contains(&since) }, "{key} {path} {since}");
+        }
+        assert_eq!(monitor.top.at(monitor.next(), 20), makers, "{key}: who made it is there again");
+        assert!(!monitor.top.at(monitor.next(), 39).is_empty(), "{key}: and goes on");
+        has(&bench.screen(), &["09:40:39"]);
+    }
+}
+
+#[test]
+fn what_was_cleared_is_forgotten_when_the_memory_is_needed() {
+    let mut bench = Bench::with(DEFAULTS, Language::ENGLISH, |options| options.budget = 64 << 10);
+    bench.run(600).types("d");
+    let mut most = 0;
+    for _ in 0..60 {
+        bench.run(10);
+        most = most.max(bench.app.monitor().memory().0);
+    }
+    undo(&mut bench);
+    let rows = bench.app.monitor().rows();
+    assert_eq!((rows.start >= 600, most <= 64 << 10), (true, true), "{rows:?} {most}");
 }

@@ -14,7 +14,12 @@ use crate::fake::{Bench, DEFAULTS, DENIED};
 /// Compares a screen with the one that is kept.
 #[track_caller]
 pub(crate) fn check(name: &str, bench: &mut Bench) -> String {
-    let screen = bench.screen();
+    check_text(name, bench.screen())
+}
+
+/// Compares the text of a screen with the one that is kept.
+#[track_caller]
+pub(crate) fn check_text(name: &str, screen: String) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/screens");
     let file = folder.join(format!("{name}.txt"));
     if std::env::var_os("TALLYMON_BLESS").is_some_and(|value| value == "1") {
@@ -181,6 +186,13 @@ fn a_host_that_can_not_be_reached_is_tried_again() {
     *bench.script.failure.lock() = Some(error);
     let screen = check("unreachable", bench.run(3));
     has(&screen, &["connection refused", "retry in 8 s"]);
+    let milliseconds = std::time::Duration::from_millis;
+    for (left, shown) in [(7_600, "8 s"), (7_000, "7 s"), (300, "1 s"), (0, "1 s")] {
+        bench.app.count_down(milliseconds(left));
+        has(&bench.screen(), &[&format!("retry in {shown}")]);
+    }
+    assert!(!bench.app.count_down(milliseconds(900)), "it looks the same");
+    assert!(bench.app.count_down(milliseconds(1_001)));
     *bench.script.failure.lock() = None;
     has(&check("reachable", bench.run(3)), &["live"]);
     assert_eq!(bench.app.pause(), std::time::Duration::from_secs(1));
