@@ -58,12 +58,17 @@ fn write(name: &str, bytes: &[u8]) -> io::Result<()> {
 /// The history in a format of logs; what is in view of a log is copied from there, with its raw values.
 fn save_log(app: &App, name: &str, format: Format) -> io::Result<()> {
     if let Some(log) = app.log() {
+        // A path without host would mean that counter of all hosts.
+        let of_host = |path: &str| match path.starts_with("\\\\") || log.host().is_empty() {
+            true => path.parse::<CounterPath>(),
+            false => format!("\\\\{}{path}", log.host()).parse(),
+        };
         let counters = app.monitor().series().iter();
         let view = app.monitor().view_times();
         let options = relog::Options {
             format,
             select: Selection {
-                counters: counters.filter_map(|series| series.path.parse::<CounterPath>().ok()).collect(),
+                counters: counters.filter_map(|series| of_host(&series.path).ok()).collect(),
                 from: view.map(|(from, _)| from),
                 to: view.map(|(_, to)| to),
             },

@@ -98,7 +98,6 @@ words! {
     Records: "records", "레코드", "レコード", "записей";
     Damaged: "the log is damaged", "로그가 손상됨", "ログが破損", "журнал повреждён";
     InMemory: "records in memory", "메모리의 레코드", "メモリ内のレコード", "записей в памяти";
-    OtherHosts: "not shown, of other hosts", "다른 호스트는 표시 안 함", "他のホストは非表示", "другие узлы не показаны";
     LogKeys: "a add  t play  , . step  : time  [ ] zoom  PgUp PgDn  Enter who  T table  w save  ? help  q quit",
         "a 추가  t 재생  , . 단계  : 시간  [ ] 확대  PgUp PgDn  Enter 원인  T 표  w 저장  ? 도움말  q 종료",
         "a 追加  t 再生  , . 一歩  : 時刻  [ ] 拡大  PgUp PgDn  Enter 原因  T 表  w 保存  ? ヘルプ  q 終了",

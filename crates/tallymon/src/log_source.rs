@@ -26,16 +26,20 @@ use crate::matching::InstanceKey;
 /// Names that no table knows get numbers from here on.
 const OWN_NAMES: u32 = 1_000_000;
 
-/// A log of any format that can be read. Clones are of the same log, at the same time.
+/// One host of a log of any format that can be read: the first one, until [`Log::of_host`] asks for another. Clones are of
+/// the same log, at the same time.
 #[derive(Debug, Clone)]
-pub struct Log(Arc<Opened>);
+pub struct Log {
+    opened: Arc<Opened>,
+    /// Position of the host.
+    host: usize,
+}
 
 #[derive(Debug)]
 struct Opened {
     path: PathBuf,
     options: ReadOptions,
-    host: String,
-    objects: Vec<LogObject>,
+    hosts: Vec<LogHost>,
     own_names: Vec<(TitleIndex, String)>,
     summary: LogSummary,
     /// The time that snapshots are of.
@@ -55,8 +59,14 @@ pub struct LogSummary {
     pub last: FileTime,
     /// What is damaged, and remarks.
     pub notes: Notes,
-    /// Hosts that it has counters of beside the first one; those are left out.
-    pub other_hosts: Vec<String>,
+    /// Hosts that it has counters of, in its order; the name is empty where the log has none.
+    pub hosts: Vec<String>,
+}
+
+#[derive(Debug)]
+struct LogHost {
+    name: String,
+    objects: Vec<LogObject>,
 }
 
 #[derive(Debug)]
@@ -89,7 +99,7 @@ impl Log {
         for (position, column) in about.columns.iter().enumerate() {
             shelf.put(position, column);
         }
-        if shelf.objects.is_empty() {
+        if shelf.hosts.is_empty() {
             let words = format!("{}: the log has no counters", path.display());
             return Err(SourceError::new(SourceErrorKind::NotFound, words));
         }
@@ -99,27 +109,42 @@ impl Log {
             first: first.unwrap_or_default(),
             last,
             notes: about.notes.clone(),
-            other_hosts: shelf.other_hosts,
+            hosts: shelf.hosts.iter().map(|host| host.name.clone()).collect(),
         };
-        Ok(Log(Arc::new(Opened {
+        let opened = Opened {
             path: path.to_path_buf(),
             options: options.clone(),
-            host: shelf.host.unwrap_or_default(),
-            objects: shelf.objects,
+            hosts: shelf.hosts,
             own_names: shelf.own_names,
             summary,
             time: AtomicU64::new(0),
-        })))
+        };
+        Ok(Log { opened: Arc::new(opened), host: 0 })
+    }
+
+    /// The same log, at the same time, of another of its hosts; letter case does not matter.
+    pub fn of_host(&self, name: &str) -> Option<Log> {
+        let host = self.opened.hosts.iter().position(|host| host.name.eq_ignore_ascii_case(name))?;
+        Some(Log { host, ..self.clone() })
+    }
+
+    /// The host that this is of; empty where the log does not say.
+    pub fn host(&self) -> &str {
+        self.opened.hosts.get(self.host).map_or("", |host| host.name.as_str())
+    }
+
+    fn objects(&self) -> &[LogObject] {
+        self.opened.hosts.get(self.host).map_or(&[], |host| host.objects.as_slice())
     }
 
     /// What is in it.
     pub fn summary(&self) -> &LogSummary {
-        &self.0.summary
+        &self.opened.summary
     }
 
     /// Its file.
     pub fn path(&self) -> &Path {
-        &self.0.path
+        &self.opened.path
     }
 
     /// A source over it. Its snapshots have all instances that the log ever has.
@@ -129,7 +154,7 @@ impl Log {
 
     /// Snapshots are of the last record at or before this time from now on; of the first one when there is none before.
     pub fn set_time(&self, time: FileTime) {
-        self.0.time.store(time.0, Ordering::Relaxed);
+        self.opened.time.store(time.0, Ordering::Relaxed);
     }
 
     /// The column of a counter; without an instance for an object that has none.
@@ -139,7 +164,7 @@ impl Log {
         counter: TitleIndex,
         key: Option<&InstanceKey>,
     ) -> Option<usize> {
-        let object = self.0.objects.iter().find(|known| known.name == object)?;
+        let object = self.objects().iter().find(|known| known.name == object)?;
         let counter = object.counters.iter().position(|known| known.name == counter)?;
         let instance = match key {
             None => 0,
@@ -182,7 +207,7 @@ impl Log {
     }
 
     fn reader(&self) -> Result<Box<dyn LogReader>, SourceError> {
-        tallymon_log::open(&self.0.path, &self.0.options).map_err(source_error)
+        tallymon_log::open(&self.opened.path, &self.opened.options).map_err(source_error)
     }
 }
 
@@ -206,7 +231,7 @@ struct Place {
 impl LogSource {
     /// Goes to the time of the log; back means from the beginning.
     fn go(&mut self) -> Result<&Place, SourceError> {
-        let wanted = FileTime(self.log.0.time.load(Ordering::Relaxed));
+        let wanted = FileTime(self.log.opened.time.load(Ordering::Relaxed));
         let is_behind = self.place.as_ref().and_then(|place| place.time).is_some_and(|time| time > wanted);
         let kept = self.place.take().filter(|_| !is_behind);
         let place = self.place.insert(match kept {
@@ -247,13 +272,13 @@ impl Source for LogSource {
         };
         let nothing: &[Result<Value, NoValue>] = &[];
         let (time, values) = if metadata {
-            (log.0.summary.first, nothing)
+            (log.opened.summary.first, nothing)
         } else {
             let place = self.go()?;
             (place.time.unwrap_or_default(), place.values.as_slice())
         };
         let header = WriteHeader {
-            system_name: &log.0.host,
+            system_name: log.host(),
             default_object: -1,
             perf_time: PerfTime(0),
             perf_freq: Frequency(0),
@@ -263,7 +288,7 @@ impl Source for LogSource {
         let mut bytes = Vec::new();
         let mut writer = BlockWriter::growing(&mut bytes, &header);
         for object in
-            log.0.objects.iter().filter(|object| wanted.is_none_or(|wanted| wanted.contains(&object.name)))
+            log.objects().iter().filter(|object| wanted.is_none_or(|wanted| wanted.contains(&object.name)))
         {
             object.write(&mut writer, metadata, values);
         }
@@ -273,7 +298,7 @@ impl Source for LogSource {
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
         let mut titles = titles::titles(language)?;
-        for (index, name) in &self.log.0.own_names {
+        for (index, name) in &self.log.opened.own_names {
             titles.insert_name(*index, name.clone());
         }
         Ok(titles)
@@ -324,16 +349,16 @@ impl LogObject {
     }
 }
 
-/// Sorts columns into objects, instances and counters.
+/// Sorts columns into hosts, objects, instances and counters.
 struct Shelf {
     known: HashMap<String, TitleIndex>,
     own_names: Vec<(TitleIndex, String)>,
-    objects: Vec<LogObject>,
-    /// Position of each object, and of each instance of each, by the text of the log in small letters.
-    places: HashMap<TitleIndex, usize>,
-    instances: HashMap<(usize, String), usize>,
-    host: Option<String>,
-    other_hosts: Vec<String>,
+    hosts: Vec<LogHost>,
+    /// Position of each host, of each object of each, and of each instance of each, by the text of the log in small
+    /// letters.
+    host_places: HashMap<String, usize>,
+    places: HashMap<(usize, TitleIndex), usize>,
+    instances: HashMap<(usize, usize, String), usize>,
 }
 
 impl Shelf {
@@ -348,28 +373,20 @@ impl Shelf {
         Ok(Shelf {
             known,
             own_names: Vec::new(),
-            objects: Vec::new(),
+            hosts: Vec::new(),
+            host_places: HashMap::new(),
             places: HashMap::new(),
             instances: HashMap::new(),
-            host: None,
-            other_hosts: Vec::new(),
         })
     }
 
     fn put(&mut self, position: usize, column: &Column) {
         let Some(parts) = &column.parts else { return };
-        let host = parts.machine.clone().unwrap_or_default();
-        let first = self.host.get_or_insert_with(|| host.clone());
-        if !first.eq_ignore_ascii_case(&host) {
-            if !self.other_hosts.contains(&host) {
-                self.other_hosts.push(host);
-            }
-            return;
-        }
-        let object = self.object(parts);
-        let instance = self.instance(object, parts);
+        let host = self.host(parts);
+        let object = self.object(host, parts);
+        let instance = self.instance(host, object, parts);
         let name = self.index(&parts.counter);
-        let Some(object) = self.objects.get_mut(object) else { return };
+        let Some(object) = self.known_object(host, object) else { return };
         let counter = object.counters.iter().position(|known| known.name == name).unwrap_or_else(|| {
             object.counters.push(CounterSpec {
                 name,
@@ -386,30 +403,45 @@ impl Shelf {
         object.columns.entry((instance, counter)).or_insert(position);
     }
 
-    fn object(&mut self, parts: &CounterPath) -> usize {
+    fn host(&mut self, parts: &CounterPath) -> usize {
+        let name = parts.machine.clone().unwrap_or_default();
+        let hosts = &mut self.hosts;
+        *self.host_places.entry(name.to_lowercase()).or_insert_with(|| {
+            hosts.push(LogHost { name, objects: Vec::new() });
+            hosts.len().saturating_sub(1)
+        })
+    }
+
+    fn known_object(&mut self, host: usize, object: usize) -> Option<&mut LogObject> {
+        self.hosts.get_mut(host)?.objects.get_mut(object)
+    }
+
+    fn object(&mut self, host: usize, parts: &CounterPath) -> usize {
         let name = self.index(&parts.object);
-        let objects = &mut self.objects;
-        *self.places.entry(name).or_insert_with(|| {
-            objects.push(LogObject {
+        let Some(known) = self.hosts.get_mut(host) else { return 0 };
+        *self.places.entry((host, name)).or_insert_with(|| {
+            known.objects.push(LogObject {
                 name,
                 has_instances: parts.instance.is_some(),
                 counters: Vec::new(),
                 instances: Vec::new(),
                 columns: HashMap::new(),
             });
-            objects.len().saturating_sub(1)
+            known.objects.len().saturating_sub(1)
         })
     }
 
     /// The position of an instance; the only one of an object without instances is 0.
-    fn instance(&mut self, object: usize, parts: &CounterPath) -> usize {
+    fn instance(&mut self, host: usize, object: usize, parts: &CounterPath) -> usize {
         let (key, name) = match &parts.instance {
             // Its number is its place among those of its name.
             Some(instance) => (instance.to_string().to_lowercase(), instance.text().to_string()),
             None => (String::new(), String::new()),
         };
-        let Some(known) = self.objects.get_mut(object) else { return 0 };
-        *self.instances.entry((object, key)).or_insert_with(|| {
+        let Some(known) = self.hosts.get_mut(host).and_then(|host| host.objects.get_mut(object)) else {
+            return 0;
+        };
+        *self.instances.entry((host, object, key)).or_insert_with(|| {
             known.instances.push(name);
             known.instances.len().saturating_sub(1)
         })

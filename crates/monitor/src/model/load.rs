@@ -7,9 +7,8 @@ use tallymon::{Query, Reading};
 use super::{Monitor, Series};
 
 impl Monitor {
-    /// Forgets all rows, and makes sure that there is a series for each reading; returns their positions, in the order of
-    /// the readings.
-    pub fn begin_rows(&mut self, query: &Query, readings: &[Reading]) -> Vec<usize> {
+    /// Forgets all rows.
+    pub fn begin_rows(&mut self) {
         self.times.clear();
         self.next = 0;
         self.top.keep(0);
@@ -17,17 +16,23 @@ impl Monitor {
             series.keep(0);
             series.ended = None;
         }
+    }
+
+    /// Makes sure that there is a series for each reading, apart from those that were removed; returns their positions, in
+    /// the order of the readings.
+    pub fn expect_rows(&mut self, query: &Query, readings: &[Reading]) -> Vec<Option<usize>> {
         readings
             .iter()
             .map(|reading| match self.index.path(&reading.path) {
-                Some(position) => position,
+                Some(position) => Some(position),
+                None if self.removed.contains(&reading.path.to_lowercase()) => None,
                 None => {
                     let position = self.series.len();
                     self.series.push(Series::new(reading, query, self.next_colour));
                     self.next_colour = self.next_colour.wrapping_add(1);
                     self.dress(position);
                     self.reindex();
-                    position
+                    Some(position)
                 }
             })
             .collect()

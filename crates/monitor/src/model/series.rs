@@ -16,7 +16,7 @@ use super::take::Who;
 /// A counter of an instance.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// Full path in English, without host.
+    /// Full path in English; it begins with the host only where that is not the one of the query.
     pub path: String,
     /// The path that asked for it, as it was written.
     pub asked: String,
@@ -99,6 +99,11 @@ impl Series {
             ended: None,
             points: VecDeque::new(),
         }
+    }
+
+    /// The host, where it is not the one of the query.
+    pub fn host(&self) -> Option<&str> {
+        self.path.strip_prefix("\\\\")?.split('\\').next()
     }
 
     /// Who it is of, when it came from a path that means everybody.

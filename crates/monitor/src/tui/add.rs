@@ -10,23 +10,24 @@ use tallymon::core::flow::{NoValue, SourceError};
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::{CounterHandle, InstanceKey, Query};
 
-use super::options::Open;
 use super::overlay;
 use super::text::{cut, put, put_right, rule, width, wrap};
 use super::theme::Theme;
 use crate::model::format;
 use crate::words::{Word, Words};
 
-/// Three lists, a search, and a query of its own for the preview: what is looked at is not recorded.
+/// Four lists, a search, and a query of its own for the preview: what is looked at is not recorded.
 pub(super) struct AddDialog {
     query: Query,
+    /// The host of the query first; a list of one is not shown.
+    hosts: Vec<String>,
     search: String,
     pane: Pane,
     objects: Vec<TitleIndex>,
     counters: Vec<TitleIndex>,
     instances: Vec<Choice>,
     /// Place in each list.
-    at: [usize; 3],
+    at: [usize; 4],
     preview: Option<(String, CounterHandle)>,
     /// Paths that were added while it is open.
     added: HashSet<String>,
@@ -39,6 +40,7 @@ enum Pane {
     Objects,
     Counters,
     Instances,
+    Hosts,
 }
 
 /// A line of the list of instances.
@@ -53,25 +55,29 @@ pub(super) enum Asked {
     Nothing,
     Close,
     Add(String),
+    /// A query of the host at this position.
+    Host(usize),
 }
 
 impl AddDialog {
-    /// Opens the dialog at an object and counter, or at the first.
+    /// Opens the dialog over a query without paths of one of the hosts, at an object and counter, or at the first.
     pub(super) fn open(
-        open: &mut Open,
+        mut query: Query,
+        hosts: Vec<String>,
+        host: usize,
         chosen: Option<(TitleIndex, TitleIndex)>,
     ) -> Result<AddDialog, SourceError> {
-        let mut query = (open)()?;
         // A search is in every language from its first letter on.
         query.load_all_names()?;
         let mut dialog = AddDialog {
             query,
+            hosts,
             search: String::new(),
             pane: Pane::Objects,
             objects: Vec::new(),
             counters: Vec::new(),
             instances: Vec::new(),
-            at: [0; 3],
+            at: [0, 0, 0, host],
             preview: None,
             added: HashSet::new(),
             trouble: None,
@@ -81,6 +87,20 @@ impl AddDialog {
             dialog.go_to(object, counter);
         }
         Ok(dialog)
+    }
+
+    /// Goes on with another host, whose query this is.
+    pub(super) fn look_at(&mut self, host: usize, mut query: Query) -> Result<(), SourceError> {
+        query.load_all_names()?;
+        let chosen = self.object().zip(self.counter());
+        self.query = query;
+        self.at[3] = host;
+        self.preview = None;
+        self.find();
+        if let Some((object, counter)) = chosen {
+            self.go_to(object, counter);
+        }
+        Ok(())
     }
 
     /// Takes a sample for the preview.
@@ -110,14 +130,20 @@ impl AddDialog {
                     return Asked::Add(path);
                 }
             }
-            KeyCode::Tab | KeyCode::Right => self.pane = self.pane.next(),
-            KeyCode::BackTab | KeyCode::Left => self.pane = self.pane.next().next(),
-            KeyCode::Up => self.step(-1),
-            KeyCode::Down => self.step(1),
-            KeyCode::PageUp => self.step(-10),
-            KeyCode::PageDown => self.step(10),
-            KeyCode::Home => self.step(isize::MIN),
-            KeyCode::End => self.step(isize::MAX),
+            KeyCode::Tab | KeyCode::Right => self.pane = self.next_pane(),
+            KeyCode::BackTab | KeyCode::Left => {
+                // The one before is the one that is followed by this.
+                let pane = self.pane;
+                while self.next_pane() != pane {
+                    self.pane = self.next_pane();
+                }
+            }
+            KeyCode::Up => return self.step(-1),
+            KeyCode::Down => return self.step(1),
+            KeyCode::PageUp => return self.step(-10),
+            KeyCode::PageDown => return self.step(10),
+            KeyCode::Home => return self.step(isize::MIN),
+            KeyCode::End => return self.step(isize::MAX),
             KeyCode::Backspace => {
                 self.search.pop();
                 self.find();
@@ -137,14 +163,29 @@ impl AddDialog {
         self.find();
     }
 
-    fn step(&mut self, by: isize) {
+    fn step(&mut self, by: isize) -> Asked {
         let length = self.length(self.pane);
+        if self.pane == Pane::Hosts {
+            return Asked::Host(self.at[3].saturating_add_signed(by).min(length.saturating_sub(1)));
+        }
         if let Some(at) = self.at.get_mut(self.pane as usize) {
             *at = at.saturating_add_signed(by).min(length.saturating_sub(1));
         }
         match self.pane {
             Pane::Objects => self.chose_object(None),
-            Pane::Counters | Pane::Instances => self.look(),
+            Pane::Counters | Pane::Instances | Pane::Hosts => self.look(),
+        }
+        Asked::Nothing
+    }
+
+    /// From left to right and around; one host is no choice.
+    fn next_pane(&self) -> Pane {
+        match self.pane {
+            Pane::Hosts => Pane::Objects,
+            Pane::Objects => Pane::Counters,
+            Pane::Counters => Pane::Instances,
+            Pane::Instances if self.hosts.len() > 1 => Pane::Hosts,
+            Pane::Instances => Pane::Objects,
         }
     }
 
@@ -153,6 +194,7 @@ impl AddDialog {
             Pane::Objects => self.objects.len(),
             Pane::Counters => self.counters.len(),
             Pane::Instances => self.instances.len(),
+            Pane::Hosts => self.hosts.len(),
         }
     }
 
@@ -185,7 +227,7 @@ impl AddDialog {
         }
         objects.sort();
         self.objects = objects.into_iter().map(|(_, object)| object).collect();
-        self.at = [0; 3];
+        self.at = [0, 0, 0, self.at[3]];
         match best {
             Some((_, object, counter)) => self.go_to(object, counter),
             None => self.chose_object(None),
@@ -293,20 +335,27 @@ impl AddDialog {
     fn path(&self) -> Option<String> {
         let names = self.query.names();
         let (object, counter) = (names.english(self.object()?), names.english(self.counter()?));
+        let host = match self.at[3] {
+            0 => String::new(),
+            place => format!("\\\\{}", self.hosts.get(place)?),
+        };
         if !self.query.catalog().object(self.object()?)?.has_instances {
-            return Some(format!("\\{object}\\{counter}"));
+            return Some(format!("{host}\\{object}\\{counter}"));
         }
         match self.instances.get(self.at[2])? {
-            Choice::All => Some(format!("\\{object}(*)\\{counter}")),
-            Choice::One(key) => Some(format!("\\{object}({key})\\{counter}")),
+            Choice::All => Some(format!("{host}\\{object}(*)\\{counter}")),
+            Choice::One(key) => Some(format!("{host}\\{object}({key})\\{counter}")),
         }
     }
 
     pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
         let wide = if area.width <= 140 { area.width } else { 140 };
         let size = (wide, area.height.saturating_sub(2).min(40));
-        let inside =
-            overlay::frame(buffer, area, size, words.get(Word::AddTitle), words.get(Word::AddKeys), theme);
+        let title = match self.hosts.as_slice() {
+            [host] if !host.is_empty() => format!("{} · {host}", words.get(Word::AddTitle)),
+            _ => words.get(Word::AddTitle).to_string(),
+        };
+        let inside = overlay::frame(buffer, area, size, &title, words.get(Word::AddKeys), theme);
         let search = format!(" {}: ", words.get(Word::Search));
         let x = put(buffer, inside.x, inside.y, inside.width, &search, theme.bold());
         let x = put(
@@ -321,8 +370,11 @@ impl AddDialog {
         let below = if inside.height >= 20 { 8 } else { 5 };
         let top = inside.y.saturating_add(1);
         let lists = Rect { y: top, height: inside.height.saturating_sub(below).saturating_sub(1), ..inside };
-        let (first, third) = (lists.width * 30 / 100, lists.width * 28 / 100);
-        let second = lists.width.saturating_sub(first).saturating_sub(third);
+        // The host is named in the title when there is one only.
+        let hosts = if self.hosts.len() > 1 { (lists.width * 16 / 100).max(10) } else { 0 };
+        let (first, third) =
+            (lists.width.saturating_sub(hosts) * 30 / 100, lists.width.saturating_sub(hosts) * 28 / 100);
+        let second = lists.width.saturating_sub(hosts).saturating_sub(first).saturating_sub(third);
         let names = self.query.names();
         let mut x = lists.x;
         let objects: Vec<String> = self.objects.iter().map(|object| names.name(*object)).collect();
@@ -336,14 +388,18 @@ impl AddDialog {
             })
             .collect();
         for (pane, word, wide, lines) in [
+            (Pane::Hosts, Word::Host, hosts, &self.hosts),
             (Pane::Objects, Word::Object, first, &objects),
             (Pane::Counters, Word::Counter, second, &counters),
             (Pane::Instances, Word::Instance, third, &instances),
         ] {
+            if wide == 0 {
+                continue;
+            }
             let place = Rect { x, width: wide.saturating_sub(1), ..lists };
             let empty = match pane {
                 Pane::Objects => words.get(Word::NothingFound),
-                Pane::Counters => "",
+                Pane::Counters | Pane::Hosts => "",
                 Pane::Instances if self.object().is_none() => "",
                 Pane::Instances => words.get(Word::NoInstances),
             };
@@ -459,15 +515,5 @@ impl AddDialog {
             Err(why) => why.to_string(),
         };
         if count == 0 { text } else { format!("{text} (+{count})") }
-    }
-}
-
-impl Pane {
-    const fn next(self) -> Pane {
-        match self {
-            Pane::Objects => Pane::Counters,
-            Pane::Counters => Pane::Instances,
-            Pane::Instances => Pane::Objects,
-        }
     }
 }

@@ -164,6 +164,9 @@ impl App {
             quit: false,
             stops: false,
         };
+        if let Err(error) = app.reopen_others() {
+            app.message = Some(error.to_string());
+        }
         if let Some(settings) = app.options.settings.take() {
             app.apply(&settings);
         }
@@ -287,9 +290,10 @@ impl App {
             self.choose = Some(path.to_string());
             return;
         }
-        match self.query.add(path) {
+        match self.query_for(path).add(path) {
             Ok(_) => {
-                if let Some(successor) = &mut self.successor {
+                let is_own = self.host_of(path) == 0;
+                if let Some(successor) = self.successor.as_mut().filter(|_| is_own) {
                     // What one query of the source took, the other takes as well.
                     let _ = successor.add(path);
                 }
@@ -340,7 +344,8 @@ impl App {
     fn reopened(&mut self) -> Option<Query> {
         let mut query = (self.options.open)().ok()?;
         self.keep_watching(&mut query);
-        for path in &self.paths {
+        self.reopen_others().ok()?;
+        for path in self.paths.iter().filter(|path| self.host_of(path) == 0) {
             query.add(path).ok()?;
         }
         Some(query)

@@ -117,7 +117,7 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
     } else {
         part(&format!(" {} ", interval(app.options.interval)), theme.plain());
     }
-    part(&format!(" {} ", app.query.system_name()), theme.plain());
+    part(&format!(" {} ", app.hosts().join(", ")), theme.plain());
     if !app.filter.is_empty() {
         part(&format!(" /{} ", app.filter), theme.warning());
     }

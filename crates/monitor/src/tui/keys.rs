@@ -151,7 +151,8 @@ fn add_lines(app: &mut App, text: &str) {
 
 fn add(app: &mut App) {
     let chosen = app.monitor.chosen().map(|series| (series.object, series.counter));
-    match AddDialog::open(&mut app.options.open, chosen) {
+    let (hosts, host) = (app.hosts(), app.chosen_host());
+    match app.open_host(host).and_then(|query| AddDialog::open(query, hosts, host, chosen)) {
         Ok(dialog) => app.overlay = Overlay::Add(Box::new(dialog)),
         Err(error) => app.message = Some(error.to_string()),
     }
@@ -166,6 +167,11 @@ fn in_dialog(app: &mut App, mut dialog: Box<AddDialog>, key: KeyEvent) {
         Asked::Add(path) => {
             app.choose = Some(path.clone());
             app.add(&path);
+        }
+        Asked::Host(host) => {
+            if let Err(error) = app.open_host(host).and_then(|query| dialog.look_at(host, query)) {
+                app.message = Some(error.to_string());
+            }
         }
         Asked::Nothing => {}
     }
@@ -329,12 +335,15 @@ fn in_table(app: &mut App, key: KeyEvent) -> bool {
         KeyCode::Char('i') => table.reverse(),
         KeyCode::Char('n' | 'N') => {
             if let Some(object) = table.other_object(key.code == KeyCode::Char('n')) {
-                open_table(app, object, None);
+                let host = table.host;
+                open_table(app, host, object, None);
             }
         }
         KeyCode::Char('/') => app.overlay = Overlay::Prompt(Prompt::Filter, table.filter.clone()),
         KeyCode::Enter => {
             if let Some(path) = table.chosen_path() {
+                let host = table.host;
+                let path = app.prefix(host) + &path;
                 app.add_and_choose(&path);
             }
         }
@@ -351,14 +360,16 @@ fn in_table(app: &mut App, key: KeyEvent) -> bool {
 
 /// The table of the chosen counter's object, else of the processes.
 fn table(app: &mut App) {
+    let host = app.chosen_host();
     let chosen = app.monitor.chosen().filter(|series| series.instance.is_some());
     match chosen.map(|series| (series.object, series.counter)) {
-        Some((object, counter)) => open_table(app, object, Some(counter)),
+        Some((object, counter)) => open_table(app, host, object, Some(counter)),
         None => {
-            let objects = app.query.catalog().objects();
+            let objects = app.query_of(host).catalog().objects();
             let any = objects.iter().find(|object| object.has_instances).map(|object| object.name);
-            if let Some(object) = app.query.catalog().object(PROCESS).map(|known| known.name).or(any) {
-                open_table(app, object, None);
+            if let Some(object) = app.query_of(host).catalog().object(PROCESS).map(|known| known.name).or(any)
+            {
+                open_table(app, host, object, None);
             }
         }
     }
@@ -366,10 +377,11 @@ fn table(app: &mut App) {
 
 fn open_table(
     app: &mut App,
+    host: usize,
     object: tallymon::core::title::TitleIndex,
     counter: Option<tallymon::core::title::TitleIndex>,
 ) {
-    match Table::open(&mut app.options.open, object, counter) {
+    match app.open_host(host).and_then(|query| Table::open(query, host, object, counter)) {
         Ok(Some(table)) => {
             app.table = Some(table);
             app.view = View::Table;
@@ -426,9 +438,10 @@ fn interval(app: &mut App, longer: bool) {
 fn explain_chosen(app: &mut App) {
     let Some(series) = app.monitor.chosen() else { return };
     let Some(reading) = app.readings.iter().find(|reading| reading.path == series.path) else { return };
-    let object = app.query.catalog().object(reading.object);
-    let object_help = object.and_then(|object| app.query.names().help(object.help));
-    let explanation = explain(reading, app.query.names(), object_help);
+    let query = app.query_of(app.host_of(&series.path));
+    let object = query.catalog().object(reading.object);
+    let object_help = object.and_then(|object| query.names().help(object.help));
+    let explanation = explain(reading, query.names(), object_help);
     let value = match &explanation.value {
         Ok(value) => {
             let text = crate::model::format::value(value, series.counter_type);

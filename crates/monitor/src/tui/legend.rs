@@ -139,7 +139,7 @@ impl Columns {
             },
             Column {
                 word: Word::Host,
-                width: width(app.query.system_name()).max(width(words.get(Word::Host))).min(16),
+                width: widest(Word::Host, 16, &|series| width(series.host().unwrap_or(app.system_name()))),
                 right: false,
             },
             Column {
@@ -190,7 +190,7 @@ fn series_line(app: &App, series: &Series, columns: &Columns, buffer: &mut Buffe
             Word::Instance => (series.instance.clone().unwrap_or_else(|| dash.to_string()), style),
             Word::Parent => (series.parent.clone().unwrap_or_else(|| dash.to_string()), style),
             Word::Object => (series.object_name.clone(), style),
-            Word::Host => (app.query.system_name().to_string(), style),
+            Word::Host => (series.host().unwrap_or(app.system_name()).to_string(), style),
             _ => {
                 let (text, own) = now(app, series);
                 (text, if gone { style } else { own })

@@ -5,6 +5,7 @@ mod app;
 mod bars;
 mod draw;
 mod graph;
+mod hosts;
 #[cfg(not(unix))]
 #[path = "job_other.rs"]
 mod job;

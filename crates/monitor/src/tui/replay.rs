@@ -3,9 +3,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::core::time::FileTime;
-use tallymon::{Log, Query};
+use tallymon::{Log, Query, Reading};
 
 use super::app::App;
+use super::hosts::OtherHost;
 use super::spike::watch;
 use super::text::{put, put_right, width};
 use crate::model::{Top, TopGroup};
@@ -14,25 +15,31 @@ use crate::words::Word;
 /// The log that is shown.
 pub(super) struct Replay {
     pub(super) log: Log,
+    /// Its hosts beside the first.
+    pub(super) others: Vec<OtherHost>,
     /// The cursor goes on by a record with each interval.
     pub(super) plays: bool,
     /// The first time that is in memory, when the log is longer than the memory allows.
     from: FileTime,
     /// Records in memory end before the last of the log.
     is_cut: bool,
-    /// Who made the values at a row; asked for once.
-    top: Option<(u64, Vec<TopGroup>)>,
+    /// Who made the values at a row, on a host; asked for once.
+    top: Option<((u64, usize), Vec<TopGroup>)>,
 }
 
 impl Replay {
     pub(super) fn new(log: Log) -> Replay {
-        Replay { log, plays: false, from: FileTime(0), is_cut: false, top: None }
+        Replay { log, others: Vec::new(), plays: false, from: FileTime(0), is_cut: false, top: None }
     }
 }
 
 impl App {
     /// Reads the columns of all counters, from a time on.
     pub(super) fn load_log(&mut self) {
+        if let Some(query) = self.successor.take() {
+            // A query without what was removed; there is no second sample to wait for.
+            self.query = query;
+        }
         let Some(replay) = &mut self.replay else { return };
         replay.top = None;
         let is_first = self.monitor.rows().is_empty();
@@ -40,14 +47,27 @@ impl App {
             self.message = Some(error.to_string());
             return;
         }
+        self.monitor.begin_rows();
         self.readings = self.query.readings();
-        let positions = self.monitor.begin_rows(&self.query, &self.readings);
         let (mut known, mut columns) = (Vec::new(), Vec::new());
-        for (reading, position) in self.readings.iter().zip(positions) {
-            let column = replay.log.column(reading.object, reading.counter, reading.instance.as_ref());
-            if let Some(column) = column.filter(|_| !known.contains(&position)) {
-                known.push(position);
-                columns.push(column);
+        let mut find = |log: &Log, readings: &[Reading], positions: Vec<Option<usize>>| {
+            for (reading, position) in readings.iter().zip(positions) {
+                let column = log.column(reading.object, reading.counter, reading.instance.as_ref());
+                let (Some(position), Some(column)) = (position, column) else { continue };
+                if !known.contains(&position) {
+                    known.push(position);
+                    columns.push(column);
+                }
+            }
+        };
+        find(&replay.log, &self.readings, self.monitor.expect_rows(&self.query, &self.readings));
+        for other in &mut replay.others {
+            match other.readings() {
+                Ok(readings) => {
+                    find(&other.log, &readings, self.monitor.expect_rows(&other.query, &readings));
+                    self.readings.extend(readings);
+                }
+                Err(error) => self.message = Some(error.to_string()),
             }
         }
         replay.is_cut = false;
@@ -132,12 +152,14 @@ impl App {
 
     /// Who made the values of a row of a log: nothing was kept, it is read now.
     pub(super) fn top_of_log(&mut self, row: u64) -> Option<Vec<TopGroup>> {
-        self.replay.as_ref()?;
-        if let Some((_, known)) = self.replay.as_ref()?.top.as_ref().filter(|(known, _)| *known == row) {
+        let host = self.chosen_host();
+        if let Some((_, known)) =
+            self.replay.as_ref()?.top.as_ref().filter(|(known, _)| *known == (row, host))
+        {
             return Some(known.clone());
         }
         self.follow_cursor();
-        let mut query: Query = (self.options.open)().ok()?;
+        let mut query: Query = self.open_host(host).ok()?;
         let mut top = Top::default();
         for (object, counter) in self.wanted_top() {
             let is_there =
@@ -147,9 +169,13 @@ impl App {
             }
         }
         query.collect().ok()?;
-        let groups = top.once(&query, &query.readings());
+        let mut groups = top.once(&query, &query.readings());
+        let prefix = self.prefix(host);
+        for instance in groups.iter_mut().flat_map(|group| &mut group.instances) {
+            instance.path.insert_str(0, &prefix);
+        }
         if let Some(replay) = &mut self.replay {
-            replay.top = Some((row, groups.clone()));
+            replay.top = Some(((row, host), groups.clone()));
         }
         Some(groups)
     }
@@ -170,9 +196,6 @@ impl App {
             let rows = self.monitor.rows();
             let shown = rows.end.saturating_sub(rows.start);
             notes.push(format!("{} {shown} / {}", self.words.get(Word::InMemory), summary.records));
-        }
-        if !summary.other_hosts.is_empty() {
-            notes.push(format!("{}: {}", self.words.get(Word::OtherHosts), summary.other_hosts.join(", ")));
         }
         (!notes.is_empty()).then(|| notes.join(" · "))
     }

@@ -7,7 +7,6 @@ use tallymon::core::flow::{Absence, NoValue, SourceError, Value};
 use tallymon::core::title::TitleIndex;
 use tallymon::{InstanceKey, Query};
 
-use super::options::Open;
 use super::text::{cut, put, put_right, width};
 use super::theme::Theme;
 use crate::model::format;
@@ -16,6 +15,8 @@ use crate::words::{Word, Words};
 /// An object with instances, and its own query: nothing of it is recorded.
 pub(super) struct Table {
     query: Query,
+    /// Position of its host.
+    pub(super) host: usize,
     object: TitleIndex,
     columns: Vec<Column>,
     rows: Vec<Row>,
@@ -42,13 +43,13 @@ struct Row {
 }
 
 impl Table {
-    /// A table of an object with its first sample; `counter` is what it is sorted by.
+    /// A table of an object with its first sample, over a query without paths of a host; `counter` is what it is sorted by.
     pub(super) fn open(
-        open: &mut Open,
+        mut query: Query,
+        host: usize,
         object: TitleIndex,
         counter: Option<TitleIndex>,
     ) -> Result<Option<Table>, SourceError> {
-        let mut query = (open)()?;
         let Some(known) = query.catalog().object(object).filter(|object| object.has_instances) else {
             return Ok(None);
         };
@@ -70,6 +71,7 @@ impl Table {
         })?;
         let mut table = Table {
             query,
+            host,
             object,
             columns,
             rows: Vec::new(),

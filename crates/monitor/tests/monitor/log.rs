@@ -220,3 +220,92 @@ fn what_is_saved_opens_again() {
     }
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), files, "nothing else is left in the folder");
 }
+
+/// A log of two hosts with the same counters, one of which has a counter more.
+fn of_two_hosts(folder: &Folder) -> PathBuf {
+    let mut text = String::from(
+        "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Processor(_Total)\\% Processor Time\",\"\\\\vm\\Process(calm)\\% Processor Time\",\
+         \"\\\\web02\\Processor(_Total)\\% Processor Time\",\"\\\\WEB02\\Process(busy)\\% Processor Time\",\
+         \"\\\\web02\\Memory\\Available MBytes\"\r\n",
+    );
+    for row in 0..60 {
+        text += &format!(
+            "\"11/26/2016 13:00:{row:02}.000\",\"{row}\",\"1\",\"{}\",\"70\",\"{row}\"\r\n",
+            90 - row
+        );
+    }
+    let file = folder.0.join("two.csv");
+    fs::write(&file, text).unwrap();
+    file
+}
+
+#[test]
+fn a_log_of_several_hosts_shows_them_all() {
+    let folder = Folder::new("hosts");
+    let mut bench = open(&of_two_hosts(&folder), &[r"\Processor(_Total)\% Processor Time"], 1 << 20);
+    has(&bench.screen(), &["vm, web02"]);
+    // The host is chosen in the dialog, and the same counter looked at there.
+    bench.types("a").key(KeyCode::BackTab).key(KeyCode::Down);
+    let screen = check("log-hosts-add", &mut bench);
+    has(&screen, &["Host (2)", r"\\web02\Processor(_Total)\% Processor Time"]);
+    bench.key(KeyCode::Enter).key(KeyCode::Esc);
+    let screen = check("log-hosts", &mut bench);
+    has(&screen, &["_Total   Processor vm ", "_Total   Processor web02 "]);
+    let monitor = bench.app.monitor();
+    let values: Vec<_> = monitor.series().iter().map(|series| series.at(monitor.next(), 10)).collect();
+    assert_eq!(values, [Some(Ok(10.0)), Some(Ok(80.0))]);
+    assert_eq!(monitor.chosen().unwrap().path, r"\\web02\Processor(_Total)\% Processor Time");
+    // Who made a value, the table and the explanation are of the host of the chosen line.
+    bench.types(":13:00:10").key(KeyCode::Enter).key(KeyCode::Enter);
+    let screen = bench.screen();
+    assert!(screen.contains("busy") && !screen.contains("calm"), "{screen}");
+    bench.key(KeyCode::Enter).key(KeyCode::Esc);
+    let busy = r"\\web02\Process(busy)\% Processor Time";
+    assert_eq!(bench.app.monitor().chosen().unwrap().path, busy);
+    bench.types("T");
+    let screen = bench.screen();
+    assert!(screen.contains("busy") && !screen.contains("calm"), "{screen}");
+    bench.types("gx");
+    has(&bench.screen(), &["% Processor Time", "70"]);
+    // What is saved names the hosts, and settings open again.
+    bench.key(KeyCode::Esc).key(KeyCode::Esc);
+    let settings = bench.app.settings();
+    bench.types("w");
+    for _ in 0..60 {
+        bench.key(KeyCode::Backspace);
+    }
+    let copy = folder.file("copy.csv");
+    bench.types(&copy).key(KeyCode::Enter);
+    let text = fs::read_to_string(&copy).unwrap();
+    let head = text.lines().next().unwrap().to_lowercase();
+    assert_eq!((head.matches(r"\\vm\").count(), head.matches(r"\\web02\").count()), (1, 2), "{head}");
+    bench.app.apply(&settings);
+    assert_eq!(bench.app.settings(), settings);
+    // A path of a host that the log does not have.
+    bench.app.event(&crossterm::event::Event::Paste(r"\\web03\Memory\Available MBytes".into()));
+    has(&bench.screen(), &["web03"]);
+}
+
+#[test]
+fn what_is_removed_from_a_log_stays_away_until_it_is_undone() {
+    let folder = Folder::new("removed");
+    let paths = [r"\Processor(_Total)\% Processor Time", r"\\web02\Process(busy)\% Processor Time"];
+    let mut bench = open(&of_two_hosts(&folder), &paths, 1 << 20);
+    let seen = |bench: &Bench| -> Vec<String> {
+        bench.app.monitor().series().iter().map(|series| series.path.clone()).collect()
+    };
+    assert_eq!(seen(&bench), paths);
+    bench.key(KeyCode::Delete);
+    assert_eq!(seen(&bench), paths[1..]);
+    bench.key(KeyCode::Delete);
+    assert!(seen(&bench).is_empty(), "{:?}", seen(&bench));
+    let control = crossterm::event::KeyModifiers::CONTROL;
+    let undo = crossterm::event::KeyEvent::new(KeyCode::Char('z'), control);
+    for left in [1, 0] {
+        bench.app.event(&crossterm::event::Event::Key(undo));
+        assert_eq!(seen(&bench), paths[left..]);
+    }
+    let monitor = bench.app.monitor();
+    let values: Vec<_> = monitor.series().iter().map(|series| series.at(monitor.next(), 10)).collect();
+    assert_eq!(values, [Some(Ok(10.0)), Some(Ok(70.0))]);
+}
