@@ -358,7 +358,9 @@ impl Query {
 
     /// Object, counters and instances of each path.
     pub(crate) fn meant(&self) -> impl Iterator<Item = (TitleIndex, &[TitleIndex], Option<&InstancePath>)> {
-        self.entries.values().map(|entry| (entry.object, entry.counters.as_slice(), entry.instance.as_ref()))
+        self.entries.values().map(|entry| {
+            (entry.object, entry.counters.as_slice(), entry.chosen.as_ref().map(|chosen| &chosen.wanted))
+        })
     }
 
     /// Takes a snapshot as the newest sample of every path; returns its time.
