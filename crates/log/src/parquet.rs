@@ -32,6 +32,7 @@ use tallymon_core::time::FileTime;
 
 use crate::error::{LogError, LogErrorKind};
 use crate::reader::Column;
+use crate::relog::TableWriter;
 
 const SCHEMA: &str = "
 message counters {
@@ -119,33 +120,6 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(ParquetWriter { writer, columns: columns.into_iter().map(Names::new).collect(), rows: Vec::new() })
     }
 
-    /// Takes the values of one time.
-    pub(crate) fn record(
-        &mut self,
-        time: FileTime,
-        cells: &[Result<Sample, NoValue>],
-        values: &[Result<Value, NoValue>],
-    ) -> io::Result<()> {
-        let microseconds = i64::try_from(time.unix_nanoseconds().div_euclid(1000)).unwrap_or_default();
-        for (column, (cell, value)) in cells.iter().zip(values).enumerate() {
-            if *cell == Err(NoValue::NoInstance) {
-                continue;
-            }
-            let value = match value {
-                Ok(value) => value.as_f64().ok_or(NoValue::NotNumeric),
-                Err(reason) => Err(*reason),
-            };
-            self.rows.push(Row { column, microseconds, cell: cell.ok(), value });
-        }
-        if self.rows.len() >= ROWS_OF_A_GROUP { self.group().map_err(into_io) } else { Ok(()) }
-    }
-
-    /// Writes what is left, and the end of the file.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.group().map_err(into_io)?;
-        self.writer.close().map(drop).map_err(into_io)
-    }
-
     fn group(&mut self) -> Result<(), ParquetError> {
         if self.rows.is_empty() {
             return Ok(());
@@ -174,6 +148,35 @@ impl<W: Write + Send> ParquetWriter<W> {
         group.close()?;
         self.rows.clear();
         Ok(())
+    }
+}
+
+impl<W: Write + Send> TableWriter for ParquetWriter<W> {
+    /// Takes the values of one time.
+    fn record(
+        &mut self,
+        time: FileTime,
+        cells: &[Result<Sample, NoValue>],
+        values: &[Result<Value, NoValue>],
+    ) -> io::Result<()> {
+        let microseconds = i64::try_from(time.unix_nanoseconds().div_euclid(1000)).unwrap_or_default();
+        for (column, (cell, value)) in cells.iter().zip(values).enumerate() {
+            if *cell == Err(NoValue::NoInstance) {
+                continue;
+            }
+            let value = match value {
+                Ok(value) => value.as_f64().ok_or(NoValue::NotNumeric),
+                Err(reason) => Err(*reason),
+            };
+            self.rows.push(Row { column, microseconds, cell: cell.ok(), value });
+        }
+        if self.rows.len() >= ROWS_OF_A_GROUP { self.group().map_err(into_io) } else { Ok(()) }
+    }
+
+    /// Writes what is left, and the end of the file.
+    fn finish(mut self) -> io::Result<()> {
+        self.group().map_err(into_io)?;
+        self.writer.close().map(drop).map_err(into_io)
     }
 }
 

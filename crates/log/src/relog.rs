@@ -299,7 +299,11 @@ impl Plan {
     }
 
     #[cfg(feature = "sqlite")]
-    fn database_sink(&self, part: &Path, output: &Path) -> Result<DatabaseSink, LogError> {
+    fn database_sink(
+        &self,
+        part: &Path,
+        output: &Path,
+    ) -> Result<TableSink<crate::sqlite::SqliteWriter>, LogError> {
         // A rest of an earlier try that was killed is in the way of the library.
         match std::fs::remove_file(part) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
@@ -311,14 +315,17 @@ impl Plan {
         let columns = self.chosen.iter().map(|chosen| &chosen.column);
         let zone = self.zone.label(self.minutes);
         let writer = crate::sqlite::SqliteWriter::create(part, guid(id), name, zone, columns)?;
-        Ok(DatabaseSink { writer, cooked: Cooked::default() })
+        Ok(TableSink { writer, cooked: Cooked::default() })
     }
 
     #[cfg(feature = "parquet")]
-    fn parquet_sink<W: Write + Send>(&self, out: W) -> Result<ParquetSink<W>, LogError> {
+    fn parquet_sink<W: Write + Send>(
+        &self,
+        out: W,
+    ) -> Result<TableSink<crate::parquet::ParquetWriter<W>>, LogError> {
         let columns = self.chosen.iter().map(|chosen| &chosen.column);
         let writer = crate::parquet::ParquetWriter::new(out, columns)?;
-        Ok(ParquetSink { writer, cooked: Cooked::default() })
+        Ok(TableSink { writer, cooked: Cooked::default() })
     }
 
     fn binary_sink<W: Write + Seek>(&mut self, out: W, options: &Options) -> Result<BinarySink<W>, LogError> {
@@ -521,35 +528,28 @@ impl<W: Write> RecordSink for TextSink<W> {
     }
 }
 
-#[cfg(feature = "sqlite")]
-struct DatabaseSink {
-    writer: crate::sqlite::SqliteWriter,
+/// Writes the raw and the computed values of records into a table of some kind.
+#[cfg(any(feature = "sqlite", feature = "parquet"))]
+pub(crate) trait TableWriter {
+    /// Takes one record: its cells, and their values.
+    fn record(
+        &mut self,
+        time: FileTime,
+        cells: &[Result<Sample, NoValue>],
+        values: &[Result<Value, NoValue>],
+    ) -> io::Result<()>;
+    /// Ends the table.
+    fn finish(self) -> io::Result<()>;
+}
+
+#[cfg(any(feature = "sqlite", feature = "parquet"))]
+struct TableSink<T> {
+    writer: T,
     cooked: Cooked,
 }
 
-#[cfg(feature = "sqlite")]
-impl RecordSink for DatabaseSink {
-    fn restart(&mut self) {
-        self.cooked.cooker.restart();
-    }
-
-    fn record(&mut self, time: FileTime, _minutes: i32, row: &[Result<Sample, NoValue>]) -> io::Result<()> {
-        self.writer.record(time, row, self.cooked.values(row))
-    }
-
-    fn finish(self: Box<Self>) -> io::Result<()> {
-        self.writer.finish()
-    }
-}
-
-#[cfg(feature = "parquet")]
-struct ParquetSink<W: Write + Send> {
-    writer: crate::parquet::ParquetWriter<W>,
-    cooked: Cooked,
-}
-
-#[cfg(feature = "parquet")]
-impl<W: Write + Send> RecordSink for ParquetSink<W> {
+#[cfg(any(feature = "sqlite", feature = "parquet"))]
+impl<T: TableWriter> RecordSink for TableSink<T> {
     fn restart(&mut self) {
         self.cooked.cooker.restart();
     }

@@ -10,6 +10,7 @@ use tallymon_core::time::FileTime;
 
 use crate::error::LogError;
 use crate::reader::Column;
+use crate::relog::TableWriter;
 
 use super::failed;
 
@@ -133,10 +134,12 @@ impl SqliteWriter {
         details().map_err(|error| failed("writing the counters", &error))?;
         Ok(SqliteWriter { database, guid, name, zone, records: 0, first: None, last: None, rows: 0 })
     }
+}
 
+impl TableWriter for SqliteWriter {
     /// Writes one record: a row for each value that is there, and the reason of each that is missing. Instances that do
     /// not exist at the time have neither.
-    pub(crate) fn record(
+    fn record(
         &mut self,
         time: FileTime,
         cells: &[Result<Sample, NoValue>],
@@ -186,7 +189,7 @@ impl SqliteWriter {
     }
 
     /// Writes what is known at the end only, and closes the database.
-    pub(crate) fn finish(self) -> io::Result<()> {
+    fn finish(self) -> io::Result<()> {
         let end = || -> rusqlite::Result<()> {
             self.database.execute(
                 "INSERT INTO DisplayToID VALUES (?,0,?,?,?,?,?,?)",
