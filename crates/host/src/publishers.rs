@@ -418,15 +418,14 @@ fn index_of(known: &mut Known, texts: &[DefinitionText]) -> Option<u32> {
     Some(index)
 }
 
-/// Size in a block where it is not what the type says. An average timer is 8 bytes, as on real systems; a text has two
-/// bytes for each of its bytes, which is enough in UTF-16, and two for its end.
+/// Size in a block where it is not what the type says. A text has two bytes for each of its bytes, which is enough in
+/// UTF-16, and two for its end.
 fn size_of(counter: &CounterDefinition) -> Option<u32> {
     match counter.text_capacity() {
         Some(capacity) => {
             let units = u32::try_from(capacity).unwrap_or(u32::MAX).saturating_add(1);
             Some(units.saturating_mul(2).next_multiple_of(4))
         }
-        None if counter.counter_type == CounterType::PERF_AVERAGE_TIMER => Some(8),
         None if counter.counter_type.default_size().is_none() => Some(8),
         None => None,
     }

@@ -37,6 +37,7 @@ fn behemoths(object: &str) -> CounterSet {
         .instances()
         .counter("Weight", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
         .name_in(Language::RUSSIAN, "Вес")
+        .counter("Volume", CounterType::PERF_DOUBLE_RAW)
         .text("Mood", 20)
         .elapsed("Age")
         .average("Avg. Meal")
@@ -68,6 +69,7 @@ fn values_and_names_arrive_in_a_query() {
     let child = NewInstance { name: "Eva", id: Some(3), parent: Some(&ada) };
     let eva = publisher.instance("Zoo Behemoth", &child).unwrap();
     ada.gauge("Weight").unwrap().set(9000);
+    ada.gauge("Volume").unwrap().set(9.375f64.to_bits());
     eva.gauge("Weight").unwrap().set(1 << 40);
     ada.text("Mood").unwrap().set("hungry");
     ada.elapsed("Age").unwrap().start();
@@ -78,6 +80,8 @@ fn values_and_names_arrive_in_a_query() {
     let wanted = wanted.map(|(path, value)| (path.to_string(), Ok(Value::Integer(value))));
     assert_eq!(found, BTreeMap::from(wanted.clone()));
     assert_eq!(values(&mut query, r"\Zoo Behemoth ru(*)\Вес"), BTreeMap::from(wanted));
+    let volume = values(&mut query, r"\Zoo Behemoth(Ada)\Volume");
+    assert_eq!(volume.values().next(), Some(&Ok(Value::Number(9.375))));
     let mood = values(&mut query, r"\Zoo Behemoth(Ada)\Mood");
     assert_eq!(mood.values().next(), Some(&Ok(Value::Text("hungry".to_string()))));
     let age = values(&mut query, r"\Zoo Behemoth(Ada)\Age");

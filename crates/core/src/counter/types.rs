@@ -446,9 +446,10 @@ impl CounterType {
 
     /// Bytes of the raw value in a block: 4 or 8; `None` when the definition has to say it, and for labels.
     ///
-    /// `PERF_AVERAGE_TIMER` says 4, but every provider of Windows writes 8, and so do we.
+    /// `PERF_AVERAGE_TIMER` says 4, but every provider of Windows writes 8, and so do we. `PERF_DOUBLE_RAW` says 4 too, and is a
+    /// floating point number of 8.
     pub const fn default_size(self) -> Option<u32> {
-        if self.0 == CounterType::PERF_AVERAGE_TIMER.0 {
+        if self.0 == CounterType::PERF_AVERAGE_TIMER.0 || self.0 == CounterType::PERF_DOUBLE_RAW.0 {
             return Some(8);
         }
         match self.size_bits() {
@@ -821,6 +822,8 @@ mod tests {
         assert!(CounterType::VALUE_STATUS.no_show());
         let average = CounterType::PERF_AVERAGE_TIMER;
         assert_eq!((average.size_bits(), average.default_size()), (Size::Dword, Some(8)));
+        let double = CounterType::PERF_DOUBLE_RAW;
+        assert_eq!((double.size_bits(), double.default_size()), (Size::Dword, Some(8)));
         assert_eq!(format!("{}{}", Suffix::PerSecond, Suffix::None), "/sec");
     }
 
