@@ -1,0 +1,56 @@
+//! The manager: what the service can be asked and told to do.
+
+use std::fmt::Write;
+use std::io;
+use std::path::Path;
+
+use crate::figures::Figures;
+use crate::service::now;
+use crate::socket::ask;
+
+/// Everybody alive as a table, the oldest first.
+///
+/// # Errors
+///
+/// The service does not answer, or not with figures.
+pub fn list(socket: &Path) -> io::Result<String> {
+    let figures = Figures::parse(&ask(socket, "figures")?)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    let mut table = format!(
+        "{:<12} {:<6} {:>5} {:>4} {:>4} {:>7} {:>6}  {}\n",
+        "name", "sex", "age s", "x", "y", "kg", "m³", "mother"
+    );
+    for row in &figures.behemoths {
+        let age = now().perf.saturating_sub(row.number("AGE")) / 10_000_000;
+        let line = format!(
+            "{:<12} {:<6} {age:>5} {:>4} {:>4} {:>7} {:>6.2}  {}",
+            row.name,
+            row.text("SEX"),
+            row.number("X"),
+            row.number("Y"),
+            row.number("WEIGHT"),
+            f64::from_bits(row.number("VOLUME")),
+            row.text("MOTHER"),
+        );
+        // Writing to a text does not fail.
+        let _ = writeln!(table, "{}", line.trim_end());
+    }
+    Ok(table)
+}
+
+/// Tells the service to do something; gives its words for what was done.
+///
+/// # Errors
+///
+/// The service does not answer, or does not do it, and says why.
+pub fn tell(socket: &Path, words: &[&str]) -> io::Result<String> {
+    let answer = ask(socket, &words.join("\t"))?;
+    match answer.trim_end().split_once('\t') {
+        Some(("ok", done)) => Ok(format!("{done}\n")),
+        Some(("error", why)) => Err(io::Error::new(io::ErrorKind::InvalidInput, why.to_string())),
+        _ => {
+            let why = format!("ok or error needed as answer, found {answer:?}");
+            Err(io::Error::new(io::ErrorKind::InvalidData, why))
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The first way: the service publishes in shared memory.
+
+use std::collections::BTreeMap;
+
+use tallymon_provider::shm::{CounterSet, Group, Instance, NewInstance, PublishError, Publisher, Text};
+
+use crate::figures::{Figures, Values};
+use crate::table::{BEHEMOTH, LANGUAGES, SUMMARY, Table, help, name};
+
+/// Keeps the published values like the figures.
+#[derive(Debug)]
+pub struct Published {
+    summary: Entry,
+    behemoths: BTreeMap<u32, Entry>,
+    /// Behind the instances, so that these go away first.
+    publisher: Publisher,
+}
+
+/// One set of values. All its numbers are of one group, so that readers see those of one moment.
+#[derive(Debug)]
+struct Entry {
+    numbers: Group,
+    texts: Vec<Text>,
+    instance: Instance,
+}
+
+impl Published {
+    /// Publishes under the name `behemoths`, nobody alive yet.
+    ///
+    /// # Errors
+    ///
+    /// The file can not be made.
+    pub fn start() -> Result<Published, PublishError> {
+        let publisher = Publisher::start("behemoths", &[set(&BEHEMOTH), set(&SUMMARY)])?;
+        let summary = publisher.single(english(&SUMMARY))?;
+        let summary = Entry::new(summary, &SUMMARY)?;
+        Ok(Published { summary, behemoths: BTreeMap::new(), publisher })
+    }
+
+    /// Sets everything to the figures: instances come and go with their behemoths.
+    ///
+    /// # Errors
+    ///
+    /// There is no room for another instance.
+    pub fn show(&mut self, figures: &Figures) -> Result<(), PublishError> {
+        self.summary.set(&figures.summary);
+        self.behemoths.retain(|id, _| figures.behemoths.iter().any(|row| row.id == *id));
+        // Mothers are older, and stand in front of their calves.
+        for row in &figures.behemoths {
+            if !self.behemoths.contains_key(&row.id) {
+                let mother = row.mother.and_then(|id| self.behemoths.get(&id));
+                let new = NewInstance {
+                    name: &row.name,
+                    id: i32::try_from(row.id).ok(),
+                    parent: mother.map(|entry| &entry.instance),
+                };
+                let instance = self.publisher.instance(english(&BEHEMOTH), &new)?;
+                self.behemoths.insert(row.id, Entry::new(instance, &BEHEMOTH)?);
+            }
+            if let Some(entry) = self.behemoths.get_mut(&row.id) {
+                entry.set(&row.values);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Entry {
+    fn new(instance: Instance, table: &Table) -> Result<Entry, PublishError> {
+        let first = table.numbers.first().map_or("", |(symbol, _)| symbol);
+        let numbers = instance.group(name(first, "009"))?;
+        let texts = table.texts.iter().map(|(symbol, _)| instance.text(name(symbol, "009")));
+        let texts = texts.collect::<Result<_, _>>()?;
+        Ok(Entry { numbers, texts, instance })
+    }
+
+    fn set(&mut self, values: &Values) {
+        self.numbers.update(|numbers| {
+            values.numbers.iter().enumerate().for_each(|(position, value)| numbers.set(position, *value));
+        });
+        self.texts.iter().zip(&values.texts).for_each(|(text, words)| text.set(words));
+    }
+}
+
+fn english(table: &Table) -> &'static str {
+    let [english, ..] = table.published;
+    english
+}
+
+/// The declaration of a table, in all its languages.
+fn set(table: &Table) -> CounterSet {
+    let mut set = CounterSet::new(english(table));
+    for ((language, digits), published) in LANGUAGES.into_iter().zip(table.published) {
+        set = set.name_in(language, published).help_in(language, help(table.symbol, digits));
+    }
+    if table.has_instances {
+        set = set.instances_about(32);
+    }
+    let texts = |mut set: CounterSet, symbol: &str| {
+        for (language, digits) in LANGUAGES {
+            set = set.name_in(language, name(symbol, digits)).help_in(language, help(symbol, digits));
+        }
+        set
+    };
+    let mut set = set.together(|mut set| {
+        for (symbol, counter_type) in table.numbers {
+            let english = name(symbol, "009");
+            set = if counter_type.needs_base() {
+                set.with_usual_base(english, *counter_type)
+            } else {
+                set.counter(english, *counter_type)
+            };
+            set = texts(set, symbol);
+        }
+        set
+    });
+    for (symbol, most) in table.texts {
+        set = texts(set.text(name(symbol, "009"), *most), symbol);
+    }
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_tables_can_be_published() {
+        for table in [BEHEMOTH, SUMMARY] {
+            assert_eq!(set(&table).check(), Ok(()));
+        }
+    }
+}

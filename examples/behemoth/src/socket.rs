@@ -1,0 +1,79 @@
+//! The way to the service: a socket in the file system, a line to ask, lines as answer.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::figures::Figures;
+
+/// The longest answer that is read.
+const LONGEST: u64 = 1 << 20;
+
+/// How long figures are good for.
+pub const FRESH: Duration = Duration::from_millis(100);
+
+/// How long the service has time for an answer. Readers wait for a library at least half of this.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Where the service listens: `$BEHEMOTH_SOCKET`, else `behemoth.sock` in `$TALLYMON_ROOT` or `$XDG_RUNTIME_DIR`, else
+/// `/tmp/behemoth-UID.sock`.
+pub fn path() -> PathBuf {
+    let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = || given("TALLYMON_ROOT").or_else(|| given("XDG_RUNTIME_DIR"));
+    given("BEHEMOTH_SOCKET").or_else(|| Some(folder()?.join("behemoth.sock"))).unwrap_or_else(|| {
+        let user = std::fs::metadata("/proc/self").map_or(0, |about| about.uid());
+        PathBuf::from(format!("/tmp/behemoth-{user}.sock"))
+    })
+}
+
+/// Asks the service, and gives its whole answer.
+///
+/// # Errors
+///
+/// Nobody listens, or the answer does not come in time.
+pub fn ask(path: &Path, question: &str) -> io::Result<String> {
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(format!("{question}\n").as_bytes())?;
+    stream.shutdown(Shutdown::Write)?;
+    let mut answer = String::new();
+    stream.take(LONGEST).read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+/// Asks for the figures, at most ten times a second.
+#[derive(Debug)]
+pub struct Client {
+    path: PathBuf,
+    last: Option<(Instant, Figures)>,
+}
+
+impl Client {
+    /// Asks the service at this path.
+    pub fn new(path: PathBuf) -> Client {
+        Client { path, last: None }
+    }
+
+    /// The figures of one moment, at most a tenth of a second ago.
+    ///
+    /// # Errors
+    ///
+    /// The service does not answer, or not with figures.
+    pub fn figures(&mut self) -> io::Result<&Figures> {
+        let fresh = self.last.take().filter(|(since, _)| since.elapsed() < FRESH);
+        let figures = match fresh {
+            Some(fresh) => fresh,
+            None => {
+                let answer = ask(&self.path, "figures")?;
+                let figures = Figures::parse(&answer)
+                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+                (Instant::now(), figures)
+            }
+        };
+        Ok(&self.last.insert(figures).1)
+    }
+}

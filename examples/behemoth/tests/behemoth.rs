@@ -1,0 +1,356 @@
+//! The service, its library and its manager as a user has them: in processes of their own.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use behemoth::figures::Figures;
+use behemoth::socket::{Client, ask};
+use behemoth::table::{BEHEMOTH, SUMMARY, name};
+use tallymon_provider::shm::{Published, Reader};
+
+/// What is known of one behemoth, or of the summary, whose name is empty.
+#[derive(Debug, PartialEq, Eq)]
+struct Known {
+    name: String,
+    id: Option<i32>,
+    /// Where its mother stands among the behemoths.
+    mother: Option<usize>,
+    numbers: Vec<u64>,
+    texts: Vec<String>,
+}
+
+/// A folder of its own, and a service in it; both are gone when the test is over.
+struct Place {
+    root: PathBuf,
+    service: Option<Child>,
+}
+
+impl Place {
+    fn new() -> Place {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let root = std::env::temp_dir().join(format!("behemoth-{}-{number}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir_all(&root).unwrap();
+        Place { root, service: None }
+    }
+
+    /// Starts a service, and waits until it answers.
+    fn serve(&mut self, options: &[&str]) {
+        let mut command = self.command(env!("CARGO_BIN_EXE_behemoth").as_ref());
+        self.service = Some(command.arg("serve").args(options).stdin(Stdio::null()).spawn().unwrap());
+        wait_for("the service", || ask(&self.socket(), "figures").is_ok());
+    }
+
+    /// Ends the service without a warning.
+    fn kill(&mut self) {
+        let mut service = self.service.take().unwrap();
+        service.kill().unwrap();
+        service.wait().unwrap();
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.root.join("behemoth.sock")
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env("TALLYMON_ROOT", &self.root).env_remove("BEHEMOTH_SOCKET");
+        command
+    }
+
+    /// The manager.
+    fn behemoth(&self, arguments: &[&str]) -> Output {
+        self.command(env!("CARGO_BIN_EXE_behemoth").as_ref()).args(arguments).output().unwrap()
+    }
+
+    /// What `tally` prints for arguments.
+    fn tally(&self, program: &Path, arguments: &[&str]) -> Output {
+        self.command(program).args(arguments).output().unwrap()
+    }
+
+    /// Registers the library.
+    fn register(&self, tally: &Path) {
+        assert!(self.behemoth(&["install", self.root.to_str().unwrap(), &library()]).status.success());
+        let file = |name: &str| self.root.join(name).display().to_string();
+        for arguments in [&["provider", "add", &file("behemoth.reg")][..], &["lodctr", &file("behemoth.ini")]]
+        {
+            let output = self.tally(tally, arguments);
+            assert!(output.status.success(), "{arguments:?}: {output:?}");
+        }
+    }
+
+    /// The raw numbers and texts that are published: of the summary, and of each behemoth with name, id and mother.
+    fn published(&self) -> Vec<Known> {
+        let mut reader = Reader::new([self.root.join("pub")]);
+        reader.scan();
+        let Some(publication) = reader.publications_mut().first_mut() else { return Vec::new() };
+        assert!(publication.read());
+        let publication = &*publication;
+        let mut rows = Vec::new();
+        for (object, table) in [(1, SUMMARY), (0, BEHEMOTH)] {
+            for instance in publication.instances(object) {
+                let n_numbers = table.types().count();
+                let numbers = (0..n_numbers).map(|at| match instance.value(at) {
+                    Some(Published::Number(number)) => number,
+                    other => panic!("{at} of {}: {other:?}", instance.name()),
+                });
+                let texts = (n_numbers..n_numbers + table.texts.len()).map(|at| match instance.value(at) {
+                    Some(Published::Text(text)) => text.to_string(),
+                    other => panic!("{at} of {}: {other:?}", instance.name()),
+                });
+                rows.push(Known {
+                    name: instance.name().to_string(),
+                    id: instance.id(),
+                    mother: instance.parent().map(|parent| parent.position),
+                    numbers: numbers.collect(),
+                    texts: texts.collect(),
+                });
+            }
+        }
+        rows
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(service) = &mut self.service {
+            let _ = service.kill();
+            let _ = service.wait();
+        }
+        let _ = fs::remove_dir_all(&self.root);
+    }
+}
+
+/// Waits until something is so, for as long as a machine may be busy.
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(30), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The program `tally`, which is built beside this one when all is built.
+fn tally() -> Option<PathBuf> {
+    let tally = Path::new(env!("CARGO_BIN_EXE_behemoth")).with_file_name("tally");
+    if tally.is_file() && tally.with_file_name("tally-host").is_file() {
+        return Some(tally);
+    }
+    tallymon_testkit::skip("tally and tally-host are not built (cargo build -p tallymon-cli)");
+    None
+}
+
+/// The library that was built with this test; the one beside the program may be older.
+fn library() -> String {
+    let library = std::env::current_exe().unwrap().with_file_name("libbehemoth.so");
+    library.canonicalize().unwrap().display().to_string()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn memory_and_socket_have_the_same_figures() {
+    let mut place = Place::new();
+    place.serve(&["--seed", "7", "--steps", "900", "--slow", "0"]);
+    let mut client = Client::new(place.socket());
+    let figures: Figures = client.figures().unwrap().clone();
+    let summary = figures.summary.clone();
+    let (numbers, texts) = (summary.numbers, summary.texts);
+    let mut wanted = vec![Known { name: String::new(), id: None, mother: None, numbers, texts }];
+    for row in &figures.behemoths {
+        let values = row.values.clone();
+        let (numbers, texts) = (values.numbers, values.texts);
+        let (name, id) = (row.name.clone(), i32::try_from(row.id).ok());
+        wanted.push(Known { name, id, mother: figures.mother_of(row), numbers, texts });
+    }
+    assert!(wanted.len() > 8 && wanted.iter().any(|one| one.mother.is_some()));
+    // Slots are used again, so the order in memory is another one; mothers are compared by name.
+    let by_name = |rows: Vec<Known>| {
+        let name = |mother: Option<usize>| mother.map(|at| rows.get(at + 1).unwrap().name.clone());
+        let all = rows.iter().map(|one| (&one.name, one.id, name(one.mother), &one.numbers, &one.texts));
+        let mut all: Vec<String> = all.map(|one| format!("{one:?}")).collect();
+        all.sort();
+        all
+    };
+    assert_same(&by_name(place.published()), &by_name(wanted));
+}
+
+#[test]
+fn a_query_is_answered_the_same_both_ways() {
+    let Some(tally) = tally() else { return };
+    let mut place = Place::new();
+    place.serve(&["--seed", "7", "--steps", "900", "--slow", "0"]);
+    place.register(&tally);
+    let values = |way: &str| {
+        let mut paths = Vec::new();
+        for (object, table) in [(r"\Behemoth{}(*)", BEHEMOTH), (r"\Behemoths Summary{}", SUMMARY)] {
+            let symbols =
+                table.numbers.iter().map(|(one, _)| *one).chain(table.texts.iter().map(|(one, _)| *one));
+            // The age is that of two different moments.
+            let symbols = symbols.filter(|symbol| *symbol != "AGE");
+            paths.extend(symbols.map(|one| format!(r"{}\{}", object.replace("{}", way), name(one, "009"))));
+        }
+        let mut arguments = vec!["get", "--interval", "10ms"];
+        arguments.extend(paths.iter().map(String::as_str));
+        let output = place.tally(&tally, &arguments);
+        let mut lines: Vec<String> = text(&output).replace(way, "").lines().map(squeezed).collect();
+        lines.sort();
+        lines
+    };
+    let published = values("");
+    assert!(published.len() > 20 * 8, "{published:?}");
+    assert_same(&published, &values(" via Library"));
+}
+
+/// Two lists are the same; if not, it says what only one of them has.
+fn assert_same(one: &[String], other: &[String]) {
+    let only = |one: &[String], other: &[String]| -> Vec<String> {
+        one.iter().filter(|line| !other.contains(line)).cloned().collect()
+    };
+    assert_eq!(only(one, other), only(other, one));
+    assert_eq!(one.len(), other.len());
+}
+
+/// A line with one blank wherever it has several, which line up with longer names.
+fn squeezed(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_service_that_is_killed_takes_its_objects_with_it() {
+    let Some(tally) = tally() else { return };
+    let mut place = Place::new();
+    place.serve(&[]);
+    place.register(&tally);
+    let get = |place: &Place, path: &str| place.tally(&tally, &["get", "--plain", path]);
+    let (published, asked) = (r"\Behemoths Summary\Behemoths", r"\Behemoths Summary via Library\Behemoths");
+    for path in [published, asked] {
+        let output = get(&place, path);
+        let count: u32 = text(&output).trim().parse().unwrap();
+        assert!(output.status.success() && (2..100).contains(&count), "{output:?}");
+    }
+    place.kill();
+    let output = get(&place, published);
+    assert_eq!((output.status.code(), text(&output).trim()), (Some(3), ""), "{output:?}");
+    // The names of the library stay, since they are installed; its values are gone, and an event says why.
+    let output = get(&place, asked);
+    assert!(!output.status.success() && text(&output).trim().is_empty(), "{output:?}");
+    let events = text(&place.tally(&tally, &["events", "--provider", "Behemoth", "--json"]));
+    let last = events.lines().last().unwrap_or_default();
+    assert!(last.contains("1014") && last.contains("21"), "{events}");
+    assert!(place.published().is_empty());
+    // A new one is found at the same place, although the old one could not clean up.
+    place.serve(&[]);
+    for path in [published, asked] {
+        assert!(get(&place, path).status.success(), "{path}");
+    }
+}
+
+#[test]
+fn the_manager_changes_what_is_published() {
+    let mut place = Place::new();
+    let output = place.behemoth(&["list"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no service listens at"), "{output:?}");
+    place.serve(&["--slow", "0"]);
+    let done = |place: &Place, arguments: &[&str]| text(&place.behemoth(arguments));
+    assert_eq!(done(&place, &["add", "female", "Tamara"]), "Tamara walks in\n");
+    assert_eq!(done(&place, &["feed", "tamara", "100"]), "tamara eats 100 kg\n");
+    assert!(done(&place, &["list"]).contains("Tamara       female"));
+    let tamara = place.published().into_iter().find(|row| row.name == "Tamara").unwrap();
+    assert_eq!(tamara.numbers.get(BEHEMOTH.position("MEALS").unwrap()), Some(&1));
+    assert_eq!(done(&place, &["remove", "Tamara"]), "Tamara goes away\n");
+    assert!(!place.published().iter().any(|row| row.name == "Tamara"));
+    for (arguments, why) in [
+        (&["remove", "Tamara"][..], "there is no behemoth \"Tamara\""),
+        (&["feed", "Nobody", "x"], "a number from 0 to 4294967295 needed, found \"x\""),
+        (&["add", "calf"], "female or male needed, found \"calf\""),
+        (&["add", "male", "a\\b"], "no short word"),
+        (&["dance"], "\"dance\" is no command"),
+    ] {
+        let output = place.behemoth(arguments);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && words.contains(why), "{arguments:?}: {output:?}");
+    }
+    assert_eq!(done(&place, &["slow", "1"]), "a step takes 0.1 s\n");
+    let before = place.published();
+    wait_for("a step", || place.published() != before);
+}
+
+#[test]
+fn rubbish_on_the_socket_is_refused() {
+    let mut place = Place::new();
+    place.serve(&[]);
+    for question in ["", "\t\t", "figures\tx\u{0}", &"x".repeat(10_000), "feed\tA\t-1"] {
+        // The end of a question that is too long may find nobody who reads it.
+        let answer = ask(&place.socket(), question).unwrap_or_else(|_| "error\t".to_string());
+        assert!(answer.starts_with("error\t") || Figures::parse(&answer).is_ok(), "{answer:?}");
+    }
+    assert!(place.behemoth(&["list"]).status.success());
+    // A second one does not take its place.
+    let output = place.behemoth(&["serve"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("another service listens at"), "{output:?}");
+}
+
+/// `docs/samples/behemoth.md` has what the demonstration prints. Numbers may be others, since the machine and the time are;
+/// everything else is the same. With `TALLYMON_BLESS=1` the page is written again.
+#[test]
+fn the_page_has_what_the_demonstration_prints() {
+    if tally().is_none() {
+        return;
+    }
+    let place = Place::new();
+    let root = place.root.display().to_string();
+    let library = library();
+    let output = place.behemoth(&["demo", "--still", "--once", "--root", &root, "--library", &library]);
+    assert!(output.status.success(), "{output:?}");
+    let printed = text(&output).replace(&library, "target/debug/libbehemoth.so");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/samples/behemoth.md");
+    let old = fs::read_to_string(&page).unwrap();
+    let mut new = String::new();
+    let mut lines = old.lines();
+    let mut commands = 0;
+    while let Some(line) = lines.next() {
+        new.push_str(line);
+        new.push('\n');
+        if let Some(command) =
+            line.strip_prefix("$ ").filter(|one| one.starts_with("tally") || one.starts_with("behemoth"))
+        {
+            let answer = printed.split("$ ").find_map(|part| part.strip_prefix(&format!("{command}\n")));
+            let answer =
+                answer.unwrap_or_else(|| panic!("the demonstration does not run {command}:\n{printed}"));
+            new.push_str(answer.trim_end());
+            new.push_str("\n```\n");
+            lines.by_ref().find(|line| *line == "```").unwrap();
+            commands += 1;
+        }
+    }
+    if std::env::var_os("TALLYMON_BLESS").is_some() {
+        fs::write(&page, &new).unwrap();
+        return;
+    }
+    assert!(commands > 8, "{commands} commands in {}", page.display());
+    assert_same(&shape(&old), &shape(&new));
+}
+
+/// A text with one digit for each number, and one blank wherever there are several.
+fn shape(text: &str) -> Vec<String> {
+    let digits = |line: &str| {
+        let mut shape = String::new();
+        for one in squeezed(line).chars() {
+            let one = if one.is_ascii_hexdigit() && !one.is_ascii_lowercase() { '0' } else { one };
+            if one != '0' || !shape.ends_with('0') {
+                shape.push(one);
+            }
+        }
+        shape.replace("0.0", "0")
+    };
+    text.lines().map(digits).collect()
+}
