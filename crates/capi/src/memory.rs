@@ -181,8 +181,8 @@ pub(crate) type Address<L> = *mut L;
 
 /// An object of this library that the program owns, or NULL: what it is given once and gives back once.
 ///
-/// What comes in as a parameter of this type was made by [`Owned::new`], was not given back before, and is used by as many
-/// threads at once as the header allows.
+/// What comes in as a parameter of this type was made by [`Owned::new`], was not given back before.
+/// Several threads may use it at once; so it has to be `Sync`.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 #[repr(transparent)]
@@ -199,7 +199,7 @@ impl<T> Clone for Owned<T> {
 impl<T> Copy for Owned<T> {}
 
 #[cfg(target_os = "linux")]
-impl<T: Send> Owned<T> {
+impl<T: Send + Sync> Owned<T> {
     /// Gives an object away.
     pub(crate) fn new(object: T) -> Owned<T> {
         Owned(Box::into_raw(Box::new(object)))

@@ -1,11 +1,11 @@
 //! The publishing functions of tallymon.h.
 
-use tallymon::shm::{Instance, Publisher};
+use tallymon::shm::{Instance, Publisher, Writer};
 
 use super::plain;
 use crate::memory::{Buf, Out, Owned, Str};
 use crate::publish::declare::NewSet;
-use crate::publish::{self, ERROR_INVALID_FUNCTION, Writer};
+use crate::publish::{self, ERROR_INVALID_FUNCTION};
 
 plain! {
     TallymonErrorText = publish::error_text => ERROR_INVALID_FUNCTION, (text: Buf<u8>, size: Out<u32>) -> u32;

@@ -5,13 +5,9 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::sync::Mutex;
 
-use tallymon::shm::{
-    Group, Histogram, Instance, NewInstance, PublishError, Publisher, SharedCounter, Text, perf_time,
-};
+use tallymon::shm::{Instance, KindError, NewInstance, Numbers, PublishError, Publisher, Writer};
 
-use crate::handles::lock;
 use crate::memory::{Buf, Out, Owned, Str};
 use crate::registry::{
     ERROR_ACCESS_DENIED, ERROR_INVALID_HANDLE, ERROR_INVALID_PARAMETER, ERROR_MORE_DATA,
@@ -32,38 +28,6 @@ const ERROR_NOT_FOUND: WinError = 1168;
 thread_local! {
     /// Why the last function failed, in words.
     static WORDS: RefCell<String> = const { RefCell::new(String::new()) };
-}
-
-/// The writer of a counter. Several threads may use one at a time, except a number: they would lose additions there.
-pub(crate) enum Writer {
-    Number(tallymon::shm::Gauge),
-    Shared(SharedCounter),
-    Text(Mutex<Text>),
-    Average(Mutex<Group>),
-    Group(Mutex<Group>),
-    Histogram(Mutex<Histogram>),
-}
-
-impl Writer {
-    /// The writer of a counter, of whatever kind it is.
-    fn open(instance: &Instance, name: &str) -> Result<Writer, PublishError> {
-        // What is of another kind is passed on to the next; every other failure is the answer.
-        let of_kind = |found: Result<Writer, PublishError>| match found {
-            Err(PublishError::WrongKind { .. }) => None,
-            found => Some(found),
-        };
-        let group = |single: bool| {
-            let of_group = |group| if single { Writer::Average(group) } else { Writer::Group(group) };
-            instance.group(name).map(Mutex::new).map(of_group)
-        };
-        of_kind(instance.gauge(name).map(Writer::Number))
-            .or_else(|| of_kind(instance.shared(name).map(Writer::Shared)))
-            .or_else(|| of_kind(instance.text(name).map(Mutex::new).map(Writer::Text)))
-            .or_else(|| of_kind(instance.histogram(name).map(Mutex::new).map(Writer::Histogram)))
-            // The average is let go again at once: both would be the only writer.
-            .or_else(|| of_kind(instance.average(name).map(drop).and_then(|()| group(true))))
-            .unwrap_or_else(|| group(false))
-    }
 }
 
 fn code(error: &PublishError) -> WinError {
@@ -87,7 +51,7 @@ fn failed(code: WinError, words: impl Into<String>) -> WinError {
 }
 
 /// Writes what was made, or says why there is none.
-fn give<T: Send>(made: Result<T, PublishError>, place: Out<Owned<T>>) -> WinError {
+fn give<T: Send + Sync>(made: Result<T, PublishError>, place: Out<Owned<T>>) -> WinError {
     match made {
         Ok(made) => {
             place.set(Owned::new(made));
@@ -148,13 +112,13 @@ pub(crate) fn create(
 pub(crate) fn open(instance: Owned<Instance>, name: Str<u8>, counter: Out<Owned<Writer>>) -> WinError {
     let Some(instance) = instance.get() else { return no_handle("instance") };
     match (name.get(), counter.is_null()) {
-        (Some(name), false) => give(Writer::open(instance, &name), counter),
+        (Some(name), false) => give(instance.writer(&name), counter),
         _ => failed(ERROR_INVALID_PARAMETER, "a counter needs a name, and a place for it"),
     }
 }
 
 /// Gives back a publisher, an instance or a counter; none of them waits for what was made of it.
-pub(crate) fn close<T: Send>(owned: Owned<T>) -> WinError {
+pub(crate) fn close<T: Send + Sync>(owned: Owned<T>) -> WinError {
     match owned.take() {
         Some(_) => ERROR_SUCCESS,
         None => no_handle("object"),
@@ -165,81 +129,46 @@ fn no_handle(what: &str) -> WinError {
     failed(ERROR_INVALID_HANDLE, format!("the {what} is NULL"))
 }
 
-/// What a function does with a counter; `act` tells whether the counter is of its kind.
+/// What a function does with a counter.
 #[inline(always)]
-fn write(counter: Owned<Writer>, needed: &str, act: impl FnOnce(&Writer) -> bool) -> WinError {
+fn write(counter: Owned<Writer>, act: impl FnOnce(&Writer) -> Result<(), KindError>) -> WinError {
     match counter.get().map(act) {
-        Some(true) => ERROR_SUCCESS,
-        Some(false) => failed(ERROR_INVALID_PARAMETER, format!("the counter is not {needed}")),
+        Some(Ok(())) => ERROR_SUCCESS,
+        Some(Err(error)) => failed(ERROR_INVALID_PARAMETER, error.to_string()),
         None => no_handle("counter"),
     }
 }
 
 pub(crate) fn add(counter: Owned<Writer>, n: i64) -> WinError {
-    write(counter, "a number of its own", |writer| {
-        match writer {
-            Writer::Number(number) => number.add(n),
-            Writer::Shared(number) => number.add(n.cast_unsigned()),
-            _ => return false,
-        }
-        true
-    })
+    write(counter, |writer| writer.add(n))
 }
 
 pub(crate) fn set(counter: Owned<Writer>, value: u64) -> WinError {
-    write(counter, "a number that one thread writes", |writer| {
-        let Writer::Number(number) = writer else { return false };
-        number.set(value);
-        true
-    })
+    write(counter, |writer| writer.set(value))
 }
 
 pub(crate) fn get(counter: Owned<Writer>, value: Out<u64>) -> WinError {
-    write(counter, "a number of its own", |writer| {
-        value.set(match writer {
-            Writer::Number(number) => number.value(),
-            Writer::Shared(number) => number.value(),
-            _ => return false,
-        });
-        true
-    })
+    write(counter, |writer| writer.value().map(|now| value.set(now)))
 }
 
 pub(crate) fn start_time(counter: Owned<Writer>) -> WinError {
-    set(counter, perf_time())
+    write(counter, Writer::start_time)
 }
 
 pub(crate) fn set_text(counter: Owned<Writer>, text: Str<u8>) -> WinError {
-    let text = text.get().unwrap_or_default();
-    write(counter, "a text", |writer| {
-        let Writer::Text(writer) = writer else { return false };
-        lock(writer).set(&text);
-        true
-    })
+    write(counter, |writer| writer.set_text(&text.get().unwrap_or_default()))
 }
 
 pub(crate) fn record(counter: Owned<Writer>, value: u64) -> WinError {
-    write(counter, "an average or a histogram", |writer| {
-        match writer {
-            Writer::Average(average) => lock(average).update(|numbers| {
-                numbers.add(0, value);
-                numbers.add(1, 1);
-            }),
-            Writer::Histogram(histogram) => lock(histogram).record(value),
-            _ => return false,
-        }
-        true
-    })
+    write(counter, |writer| writer.record(value))
 }
 
 /// What is done with each number of a group.
-type OfNumber = fn(tallymon::shm::Numbers<'_>, usize, u64);
+type OfNumber = fn(Numbers<'_>, usize, u64);
 
 fn all(counter: Owned<Writer>, values: Buf<u64>, n: u32, each: OfNumber) -> WinError {
-    write(counter, "a group, an average or a fraction", |writer| {
-        let (Writer::Average(group) | Writer::Group(group)) = writer else { return false };
-        lock(group).update(|numbers| (0..length(n)).for_each(|at| each(numbers, at, values.at(at))));
-        true
+    write(counter, |writer| {
+        writer.update(|numbers| (0..length(n)).for_each(|at| each(numbers, at, values.at(at))))
     })
 }
 

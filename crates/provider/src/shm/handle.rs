@@ -21,7 +21,7 @@ type OneThread = PhantomData<Cell<()>>;
 
 /// The only writer of some counters of an instance; they can be claimed again when it is dropped.
 #[derive(Debug)]
-struct Claim {
+pub(super) struct Claim {
     inner: Arc<Inner>,
     counters: Vec<usize>,
 }
@@ -63,7 +63,7 @@ impl Instance {
     }
 
     /// The one word of a number that is neither shared nor in a group.
-    fn number(&self, name: &str) -> Result<(Claim, Word), PublishError> {
+    pub(super) fn number(&self, name: &str) -> Result<(Claim, Word), PublishError> {
         let position = self.position(name)?;
         let counter = self.inner.definition.counters.get(position);
         let (storage, group) = counter.map_or((Storage::Number, None), |c| (c.storage, c.group));

@@ -50,6 +50,7 @@ mod rseq;
 mod rseq;
 mod set;
 mod shared;
+mod writer;
 
 pub use bytes::FormatError;
 pub use declare::Declare;
@@ -64,3 +65,4 @@ pub use set::{CounterSet, DeclareError};
 pub use shared::SharedCounter;
 #[cfg(feature = "derive")]
 pub use tallymon_provider_derive::CounterSet;
+pub use writer::{KindError, Writer};

@@ -1,0 +1,174 @@
+//! A writer of any kind of counter, for languages that do not tell the kinds apart by types.
+
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::handle::{Claim, Group, Numbers, Text, add};
+use super::histogram::Histogram;
+use super::map::Word;
+use super::process::perf_time;
+use super::publisher::{Instance, PublishError};
+use super::shared::SharedCounter;
+
+/// The writer of a counter, or of the group that it is in, of whatever kind it is.
+///
+/// It may be shared between threads. Those that write a text, a group or a histogram wait for each other; those that add
+/// to a number that is not declared as shared take additions from each other.
+#[derive(Debug)]
+pub struct Writer(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Number {
+        word: Word,
+        _claim: Claim,
+    },
+    Shared(SharedCounter),
+    Text(Mutex<Text>),
+    /// Whether it is a value and its base alone.
+    Group(Mutex<Group>, bool),
+    Histogram(Mutex<Histogram>),
+}
+
+/// A counter is of another kind than what was done with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindError {
+    /// What it would have to be.
+    pub needed: &'static str,
+}
+
+impl fmt::Display for KindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the counter is not {}", self.needed)
+    }
+}
+
+impl std::error::Error for KindError {}
+
+impl Instance {
+    /// The writer of a counter of any kind; one of a group stands for the whole group.
+    ///
+    /// # Errors
+    ///
+    /// There is no such counter, or it has a writer and is not shared.
+    pub fn writer(&self, name: &str) -> Result<Writer, PublishError> {
+        // What is of another kind is passed on to the next; every other failure is the answer.
+        let of_kind = |found: Result<Kind, PublishError>| match found {
+            Err(PublishError::WrongKind { .. }) => None,
+            found => Some(found),
+        };
+        let group = |single| self.group(name).map(|group| Kind::Group(Mutex::new(group), single));
+        of_kind(self.number(name).map(|(claim, word)| Kind::Number { word, _claim: claim }))
+            .or_else(|| of_kind(self.shared(name).map(Kind::Shared)))
+            .or_else(|| of_kind(self.text(name).map(Mutex::new).map(Kind::Text)))
+            .or_else(|| of_kind(self.histogram(name).map(Mutex::new).map(Kind::Histogram)))
+            // The average is let go at once: it and the group would both be the only writer.
+            .or_else(|| of_kind(self.average(name).map(drop).and_then(|()| group(true))))
+            .unwrap_or_else(|| group(false))
+            .map(Writer)
+    }
+}
+
+impl Writer {
+    const NUMBER: KindError = KindError { needed: "a number of its own" };
+
+    /// Adds to a number, shared or not; the sum wraps below 0.
+    ///
+    /// # Errors
+    ///
+    /// It is no number, or in a group.
+    #[inline(always)]
+    pub fn add(&self, n: i64) -> Result<(), KindError> {
+        match &self.0 {
+            Kind::Number { word, .. } => add(word, n.cast_unsigned()),
+            Kind::Shared(counter) => counter.add(n.cast_unsigned()),
+            _ => return Err(Writer::NUMBER),
+        }
+        Ok(())
+    }
+
+    /// Sets a number.
+    ///
+    /// # Errors
+    ///
+    /// It is no number, in a group, or shared.
+    #[inline(always)]
+    pub fn set(&self, value: u64) -> Result<(), KindError> {
+        let Kind::Number { word, .. } = &self.0 else {
+            return Err(KindError { needed: "a number that one thread writes" });
+        };
+        word.store(value, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// What started, starts now: sets a number to the time of the performance clock.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::set`].
+    pub fn start_time(&self) -> Result<(), KindError> {
+        self.set(perf_time())
+    }
+
+    /// A number now.
+    ///
+    /// # Errors
+    ///
+    /// It is no number, or in a group.
+    pub fn value(&self) -> Result<u64, KindError> {
+        match &self.0 {
+            Kind::Number { word, .. } => Ok(word.load(Ordering::Relaxed)),
+            Kind::Shared(counter) => Ok(counter.value()),
+            _ => Err(Writer::NUMBER),
+        }
+    }
+
+    /// Sets a text; what is longer than declared is cut between two characters.
+    ///
+    /// # Errors
+    ///
+    /// It is no text.
+    pub fn set_text(&self, text: &str) -> Result<(), KindError> {
+        let Kind::Text(writer) = &self.0 else { return Err(KindError { needed: "a text" }) };
+        lock(writer).set(text);
+        Ok(())
+    }
+
+    /// One more value of an average or a histogram. Times are in units of 100 ns; of a `PERF_SAMPLE_FRACTION`, 1 is a
+    /// hit.
+    ///
+    /// # Errors
+    ///
+    /// It is neither.
+    pub fn record(&self, value: u64) -> Result<(), KindError> {
+        match &self.0 {
+            Kind::Group(group, true) => lock(group).update(|numbers| {
+                numbers.add(0, value);
+                numbers.add(1, 1);
+            }),
+            Kind::Histogram(histogram) => lock(histogram).record(value),
+            _ => return Err(KindError { needed: "an average or a histogram" }),
+        }
+        Ok(())
+    }
+
+    /// Changes the numbers of a group, an average or a fraction, whose base is its second number; readers see all changes
+    /// or none.
+    ///
+    /// # Errors
+    ///
+    /// It is none of them.
+    pub fn update(&self, change: impl FnOnce(Numbers<'_>)) -> Result<(), KindError> {
+        let Kind::Group(group, _) = &self.0 else {
+            return Err(KindError { needed: "a group, an average or a fraction" });
+        };
+        lock(group).update(change);
+        Ok(())
+    }
+}
+
+/// Locks, also behind a panic: whoever writes leaves the check word right.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
