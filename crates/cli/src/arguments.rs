@@ -426,6 +426,9 @@ pub(crate) struct ProviderAdd {
     /// Name of its function that is called last.
     #[arg(long, value_name = "NAME")]
     pub(crate) close: Option<String>,
+    /// Index of an object of others that it changes.
+    #[arg(long, value_name = "INDEX")]
+    pub(crate) wraps: Vec<u32>,
     /// Longest time that its first function may take, in milliseconds.
     #[arg(long, value_name = "MS")]
     pub(crate) open_timeout: Option<u32>,

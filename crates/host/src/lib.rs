@@ -20,9 +20,12 @@ pub mod publishers;
 pub mod registry;
 pub mod titles;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tallymon_core::block::{BlockWriter, ObjectLayout, ObjectSpec, ObjectsWriter, Snapshot, WriteHeader};
+use tallymon_core::block::{
+    BlockWriter, DataBlock, Object, ObjectLayout, ObjectSpec, ObjectsWriter, Snapshot, WriteHeader,
+    definitions_only,
+};
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{Language, TitleIndex, Titles};
@@ -237,6 +240,46 @@ impl Host {
         Ok(())
     }
 
+    /// Has services change the objects that they have put themselves in front of.
+    fn wrap(
+        &mut self,
+        request: &Request,
+        snapshot: Snapshot,
+        header: &WriteHeader<'_>,
+    ) -> Result<Snapshot, SourceError> {
+        let wrapped = self.libraries.as_ref().map(Libraries::wrapped).unwrap_or_default();
+        if wrapped.is_empty() {
+            return Ok(snapshot);
+        }
+        let mut objects: BTreeMap<TitleIndex, Vec<u8>> = objects_of(&snapshot)?
+            .filter(|object| wrapped.contains(&object.header().name))
+            .map(|object| (object.header().name, object.bytes().to_vec()))
+            .collect();
+        if objects.is_empty() {
+            return Ok(snapshot);
+        }
+        if matches!(request.kind, RequestKind::Metadata { .. }) {
+            // A service need not know metadata queries: it changes the whole objects, and their definitions are taken.
+            let whole = self.snapshot(&Request::objects(objects.keys().copied()))?;
+            for object in objects_of(&whole)? {
+                if let Some(bytes) = objects.get_mut(&object.header().name) {
+                    bytes.clear();
+                    definitions_only(&object, bytes);
+                }
+            }
+        } else if let Some(libraries) = &mut self.libraries {
+            libraries.wrap(&request.kind, &mut objects);
+        }
+        let mut buffer = std::mem::take(&mut self.spare);
+        let mut writer = BlockWriter::growing(&mut buffer, header);
+        for object in objects_of(&snapshot)? {
+            let bytes = objects.get(&object.header().name).map_or(object.bytes(), Vec::as_slice);
+            writer.objects().append(bytes, 1);
+        }
+        writer.finish().map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
+        Ok(Snapshot::new(buffer)?)
+    }
+
     fn all(&self, wanted: impl Fn(bool) -> bool) -> BTreeSet<TitleIndex> {
         let objects = self.providers.iter().flat_map(|provider| {
             provider.objects().iter().map(|object| (object.name, provider.is_costly(object.name)))
@@ -279,8 +322,9 @@ impl Source for Host {
             _ => -1,
         };
         let clocks = builtin::clocks();
+        let system_name = self.system_name.clone();
         let header = WriteHeader {
-            system_name: &self.system_name,
+            system_name: &system_name,
             default_object,
             perf_time: clocks.perf_time,
             perf_freq: clocks.perf_freq,
@@ -299,7 +343,7 @@ impl Source for Host {
             self.write_sources(request, &mut writer);
         }
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
-        Ok(Snapshot::new(buffer)?)
+        self.wrap(request, Snapshot::new(buffer)?, &header)
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
@@ -320,6 +364,12 @@ impl Source for Host {
         }
         all
     }
+}
+
+/// The objects of a snapshot with their bytes.
+fn objects_of(snapshot: &Snapshot) -> Result<impl Iterator<Item = Object<'_>>, SourceError> {
+    let block = DataBlock::parse(snapshot.bytes())?;
+    Ok(block.objects().filter_map(Result::ok))
 }
 
 /// Whether an object is one of these providers'.

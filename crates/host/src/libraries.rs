@@ -6,6 +6,8 @@
 
 #[path = "libraries/trial.rs"]
 mod trial;
+#[path = "libraries/wrap.rs"]
+mod wrap;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -124,7 +126,7 @@ impl Libraries {
             .iter()
             .map(|library| Listed {
                 objects: &library.service.object_list,
-                enabled: !library.service.disabled && !library.disabled_here,
+                enabled: library.may_be_asked() && library.service.wrapped_objects.is_empty(),
             })
             .collect();
         let asked = dispatch::asked(kind, &listed, is_built_in, this_host);
@@ -260,6 +262,10 @@ impl Library {
             trouble: None,
             counts: LibraryCounts::default(),
         }
+    }
+
+    fn may_be_asked(&self) -> bool {
+        !self.service.disabled && !self.disabled_here
     }
 
     /// Looks at what came of asking; gives the objects that can be written.

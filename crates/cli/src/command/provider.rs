@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 use tallymon::core::text::CodePage;
+use tallymon::core::title::TitleIndex;
 use tallymon::events::EventLog;
 use tallymon::library::event::{self, Event};
 use tallymon::registry::{
@@ -113,6 +114,7 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
         close: add.close.clone(),
         open_timeout: add.open_timeout,
         collect_timeout: add.collect_timeout,
+        wrapped_objects: add.wraps.iter().copied().map(TitleIndex).collect(),
         ..Service::default()
     };
     let inputs = read(&add.files)?;
@@ -330,6 +332,7 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
                 "last_counter": service.titles.map(|range| range.last_counter.0),
                 "first_help": service.titles.map(|range| range.first_help.0),
                 "last_help": service.titles.map(|range| range.last_help.0),
+                "wrapped_objects": service.wrapped_objects.iter().map(|index| index.0).collect::<Vec<_>>(),
                 "object_list": service.object_list.iter().map(|index| index.0).collect::<Vec<_>>(),
                 "objects": objects,
                 "enabled": !service.disabled,

@@ -9,7 +9,7 @@ use tallymon_testkit::peer;
 use crate::support::{Place, Provider};
 
 /// Exit code, standard output and standard error of the command.
-fn tally(place: &Place, words: &[&str]) -> (i32, String, String) {
+pub(crate) fn tally(place: &Place, words: &[&str]) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_tally"))
         .args(words)
         .env("TALLYMON_ROOT", &place.0)
@@ -22,7 +22,7 @@ fn tally(place: &Place, words: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-fn ok(place: &Place, words: &[&str]) -> String {
+pub(crate) fn ok(place: &Place, words: &[&str]) -> String {
     let (code, out, err) = tally(place, words);
     assert_eq!(code, 0, "{words:?}: {err}");
     out

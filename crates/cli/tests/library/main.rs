@@ -6,3 +6,4 @@ mod experiments;
 mod faults;
 mod listings;
 mod support;
+mod wrapping;

@@ -7,8 +7,9 @@ use alloc::vec::Vec;
 
 use super::DetailLevel;
 use super::layout::{ALIGNMENT, counter_block, counter_definition, object_type};
-use super::spec::align;
+use super::spec::{CounterSpec, align};
 use super::view::{CounterBlock, NumInstances, Object};
+use super::write::put_definition;
 use crate::counter::CounterType;
 use crate::error::Error;
 use crate::flow::ValueState;
@@ -23,8 +24,31 @@ const MOST_GROWTH: usize = 4;
 /// The first fault of the walk over its definitions, instances and counter blocks; blocks of so different lengths that
 /// the object would become several times longer. What was appended is taken back.
 pub fn with_state(object: &Object<'_>, state: ValueState, out: &mut Vec<u8>) -> Result<(), Error> {
+    or_nothing(out, |out| append_with_state(object, state, out))
+}
+
+/// Appends the object to `out` with one more counter, of at most 8 bytes; `value` is asked for the value of each instance
+/// by its position, or once for an object without instances. The counters that are there stay where they are.
+///
+/// # Errors
+///
+/// As those of [`with_state`].
+pub fn with_counter(
+    object: &Object<'_>,
+    counter: &CounterSpec,
+    value: impl FnMut(usize) -> u64,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    or_nothing(out, |out| append_with_counter(object, counter, value, out))
+}
+
+/// Takes back what was appended if there is an error.
+fn or_nothing(
+    out: &mut Vec<u8>,
+    append: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>,
+) -> Result<(), Error> {
     let start = out.len();
-    let result = append_with_state(object, state, out);
+    let result = append(out);
     if result.is_err() {
         out.truncate(start);
     }
@@ -64,32 +88,78 @@ fn append_with_state(object: &Object<'_>, state: ValueState, out: &mut Vec<u8>) 
             // Behind the longest block, at the same place in all.
             let (blocks, longest) = longest_block(object)?;
             let at = align(longest, 4);
-            let needed = blocks.saturating_mul(at.saturating_add(n_counters));
-            let most = object.bytes().len().saturating_mul(MOST_GROWTH);
-            if needed > most {
-                // One long block among a million short ones would make all of them long.
-                return Err(Error::outside(
-                    "PERF_COUNTER_BLOCK.ByteLength",
-                    object.at(),
-                    needed as u64,
-                    0,
-                    most as u64,
-                ));
-            }
-            put_status_definition(out, start, small(at), small(n_counters));
+            refuse_growth(object, blocks, at.saturating_add(n_counters))?;
+            let (kind, size) = (CounterType::VALUE_STATUS.0, small(n_counters));
+            let fields = [0, 0, 0, DetailLevel::WIZARD.0, kind, size, small(at)];
+            append_definition(out, start, fields, size.saturating_add(1));
             (small(at), small(n_counters), n_counters)
         }
     };
     let place = (usize::try_from(at).unwrap_or(usize::MAX), usize::try_from(size).unwrap_or(0), added);
+    append_blocks(object, start, out, |out, block| put_block(out, block, place, state))
+}
+
+fn append_with_counter(
+    object: &Object<'_>,
+    counter: &CounterSpec,
+    mut value: impl FnMut(usize) -> u64,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let start = out.len();
+    // The status counter stays the last one.
+    let mut last = None;
+    for definition in object.counters() {
+        last = Some(definition?.counter_type);
+    }
+    let own = definitions(object);
+    let status = if last == Some(CounterType::VALUE_STATUS) { counter_definition::SIZE } else { 0 };
+    let (own, status) = own.split_at_checked(own.len().saturating_sub(status)).unwrap_or_default();
+    out.extend_from_slice(own);
+    let (blocks, longest) = longest_block(object)?;
+    let size = counter.size.or(counter.counter_type.default_size()).unwrap_or(8).min(8);
+    let (at, width) = (align(longest, ALIGNMENT), usize::try_from(size).unwrap_or(8));
+    refuse_growth(object, blocks, at.saturating_add(ALIGNMENT))?;
+    let kind = counter.counter_type.0;
+    let CounterSpec { name, help, scale, detail, .. } = *counter;
+    let fields = [name.0, help.0, scale.cast_unsigned(), detail.0, kind, size, small(at)];
+    let n_counters = object.header().num_counters.saturating_add(1);
+    append_definition(out, start, fields, n_counters);
+    out.extend_from_slice(status);
+    let length = small(out.len().saturating_sub(start));
+    put(out, start.saturating_add(object_type::DEFINITION_LENGTH), length);
+    let mut position = 0usize;
+    append_blocks(object, start, out, |out, block| {
+        let first = out.len();
+        out.extend_from_slice(block.bytes());
+        let end = at.saturating_add(ALIGNMENT);
+        out.resize(first.saturating_add(end), 0);
+        put(out, first.saturating_add(counter_block::BYTE_LENGTH), small(end));
+        let value = value(position).to_le_bytes();
+        let value = value.get(..width).unwrap_or(&value);
+        let place = first.saturating_add(at);
+        let part = place.checked_add(value.len()).and_then(|end| out.get_mut(place..end));
+        part.unwrap_or_default().copy_from_slice(value);
+        position = position.saturating_add(1);
+    })
+}
+
+/// Appends all counter blocks by `put`, with the definitions of their instances as they are, and ends the object that
+/// begins at `start`.
+fn append_blocks(
+    object: &Object<'_>,
+    start: usize,
+    out: &mut Vec<u8>,
+    mut put_one: impl FnMut(&mut Vec<u8>, &CounterBlock<'_>),
+) -> Result<(), Error> {
     if let Some(block) = object.counter_block() {
-        put_block(out, &block?, place, state);
+        put_one(out, &block?);
     }
     for instance in object.instances() {
         let instance = instance?;
         let definition = instance.at.saturating_sub(object.at());
         let block = instance.counter_block.at().saturating_sub(object.at());
         out.extend_from_slice(object.bytes().get(definition..block).unwrap_or_default());
-        put_block(out, &instance.counter_block, place, state);
+        put_one(out, &instance.counter_block);
     }
     out.resize(start.saturating_add(align(out.len().saturating_sub(start), ALIGNMENT)), 0);
     let length = small(out.len().saturating_sub(start));
@@ -116,18 +186,24 @@ fn longest_block(object: &Object<'_>) -> Result<(usize, usize), Error> {
     Ok((blocks, longest))
 }
 
-/// One more definition behind the others.
-fn put_status_definition(out: &mut Vec<u8>, start: usize, offset: u32, size: u32) {
-    use counter_definition as field;
+/// Refuses an object whose blocks would all have a length that only one of them has: one long block among a million
+/// short ones would make all of them long.
+fn refuse_growth(object: &Object<'_>, blocks: usize, length: usize) -> Result<(), Error> {
+    let needed = blocks.saturating_mul(length);
+    let most = object.bytes().len().saturating_mul(MOST_GROWTH);
+    if needed > most {
+        let what = "PERF_COUNTER_BLOCK.ByteLength";
+        return Err(Error::outside(what, object.at(), needed as u64, 0, most as u64));
+    }
+    Ok(())
+}
+
+/// One more definition behind the others: name, help, scale, detail level, type, size, offset.
+fn append_definition(out: &mut Vec<u8>, start: usize, fields: [u32; 7], n_counters: u32) {
     let at = out.len();
-    out.resize(at.saturating_add(field::SIZE), 0);
-    let place = |offset: usize| at.saturating_add(offset);
-    put(out, place(field::BYTE_LENGTH), small(field::SIZE));
-    put(out, place(field::DETAIL_LEVEL), DetailLevel::WIZARD.0);
-    put(out, place(field::COUNTER_TYPE), CounterType::VALUE_STATUS.0);
-    put(out, place(field::COUNTER_SIZE), size);
-    put(out, place(field::COUNTER_OFFSET), offset);
-    put(out, start.saturating_add(object_type::NUM_COUNTERS), size.saturating_add(1));
+    out.resize(at.saturating_add(counter_definition::SIZE), 0);
+    put_definition(out, at, fields);
+    put(out, start.saturating_add(object_type::NUM_COUNTERS), n_counters);
     let length = small(out.len().saturating_sub(start));
     put(out, start.saturating_add(object_type::DEFINITION_LENGTH), length);
 }
@@ -242,6 +318,29 @@ mod tests {
                     }
                     assert_eq!(instance.raw(1), Some(crate::block::RawValue::Number(7)));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_counter_more_changes_no_other() {
+        let more = CounterSpec { name: TitleIndex(5006), help: HelpIndex(5007), ..COUNTER };
+        for (instances, status) in [(InstanceKind::None, true), (InstanceKind::Many, false)] {
+            let bytes = object(instances, status);
+            let object = Objects::bare(&bytes, 1).next().unwrap().unwrap();
+            let mut changed = Vec::new();
+            with_counter(&object, &more, |position| 40 + position as u64, &mut changed).unwrap();
+            let snapshot = block(&changed, 1);
+            let object = snapshot.object(TitleIndex(5000)).unwrap();
+            let at = object.position(TitleIndex(5006)).unwrap();
+            for (position, instance) in object.instances().enumerate() {
+                let number = |number| Some(crate::block::RawValue::Number(number));
+                assert_eq!(instance.raw(1), number(7));
+                assert_eq!(instance.raw(at), number(40 + position as u64));
+                assert_eq!(
+                    (instance.state(1), instance.state(at)),
+                    (ValueState::Present, ValueState::Present)
+                );
             }
         }
     }

@@ -32,7 +32,7 @@ mod write;
 
 pub use crate::bytes::ByteOrder;
 pub use counts::WriteCounts;
-pub use foreign::{definitions_only, with_state};
+pub use foreign::{definitions_only, with_counter, with_state};
 pub use snapshot::{Snapshot, SnapshotInstance, SnapshotObject};
 pub use spec::{CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};
 pub use view::{

@@ -475,7 +475,7 @@ fn put_u64(buffer: &mut [u8], at: usize, value: u64) {
 }
 
 /// Name, help, scale, detail level, type, size, offset.
-fn put_definition(buffer: &mut [u8], at: usize, fields: [u32; 7]) {
+pub(super) fn put_definition(buffer: &mut [u8], at: usize, fields: [u32; 7]) {
     use counter_definition as field;
     const PLACES: [usize; 7] = [
         field::NAME_TITLE_INDEX,

@@ -1,6 +1,6 @@
 //! A system on which provider libraries are not asked yet.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tallymon_core::block::ObjectsWriter;
 use tallymon_core::request::RequestKind;
@@ -59,6 +59,12 @@ impl Libraries {
     pub(crate) fn finish(&mut self, _asking: &Asking, _out: &mut ObjectsWriter<'_>) -> Answers {
         Answers::default()
     }
+
+    pub(crate) fn wrapped(&self) -> BTreeSet<TitleIndex> {
+        BTreeSet::new()
+    }
+
+    pub(crate) fn wrap(&mut self, _kind: &RequestKind, _objects: &mut BTreeMap<TitleIndex, Vec<u8>>) {}
 
     pub(crate) fn status(&self) -> Vec<LibraryStatus> {
         Vec::new()

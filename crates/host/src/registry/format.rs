@@ -141,6 +141,10 @@ fn service_text(service: &Service) -> String {
         let objects: Vec<String> = service.object_list.iter().map(TitleIndex::to_string).collect();
         lines.add("object list", objects.join(" "));
     }
+    if !service.wrapped_objects.is_empty() {
+        let objects: Vec<String> = service.wrapped_objects.iter().map(TitleIndex::to_string).collect();
+        lines.add("wrapped objects", objects.join(" "));
+    }
     lines.add_some("ini", service.ini.as_ref());
     if let Some(provider) = &service.manifest {
         manifest_text(&mut lines, provider);
@@ -198,12 +202,8 @@ fn read_service(path: &Path, text: &str) -> Result<Service, Problem> {
             "last counter" => last_counter = Some(line.number()?),
             "first help" => first_help = Some(line.number()?),
             "last help" => last_help = Some(line.number()?),
-            "object list" => {
-                for index in value.split_whitespace() {
-                    let index = index.parse().map_err(|_| line.wrong("indexes with blanks between"))?;
-                    service.object_list.push(TitleIndex(index));
-                }
-            }
+            "object list" => service.object_list = line.indexes()?,
+            "wrapped objects" => service.wrapped_objects = line.indexes()?,
             "ini" => service.ini = Some(value),
             _ => read_manifest_line(&line, &mut manifest)?,
         }
@@ -340,6 +340,12 @@ impl Line<'_> {
         self.value.parse().map_err(|_| self.wrong("a number from 0 to 4294967295"))
     }
 
+    fn indexes(&self) -> Result<Vec<TitleIndex>, Problem> {
+        let index = |text: &str| text.parse().map(TitleIndex);
+        let indexes: Result<_, _> = self.value.split_whitespace().map(index).collect();
+        indexes.map_err(|_| self.wrong("indexes with blanks between"))
+    }
+
     fn language(&self) -> Result<Language, Problem> {
         Language::parse(&self.value)
             .filter(|language| language.code() == self.value)
@@ -433,6 +439,7 @@ mod tests {
             export: vec!["one".into(), "".into()],
             titles: Some(titles),
             object_list: vec![titles.first_counter],
+            wrapped_objects: vec![TitleIndex(2), TitleIndex(238)],
             disabled: true,
             trusted: true,
             open_timeout: Some(5),

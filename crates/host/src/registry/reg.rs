@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use tallymon_core::text::CodePage;
+use tallymon_core::title::TitleIndex;
 
 use super::decode::decode;
 use super::error::{Problem, RegistryError, RegistryErrorKind};
@@ -126,10 +127,16 @@ fn value(service: &mut Service, is_linkage: bool, line: &str) -> Result<(), Stri
         (false, "open", Data::Text(text)) => service.open = Some(text),
         (false, "collect", Data::Text(text)) => service.collect = Some(text),
         (false, "close", Data::Text(text)) => service.close = Some(text),
+        (false, "wrapped objects", Data::Text(text)) => {
+            let index = |text: &str| text.parse().map(TitleIndex);
+            let indexes: Result<_, _> = text.split_whitespace().map(index).collect();
+            service.wrapped_objects = indexes
+                .map_err(|_| format!("{name:?} must be indexes with blanks between, found {text:?}"))?;
+        }
         (false, "open timeout", Data::Number(number)) => service.open_timeout = Some(number),
         (false, "collect timeout", Data::Number(number)) => service.collect_timeout = Some(number),
         (false, "disable performance counters", Data::Number(number)) => service.disabled = number != 0,
-        (false, "library" | "open" | "collect" | "close", found) => {
+        (false, "library" | "open" | "collect" | "close" | "wrapped objects", found) => {
             return Err(format!("{name:?} must be a text, found {found:?}"));
         }
         (false, "open timeout" | "collect timeout" | "disable performance counters", found) => {

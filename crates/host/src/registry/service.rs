@@ -22,6 +22,9 @@ pub struct Service {
     pub titles: Option<TitleRange>,
     /// The objects that it is asked for (`Object List`); a library without any is asked for every unknown object.
     pub object_list: Vec<TitleIndex>,
+    /// The objects of others that it changes (`Wrapped Objects`): it is not asked for objects of its own then, but handed
+    /// what others answered.
+    pub wrapped_objects: Vec<TitleIndex>,
     /// `Disable Performance Counters`: it is not asked.
     pub disabled: bool,
     /// Whether the administrator marked the library as trusted.

@@ -513,6 +513,9 @@ fn register(contents: &mut Contents, new: &Service) -> Result<(), RegistryError>
             if !new.export.is_empty() {
                 known.export = new.export;
             }
+            if !new.wrapped_objects.is_empty() {
+                known.wrapped_objects = new.wrapped_objects;
+            }
         }
     }
     Ok(())

@@ -9,6 +9,7 @@ use std::ffi::c_void;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
@@ -25,6 +26,13 @@ const ERROR_PROC_NOT_FOUND: u32 = 127;
 type Open = unsafe extern "system" fn(*mut u16) -> u32;
 type Collect = unsafe extern "system" fn(*mut u16, *mut *mut c_void, *mut u32, *mut u32) -> u32;
 type Close = unsafe extern "system" fn() -> u32;
+
+/// Objects that a library is given to change; none for most.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Others<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) count: u32,
+}
 
 /// A library that is loaded. It is unloaded when this goes away, without Close being called.
 #[derive(Debug)]
@@ -93,11 +101,23 @@ impl Library {
 
     /// Calls Collect, again with a larger buffer as long as it wants one. `query` is without its end. Also says how
     /// often it was called.
-    pub(crate) fn collect(&self, query: &[u16], buffer: &mut Buffer) -> io::Result<(Returned, u32)> {
+    ///
+    /// Whoever wraps others finds their objects at the start of the buffer, and their number where its own goes.
+    pub(crate) fn collect(
+        &self,
+        query: &[u16],
+        others: Others<'_>,
+        buffer: &mut Buffer,
+    ) -> io::Result<(Returned, u32)> {
         let mut calls = 0u32;
+        while usize::try_from(buffer.capacity()).unwrap_or(usize::MAX) < others.bytes.len() {
+            if !buffer.grow()? {
+                return Err(io::Error::other("what it wraps is longer than its buffer may become"));
+            }
+        }
         loop {
             calls = calls.saturating_add(1);
-            let returned = self.collect_once(query, buffer);
+            let returned = self.collect_once(query, others, buffer);
             let again = returned.status == ERROR_MORE_DATA && returned.guards == Guards::default();
             if !again || !buffer.grow()? {
                 return Ok((returned, calls));
@@ -105,12 +125,13 @@ impl Library {
         }
     }
 
-    fn collect_once(&self, query: &[u16], buffer: &mut Buffer) -> Returned {
+    fn collect_once(&self, query: &[u16], others: Others<'_>, buffer: &mut Buffer) -> Returned {
         let mut query: Vec<u16> = query.iter().copied().chain(std::iter::once(0)).collect();
         buffer.prepare();
+        buffer.put(others.bytes);
         let start: *mut c_void = buffer.data().cast();
         let capacity = buffer.capacity();
-        let (mut pointer, mut bytes, mut objects) = (start, capacity, 0u32);
+        let (mut pointer, mut bytes, mut objects) = (start, capacity, others.count);
         // SAFETY: the function is of a library that is loaded; the text ends with a zero; the three variables and the
         // buffer of `bytes` bytes behind the pointer live until it returns.
         let status =
@@ -162,6 +183,30 @@ impl Buffer {
     pub(crate) fn capacity(&self) -> u32 {
         // At most `LONGEST`, which fits.
         u32::try_from(self.length.saturating_sub(2 * GUARD)).unwrap_or(u32::MAX)
+    }
+
+    /// What the reader wrote to the file where the buffer begins, which may be longer than the buffer is.
+    pub(crate) fn read(&self, bytes: u32) -> io::Result<Vec<u8>> {
+        let mut data = Vec::new();
+        let file = &self.file;
+        let mut part = vec![0u8; FIRST];
+        while data.len() < usize::try_from(bytes).unwrap_or(usize::MAX) {
+            let at = (GUARD as u64).saturating_add(data.len() as u64);
+            let wanted = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(data.len()).min(FIRST);
+            let read = file.read_at(part.get_mut(..wanted).unwrap_or_default(), at)?;
+            if read == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            data.extend_from_slice(part.get(..read).unwrap_or_default());
+        }
+        Ok(data)
+    }
+
+    /// Writes its first bytes, as many as fit.
+    fn put(&mut self, bytes: &[u8]) {
+        let length = bytes.len().min(usize::try_from(self.capacity()).unwrap_or_default());
+        // SAFETY: the buffer has so many bytes, and `bytes`, which nobody else may write to, is elsewhere.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.data(), length) };
     }
 
     /// The first bytes of it, as many as there are.

@@ -35,7 +35,8 @@
 //! ```
 
 use tallymon_core::block::{
-    CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectWriter, ObjectsWriter,
+    CounterSpec, DetailLevel, InstanceKind, Object, ObjectLayout, ObjectSpec, ObjectWriter, Objects,
+    ObjectsWriter,
 };
 use tallymon_core::counter::CounterType;
 use tallymon_core::request::{Request, RequestKind};
@@ -53,6 +54,15 @@ pub trait ProviderLibrary: Send + Sized + 'static {
     ///
     /// An error number of NT. The library is unloaded then, and tried again with the next request.
     fn open(opening: &Opening) -> Result<Self, u32>;
+
+    /// It changes objects of others, which it was registered for (`--wraps`), and has none of its own.
+    const WRAPS: bool = false;
+
+    /// Called for each request of a library that wraps others, with each object that they answered: writes what takes
+    /// its place, one object; see [`with_counter`](tallymon_core::block::with_counter).
+    fn wrap(&mut self, original: &Object<'_>, out: &mut Vec<u8>) {
+        out.extend_from_slice(original.bytes());
+    }
 
     /// Called for each request: writes the objects that [`Answer::object`] gives.
     fn collect(&mut self, answer: &mut Answer<'_, '_>);
@@ -148,7 +158,8 @@ impl DeclaredCounter {
         DeclaredCounter { size, ..DeclaredCounter::new(number, CounterType::PERF_COUNTER_TEXT) }
     }
 
-    fn spec(&self, opening: &Opening) -> CounterSpec {
+    /// The definition that it becomes.
+    pub fn spec(&self, opening: &Opening) -> CounterSpec {
         CounterSpec {
             name: TitleIndex(opening.first_counter.0.wrapping_add(self.number)),
             help: HelpIndex(opening.first_help.0.wrapping_add(self.number)),
@@ -237,6 +248,21 @@ impl<L: ProviderLibrary> Opened<L> {
             out: &mut out,
         });
         out.count()
+    }
+}
+
+impl<L: ProviderLibrary> Opened<L> {
+    /// Changes `count` objects of others, which `originals` begins with; gives the number of those that it writes.
+    pub fn wrap(&mut self, originals: &[u8], count: u32, bytes: &mut Vec<u8>) -> u32 {
+        bytes.clear();
+        let mut written = 0u32;
+        // What is behind the objects is not theirs, so the walk ends with their number.
+        let n_objects = usize::try_from(count).unwrap_or(usize::MAX);
+        for original in Objects::bare(originals, count).take(n_objects).map_while(Result::ok) {
+            self.library.wrap(&original, bytes);
+            written = written.saturating_add(1);
+        }
+        written
     }
 }
 

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketType, recv, send};
 use rustix::process::{Resource, Rlimit, Signal};
 
-use super::abi::{Buffer, LONGEST as LONGEST_FILE, Library, close_all_but};
+use super::abi::{Buffer, LONGEST as LONGEST_FILE, Library, Others, close_all_but};
 use super::check::ERROR_SUCCESS;
 use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Stage};
 
@@ -112,7 +112,11 @@ impl Server {
             let (number, ask) = Ask::from_bytes(bytes).map_err(io::Error::other)?;
             let (answer, last) = match ask {
                 Ask::Load(load) => (Answer::Loaded(self.load(&load)), false),
-                Ask::Collect(query) => (self.collect(&query)?, false),
+                Ask::Collect(query) => (self.collect(&query, Others::default())?, false),
+                Ask::Wrap { query, bytes, objects } => {
+                    let others = self.buffer.read(bytes)?;
+                    (self.collect(&query, Others { bytes: &others, count: objects })?, false)
+                }
                 Ask::Close => (Answer::Closed(self.close()), true),
             };
             match send(&self.socket, &answer.to_bytes(number), SendFlags::NOSIGNAL) {
@@ -142,12 +146,12 @@ impl Server {
         }
     }
 
-    fn collect(&mut self, query: &[u16]) -> io::Result<Answer> {
+    fn collect(&mut self, query: &[u16], others: Others<'_>) -> io::Result<Answer> {
         let Some(library) = &self.library else {
             return Err(io::Error::other("it was told to collect before a library was loaded"));
         };
         let start = Instant::now();
-        let (returned, calls) = library.collect(query, &mut self.buffer)?;
+        let (returned, calls) = library.collect(query, others, &mut self.buffer)?;
         let nanoseconds = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(Answer::Collected { returned, calls, nanoseconds })
     }

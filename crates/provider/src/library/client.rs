@@ -4,6 +4,7 @@
 //! many libraries side by side, for each until its own deadline.
 
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -177,6 +178,8 @@ impl Phase {
 #[derive(Debug)]
 struct Asked {
     query: Vec<u16>,
+    /// Objects that it is to change, and their number.
+    wrapped: Option<(Vec<u8>, u32)>,
     deadline: Instant,
 }
 
@@ -210,12 +213,21 @@ impl Client {
 
     /// Begins to ask with a query string. There is an outcome later, or at once when it can not be asked.
     pub fn ask(&mut self, query: &str) {
+        self.begin(query, None);
+    }
+
+    /// Begins to ask for a change of objects that others answered with; as [`Client::ask`] in everything else.
+    pub fn ask_to_wrap(&mut self, query: &str, objects: Vec<u8>, count: u32) {
+        self.begin(query, Some((objects, count)));
+    }
+
+    fn begin(&mut self, query: &str, wrapped: Option<(Vec<u8>, u32)>) {
         let now = Instant::now();
         let times = self.settings.times;
         let time = if self.answered { times.answer } else { times.first_answer };
         let deadline = now.checked_add(time).unwrap_or(now);
         self.outcome = None;
-        self.asked = Some(Asked { query: wide_of(query), deadline });
+        self.asked = Some(Asked { query: wide_of(query), wrapped, deadline });
         if let Phase::Collecting { current, .. } = &mut self.phase {
             *current = false;
         }
@@ -291,8 +303,14 @@ impl Client {
     fn send_collect(&mut self, now: Instant) {
         if let Some(asked) = &mut self.asked {
             let query = std::mem::take(&mut asked.query);
+            let wrapped = asked.wrapped.take();
             self.phase = Phase::Collecting { since: now, current: true };
-            self.send(&Ask::Collect(query));
+            let Some((bytes, objects)) = wrapped else { return self.send(&Ask::Collect(query)) };
+            match (self.write(&bytes), u32::try_from(bytes.len())) {
+                (Ok(()), Ok(bytes)) => self.send(&Ask::Wrap { query, bytes, objects }),
+                (Err(error), _) => self.fail(Outcome::NoProcess(error)),
+                (_, Err(_)) => self.fail(Outcome::Rubbish("what it wraps is too long for it".to_string())),
+            }
         }
     }
 
@@ -336,6 +354,12 @@ impl Client {
             }
             (other, _) => self.fail(Outcome::Rubbish(format!("it was not asked for {other:?}"))),
         }
+    }
+
+    /// Puts objects where the buffer of Collect begins, before the child is told.
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        let Some(process) = &self.process else { return Ok(()) };
+        process.memory.write_all_at(bytes, GUARD as u64)
     }
 
     /// The bytes of an answer. The file is read, never mapped, so that nothing happens here if it is cut meanwhile.
@@ -424,7 +448,7 @@ pub fn close(clients: &mut [&mut Client]) {
             client.phase = Phase::Closing;
             client.send(&Ask::Close);
             let deadline = now.checked_add(TIME).unwrap_or(now);
-            client.asked = Some(Asked { query: Vec::new(), deadline });
+            client.asked = Some(Asked { query: Vec::new(), wrapped: None, deadline });
         }
     }
     wait(clients);

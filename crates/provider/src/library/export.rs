@@ -121,7 +121,7 @@ impl<L: ProviderLibrary> Exported<L> {
     /// # Safety
     ///
     /// * `query` is NULL, or points to a UTF-16 text that ends with a zero.
-    /// * `data`, `bytes` and `objects` may be read and written, and `*bytes` bytes behind `*data` may be written.
+    /// * `data`, `bytes` and `objects` may be read and written, and so may `*bytes` bytes behind `*data`.
     pub unsafe fn collect(
         &self,
         query: *const u16,
@@ -135,11 +135,20 @@ impl<L: ProviderLibrary> Exported<L> {
         let capacity = unsafe { bytes.read() };
         // SAFETY: promised by the caller.
         let start = unsafe { data.read() };
+        let mut originals = Vec::new();
+        // SAFETY: promised by the caller.
+        let n_originals = if L::WRAPS { unsafe { objects.read() } } else { 0 };
+        if n_originals > 0 {
+            // SAFETY: so many bytes may be read and written, and nobody writes to them meanwhile.
+            let buffer = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), capacity as usize) };
+            originals.extend_from_slice(buffer);
+        }
         let mut answer = (0u32, 0u32);
         let status = self.with(|state| {
             let State { opened: Some(opened), bytes, waiting, .. } = state else { return ERROR_NOT_READY };
             let count = match waiting.take().filter(|(waiting, _)| *waiting == query) {
                 Some((_, count)) => count,
+                None if L::WRAPS => opened.wrap(&originals, n_originals, bytes),
                 None => opened.collect(&query, bytes),
             };
             let Some(length) = u32::try_from(bytes.len()).ok().filter(|length| *length <= capacity) else {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::MemfdFlags;
 
-use super::abi::{Buffer, Library};
+use super::abi::{Buffer, Library, Others};
 use super::check::ERROR_SUCCESS;
 use super::client::Answered;
 use super::protocol::{Load, Loaded, Stage, wide_of};
@@ -50,7 +50,7 @@ impl InProcess {
     /// There is no memory for a larger buffer.
     pub fn collect(&mut self, query: &str) -> io::Result<Answered> {
         let start = Instant::now();
-        let (returned, calls) = self.library.collect(&wide_of(query), &mut self.buffer)?;
+        let (returned, calls) = self.library.collect(&wide_of(query), Others::default(), &mut self.buffer)?;
         let time: Duration = start.elapsed();
         Ok(Answered { returned, data: self.buffer.copy(returned.bytes), calls, time })
     }

@@ -11,7 +11,7 @@ use super::check::{Guards, Returned};
 /// First bytes of every message: `TLYC`.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"TLYC");
 /// The version that both sides must have; they are installed together.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// No message is longer than this in bytes.
 pub const LONGEST: usize = 128 << 10;
 
@@ -22,6 +22,16 @@ pub enum Ask {
     Load(Load),
     /// Call Collect with this query string, in UTF-16 without its end.
     Collect(Vec<u16>),
+    /// Call Collect with this query string, and with what others answered in its buffer: so many bytes of objects, which
+    /// are in the shared memory.
+    Wrap {
+        /// The query string, in UTF-16 without its end.
+        query: Vec<u16>,
+        /// Length of the objects in bytes.
+        bytes: u32,
+        /// Number of the objects.
+        objects: u32,
+    },
     /// Call Close, unload the library and end.
     Close,
 }
@@ -127,6 +137,7 @@ mod kind {
     pub(super) const LOAD: u16 = 1;
     pub(super) const COLLECT: u16 = 2;
     pub(super) const CLOSE: u16 = 3;
+    pub(super) const WRAP: u16 = 4;
     pub(super) const LOADED: u16 = 17;
     pub(super) const COLLECTED: u16 = 18;
     pub(super) const CLOSED: u16 = 19;
@@ -147,6 +158,13 @@ impl Ask {
             }
             Ask::Collect(query) => {
                 let mut out = head(kind::COLLECT, number);
+                out.extend_from_slice(&wide_bytes(query));
+                out
+            }
+            Ask::Wrap { query, bytes, objects } => {
+                let mut out = head(kind::WRAP, number);
+                out.extend_from_slice(&bytes.to_le_bytes());
+                out.extend_from_slice(&objects.to_le_bytes());
                 out.extend_from_slice(&wide_bytes(query));
                 out
             }
@@ -176,8 +194,12 @@ impl Ask {
                 Ask::Load(load)
             }
             kind::COLLECT => Ask::Collect(wide(fields.rest())),
+            kind::WRAP => {
+                let (bytes, objects) = (fields.u32("bytes")?, fields.u32("objects")?);
+                Ask::Wrap { query: wide(fields.rest()), bytes, objects }
+            }
             kind::CLOSE => Ask::Close,
-            _ => return Err(fields.malformed("kind", "1, 2 or 3")),
+            _ => return Err(fields.malformed("kind", "1, 2, 3 or 4")),
         };
         fields.end()?;
         Ok((number, ask))
@@ -288,7 +310,7 @@ impl<'a> Fields<'a> {
         }
         let (version, kind) = (fields.u16("version")?, fields.u16("kind")?);
         if version != VERSION {
-            return Err(Malformed { what: "version", at: 4, needed: "1, the version of this program" });
+            return Err(Malformed { what: "version", at: 4, needed: "2, the version of this program" });
         }
         let number = fields.u64("number")?;
         Ok((fields, kind, number))
@@ -357,7 +379,8 @@ mod tests {
             context: Some(vec![65, 0, 0]),
         };
         let without = Load { context: None, ..load.clone() };
-        vec![Ask::Load(load), Ask::Load(without), Ask::Collect(wide_of("Global")), Ask::Close]
+        let wrap = Ask::Wrap { query: wide_of("2"), bytes: 408, objects: 1 };
+        vec![Ask::Load(load), Ask::Load(without), Ask::Collect(wide_of("Global")), wrap, Ask::Close]
     }
 
     fn answers() -> Vec<Answer> {
@@ -391,7 +414,7 @@ mod tests {
             assert_eq!(Answer::from_bytes(&bytes).unwrap_err().what, "end");
         }
         let mut other = Answer::Closed(0).to_bytes(1);
-        other[4] = 2;
+        other[4] = 1;
         assert_eq!(Answer::from_bytes(&other).unwrap_err().what, "version");
         other[0] = 0;
         assert_eq!(Answer::from_bytes(&other).unwrap_err().what, "magic");

@@ -1,0 +1,1 @@
+#define MY_COOL_COUNTER 0
