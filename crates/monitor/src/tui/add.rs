@@ -1,13 +1,16 @@
 //! The dialog to add counters: objects, counters, instances side by side, a search in every language above them, and
 //! what the chosen counter means and is now below.
 
+mod mouse;
+mod search;
+
 use std::collections::HashSet;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use tallymon::core::flow::{NoValue, SourceError};
-use tallymon::core::title::{Language, TitleIndex};
+use tallymon::core::title::TitleIndex;
 use tallymon::{CounterHandle, InstanceKey, Query};
 
 use super::overlay;
@@ -33,6 +36,10 @@ pub(super) struct AddDialog {
     added: HashSet<String>,
     /// Why a list is empty.
     trouble: Option<String>,
+    /// Where the lists stood on the last screen.
+    places: Vec<mouse::Place>,
+    /// A click before, to tell a double click.
+    clicked: Option<Position>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +88,8 @@ impl AddDialog {
             preview: None,
             added: HashSet::new(),
             trouble: None,
+            places: Vec::new(),
+            clicked: None,
         };
         dialog.find();
         if let Some((object, counter)) = chosen {
@@ -124,12 +133,7 @@ impl AddDialog {
                 self.search.clear();
                 self.find();
             }
-            KeyCode::Enter => {
-                if let Some(path) = self.path() {
-                    self.added.insert(path.clone());
-                    return Asked::Add(path);
-                }
-            }
+            KeyCode::Enter => return self.add(),
             KeyCode::Tab | KeyCode::Right => self.pane = self.next_pane(),
             KeyCode::BackTab | KeyCode::Left => {
                 // The one before is the one that is followed by this.
@@ -155,6 +159,12 @@ impl AddDialog {
             _ => {}
         }
         Asked::Nothing
+    }
+
+    fn add(&mut self) -> Asked {
+        let Some(path) = self.path() else { return Asked::Nothing };
+        self.added.insert(path.clone());
+        Asked::Add(path)
     }
 
     /// Text that was pasted is searched for.
@@ -204,73 +214,6 @@ impl AddDialog {
 
     fn counter(&self) -> Option<TitleIndex> {
         self.counters.get(self.at[1]).copied()
-    }
-
-    /// The objects and counters that have all words of the search, and the best of them chosen.
-    fn find(&mut self) {
-        let words: Vec<String> = self.search.to_lowercase().split_whitespace().map(str::to_string).collect();
-        let names = self.query.names();
-        let mut best: Option<(u32, TitleIndex, TitleIndex)> = None;
-        let mut objects: Vec<(String, TitleIndex)> = Vec::new();
-        for object in self.query.catalog().objects() {
-            let mut any = false;
-            for counter in object.visible_counters() {
-                let Some(score) = self.score(&words, object.name, counter.name) else { continue };
-                any = true;
-                if !words.is_empty() && best.is_none_or(|(known, ..)| score > known) {
-                    best = Some((score, object.name, counter.name));
-                }
-            }
-            if any {
-                objects.push((names.name(object.name).to_lowercase(), object.name));
-            }
-        }
-        objects.sort();
-        self.objects = objects.into_iter().map(|(_, object)| object).collect();
-        self.at = [0, 0, 0, self.at[3]];
-        match best {
-            Some((_, object, counter)) => self.go_to(object, counter),
-            None => self.chose_object(None),
-        }
-    }
-
-    /// How well a counter fits: 0 when nothing is searched, `None` when a word is nowhere in any language.
-    fn score(&self, words: &[String], object: TitleIndex, counter: TitleIndex) -> Option<u32> {
-        let names = self.query.names();
-        let all = |index: TitleIndex| -> Vec<(Language, String)> {
-            names.all(index).map(|(language, name)| (language, name.to_lowercase())).collect()
-        };
-        if words.is_empty() {
-            return Some(0);
-        }
-        let (objects, counters) = (all(object), all(counter));
-        let searched = words.join(" ");
-        let mut score = 0u32;
-        for word in words {
-            let best = counters
-                .iter()
-                .map(|(_, name)| (name, 2))
-                .chain(objects.iter().map(|(_, name)| (name, 1)))
-                .filter(|(name, _)| name.contains(word.as_str()))
-                .map(|(name, points)| {
-                    let starts = name.split([' ', '%', '/', '.']).any(|part| part.starts_with(word.as_str()));
-                    points + if starts { 4 } else { 0 }
-                })
-                .max()?;
-            score = score.saturating_add(best);
-        }
-        // The whole text at once is more than its words here and there.
-        if counters.iter().any(|(_, name)| *name == searched) {
-            score = score.saturating_add(100);
-        } else if counters.iter().any(|(_, name)| name.contains(&searched)) {
-            score = score.saturating_add(10);
-        }
-        let object = self.query.catalog().object(object)?;
-        let is_default = object
-            .default_counter
-            .and_then(|at| object.counters.get(at))
-            .is_some_and(|known| known.name == counter);
-        Some(score.saturating_mul(2).saturating_add(u32::from(is_default)))
     }
 
     fn go_to(&mut self, object: TitleIndex, counter: TitleIndex) {
@@ -348,7 +291,7 @@ impl AddDialog {
         }
     }
 
-    pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
         let wide = if area.width <= 140 { area.width } else { 140 };
         let size = (wide, area.height.saturating_sub(2).min(40));
         let title = match self.hosts.as_slice() {
@@ -387,6 +330,7 @@ impl AddDialog {
                 Choice::One(key) => key.to_string(),
             })
             .collect();
+        let mut places = Vec::new();
         for (pane, word, wide, lines) in [
             (Pane::Hosts, Word::Host, hosts, &self.hosts),
             (Pane::Objects, Word::Object, first, &objects),
@@ -403,9 +347,11 @@ impl AddDialog {
                 Pane::Instances if self.object().is_none() => "",
                 Pane::Instances => words.get(Word::NoInstances),
             };
-            self.list(buffer, place, theme, pane, words.get(word), lines, empty);
+            let top = self.list(buffer, place, theme, pane, words.get(word), lines, empty);
+            places.push(mouse::Place { pane, area: place, top });
             x = x.saturating_add(wide);
         }
+        self.places = places;
         let about =
             Rect { y: lists.bottom(), height: inside.bottom().saturating_sub(lists.bottom()), ..inside };
         rule(buffer, about, about.y, theme.either("─", "-"), theme.dim());
@@ -418,6 +364,7 @@ impl AddDialog {
         self.about(buffer, about, words, theme);
     }
 
+    /// Draws a list; the line that is its first on the screen.
     #[expect(clippy::too_many_arguments, reason = "each is a different part of one list")]
     fn list(
         &self,
@@ -428,7 +375,7 @@ impl AddDialog {
         title: &str,
         lines: &[String],
         empty: &str,
-    ) {
+    ) -> usize {
         let active = self.pane == pane;
         let title_style = if active { theme.bold() } else { theme.dim() };
         let count = format!("{title} ({})", lines.len());
@@ -454,6 +401,7 @@ impl AddDialog {
             let left = area.width.saturating_sub(1);
             put(buffer, area.x.saturating_add(1), y, left, &cut(line, left), style);
         }
+        top
     }
 
     /// Path, value, meaning, type and formula of the chosen counter.

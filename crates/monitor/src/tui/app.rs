@@ -119,8 +119,8 @@ pub(super) enum Prompt {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Places {
     pub(super) chart: Rect,
-    /// Each line of the legend with its row.
-    pub(super) lines: Vec<(u16, usize)>,
+    /// Each line of the legend with its place.
+    pub(super) lines: Vec<(Rect, usize)>,
     /// The time slider of a log.
     pub(super) slider: Rect,
     /// The panel that says who made a value, and each instance in it with its row.

@@ -30,7 +30,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     let mut places = Vec::new();
     for (y, line) in (area.top()..area.top().saturating_add(bar_rows)).zip(lines.iter().skip(top)) {
         let Some(series) = app.monitor.series().get(*line) else { continue };
-        places.push((y, *line));
+        places.push((Rect { y, height: 1, ..area }, *line));
         let chosen = *line == app.monitor.selected();
         let style = if chosen { theme.selected() } else { theme.plain() };
         put_right(buffer, area.x, y, name_columns, &cut(&name(series), name_columns), style);

@@ -159,7 +159,13 @@ fn add(app: &mut App) {
 }
 
 fn in_dialog(app: &mut App, mut dialog: Box<AddDialog>, key: KeyEvent) {
-    match dialog.key(key) {
+    let asked = dialog.key(key);
+    self::asked(app, dialog, asked);
+}
+
+/// Does what the dialog asks for, which stays open.
+pub(super) fn asked(app: &mut App, mut dialog: Box<AddDialog>, asked: Asked) {
+    match asked {
         Asked::Close => {
             app.hint = false;
             return;
@@ -340,13 +346,7 @@ fn in_table(app: &mut App, key: KeyEvent) -> bool {
             }
         }
         KeyCode::Char('/') => app.overlay = Overlay::Prompt(Prompt::Filter, table.filter.clone()),
-        KeyCode::Enter => {
-            if let Some(path) = table.chosen_path() {
-                let host = table.host;
-                let path = app.prefix(host) + &path;
-                app.add_and_choose(&path);
-            }
-        }
+        KeyCode::Enter => chart_chosen(app),
         KeyCode::Char('g' | 'A' | 'G' | 'b' | 'r' | 'v') | KeyCode::Esc => {
             // Nobody looks at its values any more, so they are no longer collected.
             app.table = None;
@@ -356,6 +356,15 @@ fn in_table(app: &mut App, key: KeyEvent) -> bool {
         _ => return false,
     }
     true
+}
+
+/// Puts the sorted column of the chosen instance of the table into the chart.
+pub(super) fn chart_chosen(app: &mut App) {
+    let chosen = app.table.as_ref().and_then(|table| Some((table.host, table.chosen_path()?)));
+    if let Some((host, path)) = chosen {
+        let path = app.prefix(host) + &path;
+        app.add_and_choose(&path);
+    }
 }
 
 /// The table of the chosen counter's object, else of the processes.

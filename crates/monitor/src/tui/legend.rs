@@ -33,7 +33,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     let top = at.saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));
     let mut places = Vec::new();
     for (y, line) in (area.y.saturating_add(1)..area.bottom()).zip(lines.iter().skip(top)) {
-        places.push((y, *line));
+        places.push((Rect { y, height: 1, ..area }, *line));
         let chosen = *line == app.monitor.selected();
         match app.monitor.series().get(*line) {
             Some(series) => series_line(app, series, &columns, buffer, Rect { y, height: 1, ..area }, chosen),

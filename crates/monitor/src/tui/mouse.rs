@@ -3,14 +3,28 @@
 use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::app::{App, Overlay};
+use super::app::{App, Overlay, View};
+use super::keys;
 use crate::chart::Chart;
 
 pub(super) fn mouse(app: &mut App, event: MouseEvent) {
-    if !matches!(app.overlay, Overlay::None) {
-        return;
-    }
     let place = (event.column, event.row);
+    let is_click = event.kind == MouseEventKind::Down(MouseButton::Left);
+    match std::mem::take(&mut app.overlay) {
+        Overlay::None => {}
+        Overlay::Add(mut dialog) => {
+            let asked = dialog.mouse(event);
+            return keys::asked(app, dialog, asked);
+        }
+        Overlay::Help | Overlay::Explain(_) if is_click => return,
+        other => {
+            app.overlay = other;
+            return;
+        }
+    }
+    if app.view == View::Table && app.table.is_some() {
+        return in_table(app, event);
+    }
     let in_chart = app.places.chart.contains(Position::from(place));
     // What is dragged from the chart may end over the panel.
     if app.places.dragged.is_none() && app.places.spike.contains(Position::from(place)) {
@@ -24,7 +38,9 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
                 app.monitor.window.cursor = row_at(app, event.column);
             } else if app.places.slider.contains(Position::from(place)) {
                 app.slide_to(event.column);
-            } else if let Some((_, line)) = app.places.lines.iter().find(|(row, _)| *row == event.row) {
+            } else if let Some((_, line)) =
+                app.places.lines.iter().find(|(area, _)| area.contains(Position::from(place)))
+            {
                 let line = *line;
                 // The second click on what is chosen already makes it stand out.
                 if again && app.monitor.selected() == line {
@@ -54,10 +70,27 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
     }
 }
 
+/// The table has its own lines.
+fn in_table(app: &mut App, event: MouseEvent) {
+    let Some(table) = &mut app.table else { return };
+    match event.kind {
+        MouseEventKind::Down(MouseButton::Left) => {
+            if table.click(Position { x: event.column, y: event.row }) {
+                keys::chart_chosen(app);
+            } else if app.places.slider.contains(Position { x: event.column, y: event.row }) {
+                app.slide_to(event.column);
+            }
+        }
+        MouseEventKind::ScrollUp => table.move_row(-3),
+        MouseEventKind::ScrollDown => table.move_row(3),
+        _ => {}
+    }
+}
+
 /// The panel that says who made a value lies over the chart.
 fn in_spike(app: &mut App, event: MouseEvent) {
     match event.kind {
-        MouseEventKind::Down(MouseButton::Left) => app.click_maker(event.row),
+        MouseEventKind::Down(MouseButton::Left) => app.click_maker((event.column, event.row)),
         MouseEventKind::ScrollUp => drop(app.spike_key(KeyCode::Up.into())),
         MouseEventKind::ScrollDown => drop(app.spike_key(KeyCode::Down.into())),
         _ => {}

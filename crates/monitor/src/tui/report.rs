@@ -52,7 +52,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
             }
             Line::Series(position) => {
                 let Some(own) = series.get(*position) else { continue };
-                places.push((y, *position));
+                places.push((Rect { y, height: 1, ..area }, *position));
                 let (mut text, style) = legend::now(app, own);
                 let unit = own.counter_type.suffix().as_str();
                 if own.last.is_ok() && !unit.is_empty() && unit != "%" && own.ended.is_none() {
@@ -78,7 +78,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
                 }
             }
             Line::Failed(position) => {
-                places.push((y, *position));
+                places.push((Rect { y, height: 1, ..area }, *position));
                 let behind = position.saturating_sub(series.len());
                 let Some(error) = app.monitor.failed().get(behind) else { continue };
                 let text = format!("! {error}");

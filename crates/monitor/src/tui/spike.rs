@@ -114,10 +114,11 @@ impl App {
         true
     }
 
-    /// A click in the panel chooses a line, and the second one on it adds it to the chart.
-    pub(super) fn click_maker(&mut self, row: u16) {
-        let Some((_, place)) = self.places.makers.iter().find(|(y, _)| *y == row).copied() else { return };
-        if self.spike.replace(place) == Some(place) {
+    /// A click in the panel chooses a line, and a double click adds it to the chart.
+    pub(super) fn click_maker(&mut self, at: (u16, u16)) {
+        let again = self.places.clicked.replace(at) == Some(at);
+        let Some((_, place)) = self.places.makers.iter().find(|(y, _)| *y == at.1).copied() else { return };
+        if self.spike.replace(place) == Some(place) && again {
             self.add_maker(place);
         }
     }

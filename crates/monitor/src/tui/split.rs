@@ -36,8 +36,9 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     for (place, line) in (0u16..).zip(lines.iter().skip(top).take(page)) {
         let x = area.x.saturating_add((place % columns).saturating_mul(wide));
         let y = area.y.saturating_add((place / columns).saturating_mul(high));
-        places.push((y, *line));
-        small(app, buffer, Rect { x, y, width: wide.saturating_sub(1), height: high }, *line);
+        let place = Rect { x, y, width: wide.saturating_sub(1), height: high };
+        places.push((place, *line));
+        small(app, buffer, place, *line);
     }
     app.places.lines = places;
 }

@@ -1,7 +1,7 @@
 //! The table: all instances of an object with all its counters, sorted by any of them. The "top" of everything.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{Absence, NoValue, SourceError, Value};
 use tallymon::core::title::TitleIndex;
@@ -29,6 +29,11 @@ pub(super) struct Table {
     chosen: Option<InstanceKey>,
     /// What the name of an instance has to contain.
     pub(super) filter: String,
+    /// Where the instances shown and the columns stood on the last screen.
+    row_places: Vec<(u16, InstanceKey)>,
+    column_places: Vec<(Rect, usize)>,
+    /// A click before, to tell a double click.
+    clicked: Option<Position>,
 }
 
 struct Column {
@@ -80,6 +85,9 @@ impl Table {
             left: sorted.saturating_sub(1),
             chosen: None,
             filter: String::new(),
+            row_places: Vec::new(),
+            column_places: Vec::new(),
+            clicked: None,
         };
         table.sample()?;
         Ok(Some(table))
@@ -144,6 +152,27 @@ impl Table {
         let at = shown.iter().position(|row| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
         let at = at.saturating_add_signed(by).min(shown.len().saturating_sub(1));
         self.chosen = shown.get(at).map(|row| row.key.clone());
+    }
+
+    /// Chooses what was clicked: an instance, or what to sort by; the second click on a heading turns the order. Whether
+    /// it is a double click on an instance.
+    pub(super) fn click(&mut self, place: Position) -> bool {
+        let again = self.clicked.replace(place) == Some(place);
+        if let Some((_, key)) = self.row_places.iter().find(|(row, _)| *row == place.y) {
+            let key = Some(key.clone());
+            return std::mem::replace(&mut self.chosen, key.clone()) == key && again;
+        }
+        let column =
+            self.column_places.iter().find(|(area, _)| area.contains(place)).map(|(_, column)| *column);
+        match column {
+            Some(column) if column == self.sorted => self.reverse(),
+            Some(column) => {
+                self.sorted = column;
+                self.sort();
+            }
+            None => {}
+        }
+        false
     }
 
     /// The next object with instances, or the one before.
@@ -219,7 +248,9 @@ impl Table {
                 .saturating_add(place.saturating_mul(WIDE + 1))
         };
         let in_view = || self.columns.iter().enumerate().skip(left).take(fit);
+        let mut column_places = Vec::new();
         for (number, column) in in_view() {
+            column_places.push((Rect { x: column_at(number), y: second, width: WIDE, height: 2 }, number));
             let style = if number == self.sorted { theme.bold() } else { theme.dim() };
             let arrow = match (number == self.sorted, self.ascending) {
                 (false, _) => "",
@@ -238,7 +269,9 @@ impl Table {
         let rows = usize::from(area.bottom().saturating_sub(top_row));
         let at = shown.iter().position(|row| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
         let top = at.saturating_sub(rows.saturating_sub(1));
+        let mut row_places = Vec::new();
         for (y, row) in (top_row..area.bottom()).zip(shown.iter().skip(top)) {
+            row_places.push((y, row.key.clone()));
             let chosen = Some(&row.key) == self.chosen.as_ref();
             let style = match (chosen, row.key.name == "_Total") {
                 (true, _) => theme.selected(),
@@ -257,6 +290,6 @@ impl Table {
                 put_right(buffer, column_at(number), y, WIDE, &cut(&text, WIDE), own);
             }
         }
-        self.left = left;
+        (self.left, self.row_places, self.column_places) = (left, row_places, column_places);
     }
 }

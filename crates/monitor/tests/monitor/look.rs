@@ -85,10 +85,12 @@ fn the_panel_takes_its_own_clicks() {
     assert_eq!(bench.app.monitor().window.cursor, cursor, "{screen}");
     assert_eq!(bench.style_of("myapp#1 "), bench.style_of("32.00 %"));
     assert_ne!(bench.style_of("myapp#1 "), bench.style_of("46.00 %"), "it is chosen");
-    // The wheel goes on to the next, and a click on what is chosen adds it.
+    // The wheel goes on to the next, and a double click adds it.
     mouse(&mut bench, MouseEventKind::ScrollDown, 60, row);
     bench.screen();
     assert_eq!(bench.app.monitor().window.points(), 100, "no zoom");
+    click(&mut bench, 60, row + 1);
+    assert_eq!(bench.app.settings().counters.len(), DEFAULTS.len(), "one click adds nothing");
     click(&mut bench, 60, row + 1);
     bench.run(1);
     let monitor = bench.app.monitor();

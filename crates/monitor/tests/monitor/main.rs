@@ -5,6 +5,7 @@ mod fake;
 mod history;
 mod log;
 mod look;
+mod mouse;
 mod panic;
 mod screens;
 mod use_it;
