@@ -13,7 +13,7 @@ fn run_all() -> Result<(), String> {
     execute(cargo().args(["fmt", "--all", "--check"]))?;
     execute(cargo().args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
     execute(cargo().args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
-    for folder in ["fuzz", "bench"] {
+    for folder in ["fuzz", "bench", "bindings/python"] {
         let manifest = format!("{folder}/Cargo.toml");
         execute(cargo().args(["fmt", "--manifest-path", &manifest, "--check"]))?;
         execute(cargo().args([

@@ -1,0 +1,28 @@
+//! Performance counters for Python: any that the machine has, to be read, and counters of one's own, to be published.
+//!
+//! The classes are thin: each method is one of the library `tallymon`. Types of counters are numbers with the names of
+//! winperf.h, such as `tallymon.PERF_COUNTER_BULK_COUNT`.
+#![forbid(unsafe_code)]
+
+mod publish;
+mod query;
+
+use ::tallymon::core::counter::TYPES;
+use pyo3::prelude::*;
+
+/// Performance counters: read any, publish your own.
+#[pymodule]
+fn tallymon(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<publish::CounterSet>()?;
+    module.add_class::<publish::Publisher>()?;
+    module.add_class::<publish::Instance>()?;
+    module.add_class::<publish::Counter>()?;
+    module.add_class::<query::Query>()?;
+    module.add_class::<query::Reading>()?;
+    for info in TYPES {
+        for name in std::iter::once(&info.name).chain(info.aliases) {
+            module.add(*name, info.value.0)?;
+        }
+    }
+    Ok(())
+}

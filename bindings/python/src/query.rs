@@ -1,0 +1,126 @@
+//! Reading: queries and what they read.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::{PyLookupError, PyOSError};
+use pyo3::prelude::*;
+use tallymon::core::flow::Value;
+use tallymon::{CounterHandle, Location, PathError};
+
+/// Counters by path, read together as often as one likes.
+///
+/// >>> query = Query()
+/// >>> query.add(r"\Processor(*)\% Processor Time")
+/// 0
+/// >>> query.collect()
+/// >>> query.collect()
+/// >>> values = query.values()
+#[pyclass(frozen, module = "tallymon")]
+pub(crate) struct Query {
+    open: Mutex<Open>,
+}
+
+struct Open {
+    query: tallymon::Query,
+    handles: Vec<CounterHandle>,
+}
+
+/// A value of a counter at the last collection, or why there is none.
+#[pyclass(frozen, get_all, module = "tallymon")]
+pub(crate) struct Reading {
+    /// The number that `add` gave.
+    handle: usize,
+    /// The full path, in English.
+    path: String,
+    /// A float, an int that is exact, a str, or None.
+    value: Option<Content>,
+    /// Why the value is None.
+    reason: Option<String>,
+    /// Whether the value is from an earlier time, as of a program that has ended.
+    stale: bool,
+    /// The type, one of the constants of this module.
+    counter_type: u32,
+    /// The raw values, if there are any: the number, and the clock or base that belongs to it.
+    raw: Option<(u64, u64)>,
+}
+
+#[derive(Clone, IntoPyObject)]
+enum Content {
+    Number(f64),
+    Integer(u64),
+    Text(String),
+}
+
+#[pymethods]
+impl Query {
+    /// A query over the counters of this machine.
+    #[new]
+    fn new(py: Python<'_>) -> PyResult<Query> {
+        let query = py.detach(|| tallymon::Query::open(&Location::Local));
+        let query = query.map_err(|error| PyOSError::new_err(error.to_string()))?;
+        Ok(Query { open: Mutex::new(Open { query, handles: Vec::new() }) })
+    }
+
+    /// Adds a path, which may have wildcards: new instances are followed. Its number is in the readings of it.
+    fn add(&self, py: Python<'_>, path: &str) -> PyResult<usize> {
+        let added = self.with(py, |open| {
+            open.handles.push(open.query.add(path)?);
+            Ok(open.handles.len().saturating_sub(1))
+        });
+        added.map_err(|error: PathError| PyLookupError::new_err(error.to_string()))
+    }
+
+    /// Takes a sample of everything. A rate needs two.
+    fn collect(&self, py: Python<'_>) -> PyResult<()> {
+        let collected = self.with(py, |open| open.query.collect());
+        collected.map(drop).map_err(|error| PyOSError::new_err(error.to_string()))
+    }
+
+    /// What the last collection read.
+    fn readings(&self, py: Python<'_>) -> Vec<Reading> {
+        self.with(py, |open| {
+            let handle_of = |handle| open.handles.iter().position(|known| *known == handle).unwrap_or(0);
+            let readings = open.query.readings().into_iter();
+            readings.map(|reading| Reading::of(handle_of(reading.handle), reading)).collect()
+        })
+    }
+
+    /// The values of the last collection by path; None where there is none.
+    fn values(&self, py: Python<'_>) -> std::collections::HashMap<String, Option<Content>> {
+        self.readings(py).into_iter().map(|reading| (reading.path, reading.value)).collect()
+    }
+}
+
+impl Query {
+    /// Works with the query while other threads of Python run.
+    fn with<R: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut Open) -> R + Send) -> R {
+        py.detach(|| act(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+impl Reading {
+    fn of(handle: usize, reading: tallymon::Reading) -> Reading {
+        let raw = reading.cell.sample.as_ref().map(|sample| (sample.first, sample.second));
+        let (value, reason) = match reading.cell.value {
+            Ok(Value::Number(number)) => (Some(Content::Number(number)), None),
+            Ok(Value::Integer(number)) => (Some(Content::Integer(number)), None),
+            Ok(Value::Text(text)) => (Some(Content::Text(text)), None),
+            Ok(other) => (None, Some(format!("{other:?} has no type in Python"))),
+            Err(why) => (None, Some(why.to_string())),
+        };
+        let counter_type = reading.definition.counter_type.0;
+        Reading { handle, path: reading.path, value, reason, stale: reading.cell.stale, counter_type, raw }
+    }
+}
+
+#[pymethods]
+impl Reading {
+    fn __repr__(&self) -> String {
+        match (&self.value, &self.reason) {
+            (Some(Content::Number(value)), _) => format!("Reading({:?}, {value})", self.path),
+            (Some(Content::Integer(value)), _) => format!("Reading({:?}, {value})", self.path),
+            (Some(Content::Text(value)), _) => format!("Reading({:?}, {value:?})", self.path),
+            (None, why) => format!("Reading({:?}, None: {})", self.path, why.as_deref().unwrap_or_default()),
+        }
+    }
+}
