@@ -40,6 +40,7 @@ mod handle;
 mod histogram;
 mod layout;
 mod map;
+mod name;
 mod process;
 mod publisher;
 mod reader;
@@ -58,6 +59,7 @@ pub use definition::{CounterDefinition, ObjectDefinition, Text as DefinitionText
 pub use directory::directories;
 pub use handle::{Average, Counter, Elapsed, Gauge, Group, Numbers, Text};
 pub use histogram::{Histogram, HistogramShape};
+pub use name::plain_name;
 pub use process::perf_time;
 pub use publisher::{Instance, NewInstance, PublishError, Publisher};
 pub use reader::{InstanceRef, ParentRef, Publication, Published, Reader, Refusal, RefusalReason};

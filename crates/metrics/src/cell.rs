@@ -1,0 +1,143 @@
+//! What the handles of `metrics` write to. Handles are used by many threads at once.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use metrics::{CounterFn, GaugeFn, HistogramFn, Unit};
+use tallymon_provider::shm::{Gauge, Histogram, Instance, SharedCounter};
+
+/// A counter.
+pub(crate) struct CounterCell {
+    counter: SharedCounter,
+    /// Taken while the sum is brought up to a number.
+    absolute: Mutex<()>,
+    _instance: Instance,
+}
+
+impl CounterCell {
+    pub(crate) fn new(counter: SharedCounter, instance: Instance) -> CounterCell {
+        CounterCell { counter, absolute: Mutex::new(()), _instance: instance }
+    }
+}
+
+impl CounterFn for CounterCell {
+    fn increment(&self, value: u64) {
+        self.counter.add(value);
+    }
+
+    fn absolute(&self, value: u64) {
+        let _guard = locked(&self.absolute);
+        // A sum never goes down.
+        self.counter.add(value.saturating_sub(self.counter.value()));
+    }
+}
+
+/// A gauge.
+pub(crate) struct GaugeCell {
+    gauge: Mutex<Gauge>,
+    _instance: Instance,
+}
+
+impl GaugeCell {
+    pub(crate) fn new(gauge: Gauge, instance: Instance) -> GaugeCell {
+        GaugeCell { gauge: Mutex::new(gauge), _instance: instance }
+    }
+
+    fn change(&self, change: impl FnOnce(f64) -> f64) {
+        let gauge = locked(&self.gauge);
+        gauge.set(change(f64::from_bits(gauge.value())).to_bits());
+    }
+}
+
+impl GaugeFn for GaugeCell {
+    fn increment(&self, value: f64) {
+        self.change(|now| now + value);
+    }
+
+    fn decrement(&self, value: f64) {
+        self.change(|now| now - value);
+    }
+
+    fn set(&self, value: f64) {
+        self.change(|_| value);
+    }
+}
+
+/// A histogram.
+pub(crate) struct HistogramCell {
+    histogram: Mutex<Histogram>,
+    /// Seconds that a value of 1 means; `None` when values are no times.
+    seconds: Option<f64>,
+    _instance: Instance,
+}
+
+impl HistogramCell {
+    pub(crate) fn new(histogram: Histogram, seconds: Option<f64>, instance: Instance) -> HistogramCell {
+        HistogramCell { histogram: Mutex::new(histogram), seconds, _instance: instance }
+    }
+}
+
+impl HistogramFn for HistogramCell {
+    fn record(&self, value: f64) {
+        self.record_many(value, 1);
+    }
+
+    fn record_many(&self, value: f64, count: usize) {
+        let mut histogram = locked(&self.histogram);
+        for _ in 0..count {
+            match self.seconds {
+                // What is negative or not a number is no time.
+                Some(seconds) => {
+                    histogram.record_time(Duration::try_from_secs_f64(value * seconds).unwrap_or_default());
+                }
+                None => histogram.record(whole(value)),
+            }
+        }
+    }
+}
+
+/// Seconds that 1 of a histogram means; `None` when it is no time.
+pub(crate) fn seconds(name: &str, unit: Option<Unit>) -> Option<f64> {
+    match unit {
+        Some(Unit::Seconds) => Some(1.0),
+        Some(Unit::Milliseconds) => Some(1e-3),
+        Some(Unit::Microseconds) => Some(1e-6),
+        Some(Unit::Nanoseconds) => Some(1e-9),
+        Some(_) => None,
+        None => {
+            let ends = ["seconds", "duration", "latency", "time"];
+            ends.iter().any(|end| name.ends_with(end)).then_some(1.0)
+        }
+    }
+}
+
+/// The nearest whole number; 0 for what is negative or not a number.
+fn whole(value: f64) -> u64 {
+    // A cast of a floating point number saturates, and makes 0 out of what is no number.
+    value.round() as u64
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Every change is whole: the numbers stay right also when a thread panics.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_become_whole_numbers() {
+        for (value, wanted) in [(0.4, 0), (0.5, 1), (7.0, 7), (-3.0, 0), (f64::NAN, 0), (1e300, u64::MAX)] {
+            assert_eq!(whole(value), wanted, "{value}");
+        }
+    }
+
+    #[test]
+    fn times_are_known_by_unit_or_name() {
+        assert_eq!(seconds("checkout", Some(Unit::Milliseconds)), Some(1e-3));
+        assert_eq!(seconds("checkout_seconds", None), Some(1.0));
+        assert_eq!(seconds("checkout_seconds", Some(Unit::Bytes)), None);
+        assert_eq!(seconds("checkout", None), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! The layer: places in the source become instances when the first span of theirs begins.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use tallymon_provider::CounterType;
+use tallymon_provider::shm::{
+    CounterSet, Group, Instance, NewInstance, PublishError, Publisher, SharedCounter, plain_name,
+};
+use tracing_core::callsite::Identifier;
+use tracing_core::span::{Attributes, Id};
+use tracing_core::{Event, Level, Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::registry::{LookupSpan, Registry};
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+
+/// The most places in the source that are counted.
+const MOST_PLACES: usize = 4096;
+
+const LEVELS: [Level; 5] = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
+
+/// Positions in the group of a place.
+const SPANS: usize = 0;
+const OPEN: usize = 1;
+const TIME: usize = 2;
+const TIME_BASE: usize = 3;
+const BUSY: usize = 4;
+const BUSY_BASE: usize = 5;
+
+/// Publishes all spans and events of this program from now on, under its name.
+///
+/// # Errors
+///
+/// The counters can not be published, or the program has a subscriber already.
+pub fn install(program: &str) -> Result<(), InstallError> {
+    let layer = Layer::new(program).map_err(InstallError::Publish)?;
+    Registry::default().with(layer).try_init().map_err(InstallError::Subscriber)
+}
+
+/// Why spans and events can not be published.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InstallError {
+    /// The counters can not be published.
+    Publish(PublishError),
+    /// The program has a subscriber already.
+    Subscriber(TryInitError),
+}
+
+impl fmt::Display for InstallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InstallError::Publish(error) => write!(f, "publishing spans: {error}"),
+            InstallError::Subscriber(error) => write!(f, "publishing spans: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for InstallError {}
+
+/// A layer of `tracing-subscriber` that publishes.
+#[derive(Debug)]
+pub struct Layer {
+    publisher: Publisher,
+    spans: String,
+    places: RwLock<HashMap<Identifier, Option<Arc<Place>>>>,
+    /// In the order of [`LEVELS`].
+    events: Vec<(SharedCounter, Instance)>,
+}
+
+/// A place in the source where spans begin.
+#[derive(Debug)]
+struct Place {
+    numbers: Mutex<Group>,
+    _instance: Instance,
+}
+
+/// What is kept with a span.
+struct Timing {
+    place: Arc<Place>,
+    begun: Instant,
+    /// When it was entered last, and how often it is entered now: two threads may be in one span.
+    entered: Instant,
+    depth: u32,
+    busy: Duration,
+}
+
+impl Layer {
+    /// A layer that publishes under the name of a program.
+    ///
+    /// # Errors
+    ///
+    /// The counters can not be published.
+    pub fn new(program: &str) -> Result<Layer, PublishError> {
+        Layer::of(program, Publisher::start)
+    }
+
+    /// As [`Layer::new`], publishing in a directory of one's own.
+    ///
+    /// # Errors
+    ///
+    /// The counters can not be published.
+    pub fn in_directory(program: &str, directory: &Path) -> Result<Layer, PublishError> {
+        Layer::of(program, |name, sets| Publisher::start_in(directory, name, sets))
+    }
+
+    fn of(
+        program: &str,
+        start: impl FnOnce(&str, &[CounterSet]) -> Result<Publisher, PublishError>,
+    ) -> Result<Layer, PublishError> {
+        let program = plain_name(program);
+        let (spans, events) = (format!("{program} Spans"), format!("{program} Events"));
+        let span_set = CounterSet::new(spans.as_str())
+            .help("Spans of this program, by the place in its source where they begin.")
+            .instances_about(64)
+            .together(|set| {
+                set.counter("Spans/sec", CounterType::PERF_COUNTER_BULK_COUNT)
+                    .help("Spans that ended in a second.")
+                    .counter("Open Spans", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
+                    .help("Spans that began and did not end yet.")
+                    .average_time("Avg. sec/Span")
+                    .help("How long spans took from their beginning to their end.")
+                    .average_time("Avg. Busy sec/Span")
+                    .help("How much of that time they were entered.")
+            });
+        let event_set = CounterSet::new(events.as_str())
+            .help("Events of this program by their level.")
+            .instances()
+            .counter("Events/sec", CounterType::PERF_COUNTER_BULK_COUNT)
+            .help("Events in a second.")
+            .shared();
+        let publisher = start(&program, &[span_set, event_set])?;
+        let levels = LEVELS.iter().map(|level| {
+            let new = NewInstance { name: level.as_str(), ..NewInstance::default() };
+            let instance = publisher.instance(&events, &new)?;
+            Ok((instance.shared("Events/sec")?, instance))
+        });
+        let events = levels.collect::<Result<_, PublishError>>()?;
+        Ok(Layer { publisher, spans, places: RwLock::default(), events })
+    }
+
+    /// The place of some span; `None` where there is no more room for one.
+    fn place(&self, metadata: &'static Metadata<'static>) -> Option<Arc<Place>> {
+        let callsite = metadata.callsite();
+        // What is inserted is whole, also when a thread panics.
+        if let Some(place) = self.places.read().unwrap_or_else(PoisonError::into_inner).get(&callsite) {
+            return place.clone();
+        }
+        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        if places.len() >= MOST_PLACES {
+            return None;
+        }
+        places.entry(callsite).or_insert_with(|| self.open(metadata).ok()).clone()
+    }
+
+    fn open(&self, metadata: &Metadata<'_>) -> Result<Arc<Place>, PublishError> {
+        let name = plain_name(&format!("{}::{}", metadata.target(), metadata.name()));
+        let new = NewInstance { name: &name, ..NewInstance::default() };
+        let instance = self.publisher.instance(&self.spans, &new)?;
+        let numbers = Mutex::new(instance.group("Spans/sec")?);
+        Ok(Arc::new(Place { numbers, _instance: instance }))
+    }
+}
+
+impl Place {
+    fn numbers(&self) -> MutexGuard<'_, Group> {
+        // A group is whole after every change.
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S> tracing_subscriber::Layer<S> for Layer
+where
+    S: Subscriber + for<'s> LookupSpan<'s>,
+{
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let Some(place) = self.place(attributes.metadata()) else { return };
+        place.numbers().update(|numbers| numbers.add(OPEN, 1));
+        let now = Instant::now();
+        let timing = Timing { place, begun: now, entered: now, depth: 0, busy: Duration::ZERO };
+        span.extensions_mut().insert(timing);
+    }
+
+    fn on_enter(&self, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        if let Some(timing) = span.extensions_mut().get_mut::<Timing>() {
+            if timing.depth == 0 {
+                timing.entered = Instant::now();
+            }
+            timing.depth = timing.depth.saturating_add(1);
+        }
+    }
+
+    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        if let Some(timing) = span.extensions_mut().get_mut::<Timing>() {
+            timing.depth = timing.depth.saturating_sub(1);
+            if timing.depth == 0 {
+                timing.busy = timing.busy.saturating_add(timing.entered.elapsed());
+            }
+        }
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        let Some(span) = context.span(&id) else { return };
+        let Some(timing) = span.extensions_mut().remove::<Timing>() else { return };
+        let (time, busy) = (ticks(timing.begun.elapsed()), ticks(timing.busy));
+        timing.place.numbers().update(|numbers| {
+            numbers.add(SPANS, 1);
+            // Minus one: the numbers wrap.
+            numbers.add(OPEN, u64::MAX);
+            numbers.add(TIME, time);
+            numbers.add(TIME_BASE, 1);
+            numbers.add(BUSY, busy);
+            numbers.add(BUSY_BASE, 1);
+        });
+    }
+
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let level = LEVELS.iter().position(|level| level == event.metadata().level());
+        if let Some((counter, _)) = level.and_then(|level| self.events.get(level)) {
+            counter.increment();
+        }
+    }
+}
+
+/// In units of 100 ns.
+fn ticks(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX)
+}

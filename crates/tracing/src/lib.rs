@@ -1,0 +1,33 @@
+//! Publishes the spans and events of a program that uses the crate `tracing` as performance counters, by one line in its
+//! `main`.
+//!
+//! ```no_run
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     tallymon_tracing::install("shop")?;
+//!
+//!     let _span = tracing::info_span!("checkout").entered();
+//!     tracing::warn!("the bank is slow");
+//!     Ok(())
+//! }
+//! ```
+//!
+//! A span becomes a rate and an average timer, an event a rate:
+//!
+//! ```text
+//! \shop Spans(shop::checkout)\Spans/sec              spans that ended
+//! \shop Spans(shop::checkout)\Open Spans             spans that began and did not end yet
+//! \shop Spans(shop::checkout)\Avg. sec/Span          from their beginning to their end
+//! \shop Spans(shop::checkout)\Avg. Busy sec/Span     of that, the time in which they were entered
+//! \shop Events(WARN)\Events/sec
+//! ```
+//!
+//! An instance is a place in the source, named after target and span; fields make no instances, because their values have
+//! no end. With other layers, give [`Layer::new`] to your registry instead of calling [`install`].
+//!
+//! The end of a span takes a lock of its place in the source, for as long as six numbers take.
+#![forbid(unsafe_code)]
+#![cfg(target_os = "linux")]
+
+mod layer;
+
+pub use layer::{InstallError, Layer, install};
