@@ -94,6 +94,11 @@ pub(crate) fn finding(status: &LibraryStatus) -> Finding {
         let state = if some { FindingState::Limited } else { FindingState::Missing };
         return Finding { subject, state, detail: trouble.clone(), remedy: why };
     }
+    if status.counts.asked == 0 {
+        // One that changes objects of others is asked together with them only.
+        let detail = format!("{library} was not asked yet");
+        return Finding { subject, state: FindingState::Good, detail, remedy: String::new() };
+    }
     let time = status.counts.last;
     let detail = format!("{library} answers in {time:.0?} with {objects} objects");
     Finding { subject, state: FindingState::Good, detail, remedy: String::new() }
