@@ -134,7 +134,7 @@ impl Query {
     pub fn add_path(&mut self, text: &str, path: &CounterPath) -> Result<CounterHandle, PathError> {
         let mut entry = self.resolve(text, path)?;
         if let Some(newer) = &self.newer {
-            entry.choose(newer);
+            entry.choose(newer.instances.get(&entry.object).map(|known| &known.keys));
         }
         let handle = CounterHandle(self.next);
         self.next = self.next.saturating_add(1);
@@ -366,8 +366,10 @@ impl Query {
     /// Takes a snapshot as the newest sample of every path; returns its time.
     pub fn accept(&mut self, snapshot: Snapshot) -> FileTime {
         let mut instances = HashMap::new();
+        let mut last = None;
+        // Paths of one object mostly follow each other.
         for name in self.entries.values().map(|entry| entry.object) {
-            if instances.contains_key(&name) {
+            if last.replace(name) == Some(name) || instances.contains_key(&name) {
                 continue;
             }
             if let Some(object) = snapshot.object(name).filter(|object| object.has_instances()) {
@@ -380,7 +382,15 @@ impl Query {
         }
         let time = snapshot.header().perf_time_100ns;
         let taken = Taken { snapshot, instances };
-        self.entries.values_mut().for_each(|entry| entry.choose(&taken));
+        let mut last: Option<(TitleIndex, Option<&Arc<Keys>>)> = None;
+        for entry in self.entries.values_mut() {
+            let keys = match last {
+                Some((object, keys)) if object == entry.object => keys,
+                _ => taken.instances.get(&entry.object).map(|known| &known.keys),
+            };
+            last = Some((entry.object, keys));
+            entry.choose(keys);
+        }
         self.older = self.newer.replace(taken);
         time
     }
@@ -447,10 +457,9 @@ impl Query {
 }
 
 impl Entry {
-    /// Finds the instances that it means in a snapshot.
-    fn choose(&mut self, taken: &Taken) {
+    /// Finds the instances that it means among those of its object.
+    fn choose(&mut self, keys: Option<&Arc<Keys>>) {
         let Some(chosen) = &mut self.chosen else { return };
-        let keys = taken.instances.get(&self.object).map(|known| &known.keys);
         let is_same = match (&chosen.of, keys) {
             (Some(before), Some(now)) => Arc::ptr_eq(before, now),
             (before, now) => before.is_none() && now.is_none(),

@@ -347,6 +347,26 @@ impl TypeInfo {
     }
 }
 
+/// Where the type of a hash stands in [`TYPES`]; a place behind its end for a hash of none. Every sample asks for its type,
+/// and a search would cost more than the formula.
+#[expect(clippy::indexing_slicing, reason = "it is computed by the compiler, which would tell")]
+static PLACES: [u8; 128] = {
+    let mut places = [u8::MAX; 128];
+    let mut place = 0u8;
+    while (place as usize) < TYPES.len() {
+        let hash = place_of(TYPES[place as usize].value);
+        assert!(places[hash] == u8::MAX, "two types have one hash: another factor is needed");
+        places[hash] = place;
+        place += 1;
+    }
+    places
+};
+
+/// The hash of a type; the factor is one that gives all types different ones.
+const fn place_of(counter_type: CounterType) -> usize {
+    (counter_type.0.wrapping_mul(0x6cac_4e27) >> 25) as usize
+}
+
 /// The same as [`CounterType::VALUE_STATUS`].
 pub const VALUE_STATUS: CounterType = CounterType::VALUE_STATUS;
 
@@ -419,8 +439,8 @@ impl CounterType {
     /// `0x40030503`, which some exporters list for `PERF_LARGE_RAW_BASE`, is taken for that.
     pub fn info(self) -> Option<&'static TypeInfo> {
         let value = if self == LARGE_RAW_BASE_WITH_SERIAL { CounterType::PERF_LARGE_RAW_BASE } else { self };
-        let position = TYPES.binary_search_by_key(&value, |info| info.value).ok()?;
-        TYPES.get(position)
+        let place = PLACES.get(place_of(value))?;
+        TYPES.get(usize::from(*place)).filter(|info| info.value == value)
     }
 
     /// Its name in winperf.h; `unknown` when it has none.

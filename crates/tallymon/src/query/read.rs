@@ -193,11 +193,13 @@ impl Query {
                 let (cell, older) = read(newer.instance(position), counter, older, &format);
                 let known = object.instances;
                 act(CounterValue {
+                    handle,
+                    object: object.name,
+                    definition: counter.definition,
                     instance: known.and_then(|known| known.keys.list.get(position)),
                     identity: known.and_then(|known| known.identities.get(position).copied().flatten()),
                     cell,
                     older,
-                    ..nothing(NoValue::NoInstance)
                 });
             };
             match &entry.chosen {
