@@ -21,18 +21,6 @@ pub(crate) const fn four<A: Copy, B: Copy, C: Copy, D: Copy>(_: A, _: B, _: C, _
     Err(status::NOT_IMPLEMENTED)
 }
 
-pub(crate) const fn seven<A: Copy, B: Copy, C: Copy, D: Copy, E: Copy, F: Copy, G: Copy>(
-    _: A,
-    _: B,
-    _: C,
-    _: D,
-    _: E,
-    _: F,
-    _: G,
-) -> Done {
-    Err(status::NOT_IMPLEMENTED)
-}
-
 /// The dialog of counters. Without a description of it, that is what is wrong.
 pub(crate) const fn dialog<L: Copy>(config: Out<L>) -> Done {
     Err(if config.is_null() { status::INVALID_ARGUMENT } else { status::NOT_IMPLEMENTED })

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::events::Event;
 use crate::logs::DataSource;
 use crate::query::{Counter, OpenQuery};
+use crate::recordings::Recording;
 use crate::registry::Key;
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub(crate) enum Object {
     Query(Arc<Mutex<OpenQuery>>),
     Counter(Arc<Counter>),
     Source(Arc<DataSource>),
+    Recording(Arc<Mutex<Option<Recording>>>),
     Event(Arc<Event>),
     Key(Arc<Key>),
 }

@@ -17,6 +17,7 @@
 //! | `values` | values, formatted and raw, and statistics |
 //! | `names`, `paths` | objects, counters, instances; paths made and taken apart |
 //! | `logs` | data sources |
+//! | `recordings` | logs that are opened, and written from the samples of a query |
 //! | `registry` | data blocks and name tables through `RegQueryValueEx` |
 //! | `windows`, `events`, `clock` | the rest of windows.h |
 //! | `publish` | counters of the program's own (on Linux) |
@@ -35,6 +36,7 @@ mod paths;
 #[cfg(target_os = "linux")]
 mod publish;
 mod query;
+mod recordings;
 mod registry;
 mod status;
 mod text;

@@ -1,8 +1,11 @@
-//! Data sources: this machine, or a log. What writes logs is not there yet and says so.
+//! Data sources: this machine, or logs.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use tallymon::log::ReadOptions;
+use tallymon::log::relog::{Options, relog};
+use tallymon::log::{Format, ReadOptions};
 use tallymon::{LogContents, LogQuery};
 
 use crate::clock;
@@ -16,7 +19,24 @@ use crate::status::{self, Done, Status};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DataSource {
     Machine,
-    Log(String),
+    Log(Arc<LogFile>),
+}
+
+/// The file of a log that is read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LogFile {
+    path: PathBuf,
+    /// It was made of several logs, and goes when nobody reads it any more.
+    is_merged: bool,
+}
+
+impl Drop for LogFile {
+    fn drop(&mut self) {
+        if self.is_merged {
+            // What is left over in the folder for such files does no harm.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// `PDH_TIME_INFO`.
@@ -31,7 +51,32 @@ pub(crate) struct TimeInfo {
 impl DataSource {
     /// The source of a name; NULL and an empty one are this machine.
     pub(crate) fn of_name<L: Letter>(name: Str<L>) -> DataSource {
-        name.get().filter(|name| !name.is_empty()).map_or(DataSource::Machine, DataSource::Log)
+        name.get().filter(|name| !name.is_empty()).map_or(DataSource::Machine, DataSource::file)
+    }
+
+    /// A log.
+    pub(crate) fn file(name: String) -> DataSource {
+        DataSource::Log(Arc::new(LogFile { path: name.into(), is_merged: false }))
+    }
+
+    /// Several logs as one: their records in the order of time.
+    fn files(names: &[String]) -> Result<DataSource, Status> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tallymon-{}-{number}.tally", std::process::id());
+        let merged = LogFile { path: std::env::temp_dir().join(name), is_merged: true };
+        let inputs: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
+        let options = Options { format: Format::Tally, ..Options::default() };
+        relog(&inputs, &merged.path, &options).map_err(|error| status::of_log(&error))?;
+        Ok(DataSource::Log(Arc::new(merged)))
+    }
+
+    /// How many bytes it has; `None` for this machine, and for a file that is gone.
+    pub(crate) fn size(&self) -> Option<u64> {
+        match self {
+            DataSource::Machine => None,
+            DataSource::Log(file) => std::fs::metadata(&file.path).ok().map(|known| known.len()),
+        }
     }
 
     /// The source of a bound handle; 0 is this machine.
@@ -47,7 +92,7 @@ impl DataSource {
 
     /// A query over a source that has a name or is this machine.
     pub(crate) fn origin(name: Option<&str>) -> Result<Origin, Status> {
-        name.map_or(DataSource::Machine, |name| DataSource::Log(name.to_string())).open()
+        name.map_or(DataSource::Machine, |name| DataSource::file(name.to_string())).open()
     }
 
     /// A query over it.
@@ -55,8 +100,8 @@ impl DataSource {
         match self {
             DataSource::Machine => Ok(Origin::Live(Box::new(machine::query()?))),
             DataSource::Log(file) => {
-                let query = LogQuery::open(Path::new(file), &ReadOptions::default());
-                Ok(Origin::Log(Box::new(query.map_err(|error| status::of_log(&error))?)))
+                let query = LogQuery::open(&file.path, &ReadOptions::default());
+                Ok(Origin::Log(Box::new(query.map_err(|error| status::of_log(&error))?), Arc::clone(file)))
             }
         }
     }
@@ -66,32 +111,29 @@ impl DataSource {
         match self {
             DataSource::Machine => Ok(None),
             DataSource::Log(file) => {
-                let contents = LogContents::read(Path::new(file), &ReadOptions::default());
+                let contents = LogContents::read(&file.path, &ReadOptions::default());
                 contents.map(Some).map_err(|error| status::of_log(&error))
             }
         }
     }
 }
 
-/// Binds a log file. Of a list of several files only one can be read.
+/// Binds log files: names one after the other, with an empty one at the end. NULL and no name are this machine.
 pub(crate) fn bind<L: Letter>(source: Out<Handle>, names: Str<L>) -> Done {
     if source.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    let bound = DataSource::of_name(names);
+    let names = names.get_list();
+    let bound = match &names[..] {
+        [] => DataSource::Machine,
+        [name] => DataSource::file(name.clone()),
+        several => DataSource::files(several)?,
+    };
     // A file that can not be read is told now, as on NT.
     bound.open()?;
     let handle = handles::insert(Object::Source(bound.into()));
     source.set(handle.ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
     Ok(())
-}
-
-/// Lets go of a source that was bound.
-pub(crate) fn close(log: Handle, _flags: u32) -> Done {
-    match DataSource::of_handle(log) {
-        Ok(_) if log != 0 => handles::remove(log).map(drop).ok_or(status::INVALID_HANDLE),
-        _ => Err(status::INVALID_HANDLE),
-    }
 }
 
 /// Which records of the log of a query are read.

@@ -1,10 +1,14 @@
-//! This machine: the names that are looked up without a query, and the user's language.
+//! This machine: its counters, which all queries of the process share, the names that are looked up without a query, and
+//! the user's language.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
+use tallymon::core::block::Snapshot;
+use tallymon::core::flow::{Source, SourceError};
 use tallymon::core::path::{CounterPath, Part};
-use tallymon::core::title::{Language, TitleIndex};
-use tallymon::{InstanceKey, Location, Query, open};
+use tallymon::core::request::Request;
+use tallymon::core::title::{Language, TitleIndex, Titles};
+use tallymon::{Host, InstanceKey, Query};
 
 use crate::handles::lock;
 use crate::status::{self, Status};
@@ -12,10 +16,43 @@ use crate::status::{self, Status};
 /// A query without counters, which knows the names; `None` before the first look-up.
 static BROWSER: Mutex<Option<Query>> = Mutex::new(None);
 
+/// The counters of this machine. Every query of the process has the same ones below it, so that provider libraries and
+/// their processes run once; they end with the last who uses them.
+pub(crate) struct Shared(Arc<Mutex<Host>>);
+
+static HOST: Mutex<Weak<Mutex<Host>>> = Mutex::new(Weak::new());
+
+impl Shared {
+    /// Those that are open already, else new ones.
+    pub(crate) fn open() -> Result<Shared, SourceError> {
+        let mut known = lock(&HOST);
+        if let Some(host) = known.upgrade() {
+            return Ok(Shared(host));
+        }
+        let host = Arc::new(Mutex::new(Host::open()?));
+        *known = Arc::downgrade(&host);
+        Ok(Shared(host))
+    }
+}
+
+impl Source for Shared {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        lock(&self.0).snapshot(request)
+    }
+
+    fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
+        lock(&self.0).titles(language)
+    }
+
+    fn languages(&self) -> Vec<Language> {
+        lock(&self.0).languages()
+    }
+}
+
 /// A new query over this machine, for the user's language.
 pub(crate) fn query() -> Result<Query, Status> {
-    let source = open(&Location::Local).map_err(|error| status::of_source(&error))?;
-    Query::new(source, language()).map_err(|error| status::of_source(&error))
+    let source = Shared::open().map_err(|error| status::of_source(&error))?;
+    Query::new(Box::new(source), language()).map_err(|error| status::of_source(&error))
 }
 
 /// Does something with a query that knows the names of this machine; `refresh` looks for objects that are new.

@@ -62,6 +62,17 @@ impl<L: Letter> Str<L> {
         }
     }
 
+    /// The texts of a list that an empty one ends; none for NULL.
+    pub(crate) fn get_list(self) -> Vec<String> {
+        let mut texts = Vec::new();
+        let mut at = self;
+        while let Some(text) = at.get().filter(|text| !text.is_empty()) {
+            at = Str(at.0.wrapping_add(at.length().saturating_add(1)));
+            texts.push(text);
+        }
+        texts
+    }
+
     /// The text of so many units, whatever is in them; `None` for NULL.
     pub(crate) fn get_units(self, count: usize) -> Option<Vec<L>> {
         if self.0.is_null() {
@@ -255,6 +266,8 @@ mod tests {
             assert_eq!(Str(units.as_ptr()).get().as_deref(), Some(text));
             assert_eq!(Str(units.as_ptr()).length(), units.len() - 1);
         }
+        assert_eq!(Str(b"one\0two\0\0".as_ptr()).get_list(), ["one", "two"]);
+        assert!(Str(b"\0".as_ptr()).get_list().is_empty());
         assert_eq!(u16::decode(&[0xd800]), "\u{fffd}");
         assert_eq!(u8::encode("a\0b"), [b'a']);
     }

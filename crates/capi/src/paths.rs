@@ -314,7 +314,7 @@ pub(crate) fn info<L: Letter>(counter: Handle, explain: u8, bytes: Out<u32>, buf
             let described = definition.map(|found| (found.counter_type.0, found.default_scale));
             (query.system_name().to_string(), described)
         }
-        Origin::Log(_) => (String::new(), None),
+        Origin::Log(..) => (String::new(), None),
     };
     if full.machine.is_none() && !here.is_empty() {
         full.machine = Some(here.clone());

@@ -12,7 +12,7 @@ use tallymon::{CounterHandle, LogQuery, Query, Timer};
 use crate::clock;
 use crate::events::Event;
 use crate::handles::{self, Handle, Object, lock};
-use crate::logs::DataSource;
+use crate::logs::{DataSource, LogFile};
 use crate::machine;
 use crate::memory::{Letter, Out, Str};
 use crate::status::{self, Done, Status};
@@ -31,7 +31,7 @@ pub(crate) struct OpenQuery {
 /// Where the samples of a query come from.
 pub(crate) enum Origin {
     Live(Box<Query>),
-    Log(Box<LogQuery>),
+    Log(Box<LogQuery>, #[expect(dead_code, reason = "the file stays as long as it is read")] Arc<LogFile>),
 }
 
 /// What stands behind a handle of a counter.
@@ -146,7 +146,7 @@ fn add<L: Letter>(
             }
             query.add(&path).map_err(|error| status::of_path(&error))?
         }
-        Origin::Log(query) => {
+        Origin::Log(query, _) => {
             let id = query.add(&path).map_err(|error| status::of_path(&error))?;
             // A log has all its counters from the start, except for instances that come late.
             if !query.has(id) && !path.contains('*') {
@@ -172,7 +172,7 @@ pub(crate) fn remove(counter: Handle) -> Done {
     open.found.remove(&known.id);
     match &mut open.origin {
         Origin::Live(query) => query.remove(known.id),
-        Origin::Log(query) => query.remove(known.id),
+        Origin::Log(query, _) => query.remove(known.id),
     }
     Ok(())
 }
@@ -236,7 +236,7 @@ pub(crate) fn is_live(query: Handle) -> i32 {
 pub(crate) fn set_range(query: Handle, first: i64, last: i64) -> Done {
     let query = handles::query(query).ok_or(status::INVALID_HANDLE)?;
     let mut open = lock(&query);
-    let Origin::Log(log) = &mut open.origin else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };
+    let Origin::Log(log, _) = &mut open.origin else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };
     let minutes = log.contents().map_err(|error| status::of_log(&error))?.local_minutes;
     let utc = |local: i64| clock::utc(FileTime(u64::try_from(local).unwrap_or(0)), minutes);
     log.set_range(utc(first), utc(last)).map_err(|error| status::of_log(&error))?;
@@ -245,7 +245,13 @@ pub(crate) fn set_range(query: Handle, first: i64, last: i64) -> Done {
 }
 
 impl OpenQuery {
-    fn collect(&mut self) -> Result<FileTime, Status> {
+    /// Handles of its counters.
+    pub(crate) const fn counters(&self) -> &BTreeSet<Handle> {
+        &self.counters
+    }
+
+    /// Takes a sample of every counter; its time, UTC.
+    pub(crate) fn collect(&mut self) -> Result<FileTime, Status> {
         if self.counters.is_empty() {
             return Err(status::NO_DATA);
         }
@@ -253,28 +259,25 @@ impl OpenQuery {
             Origin::Live(query) => {
                 let time = query.collect().map_err(|error| status::of_source(&error))?;
                 self.found.values_mut().for_each(Vec::clear);
-                for reading in query.readings() {
-                    let newer = reading.cell.sample.ok_or(NoValue::NotNumeric);
-                    let text = match &reading.cell.value {
-                        Ok(Value::Text(text)) => Some(text.clone()),
-                        _ => None,
+                let found = &mut self.found;
+                query.for_each(|value| {
+                    let (newer, text) = match value.cell.value {
+                        Ok(Value::Text(text)) => (Err(NoValue::NotNumeric), Some(text)),
+                        Err(why) => (value.cell.sample.ok_or(why), None),
+                        Ok(_) => (value.cell.sample.ok_or(NoValue::NotNumeric), None),
                     };
-                    let instance = reading.instance.as_ref();
-                    self.found.entry(reading.handle).or_default().push(Item {
-                        name: instance.map(machine::name_without_number).unwrap_or_default(),
-                        counter_type: reading.definition.counter_type,
-                        default_scale: reading.definition.default_scale,
-                        newer: match reading.cell.value {
-                            Err(why) if reading.cell.sample.is_none() => Err(why),
-                            _ => newer,
-                        },
-                        older: reading.older,
+                    found.entry(value.handle).or_default().push(Item {
+                        name: value.instance.map(machine::name_without_number).unwrap_or_default(),
+                        counter_type: value.definition.counter_type,
+                        default_scale: value.definition.default_scale,
+                        newer,
+                        older: value.older,
                         text,
                     });
-                }
+                });
                 time
             }
-            Origin::Log(query) => {
+            Origin::Log(query, _) => {
                 let next = query.collect().map_err(|error| status::of_log(&error))?;
                 let time = next.ok_or(status::NO_MORE_DATA)?;
                 self.found.clear();
@@ -308,7 +311,7 @@ impl OpenQuery {
     pub(crate) fn local(&self, time: FileTime) -> FileTime {
         match &self.origin {
             Origin::Live(_) => clock::local(time),
-            Origin::Log(log) => clock::add_minutes(time, log.local_minutes()),
+            Origin::Log(log, _) => clock::add_minutes(time, log.local_minutes()),
         }
     }
 

@@ -4,14 +4,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tallymon::Host;
 use tallymon::core::flow::{Source, SourceErrorKind};
 use tallymon::core::request::{Request, RequestKind};
 use tallymon::core::title::{Language, Titles};
 use tallymon::registry::{BASE_INDEX, Installed, Roots};
 
 use crate::handles::{self, Handle, Object, lock};
-use crate::machine;
+use crate::machine::{self, Shared};
 use crate::memory::{Buf, Letter, Out, Str};
 use crate::text::list;
 
@@ -48,7 +47,7 @@ pub(crate) struct Key(String);
 
 /// What was kept since the last query.
 struct Kept {
-    host: Host,
+    host: Shared,
     /// An answer that did not fit: the same question again, soon, is answered with it, so that a program that makes its
     /// buffer larger step by step does not have every provider asked at every step.
     unserved: Option<(String, Instant, Answer)>,
@@ -123,7 +122,7 @@ fn of_machine<L: Letter>(
     let mut kept = lock(&KEPT);
     let mut known = match kept.take() {
         Some(known) => known,
-        None => Kept { host: Host::open().map_err(|error| of_source(error.kind))?, unserved: None },
+        None => Kept { host: Shared::open().map_err(|error| of_source(error.kind))?, unserved: None },
     };
     let unserved = known.unserved.take();
     let again = unserved.filter(|(asked, since, _)| asked == name && since.elapsed() < PATIENCE);
@@ -156,7 +155,7 @@ fn texts(name: &str, language: Language) -> Result<Answer, WinError> {
         RequestKind::Help(wanted) => (true, wanted),
         _ => return Err(ERROR_FILE_NOT_FOUND),
     };
-    let mut host = Host::open().map_err(|error| of_source(error.kind))?;
+    let mut host = Shared::open().map_err(|error| of_source(error.kind))?;
     let titles = host.titles(wanted.unwrap_or(language)).map_err(|error| of_source(error.kind))?;
     Ok(table(&titles, help))
 }
@@ -324,7 +323,7 @@ impl Key {
             Ok(Answer { kind: REG_SZ, content: Content::Texts(vec![text]) })
         };
         if self.0 == PERFLIB {
-            let mut host = Host::open().map_err(|error| of_source(error.kind))?;
+            let mut host = Shared::open().map_err(|error| of_source(error.kind))?;
             let titles = host.titles(Language::ENGLISH).map_err(|error| of_source(error.kind))?;
             return match name.as_str() {
                 "last counter" => number(titles.names().next_back().map_or(0, |(index, _)| index.0)),

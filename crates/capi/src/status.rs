@@ -27,15 +27,20 @@ pub(crate) const CANNOT_CONNECT_MACHINE: Status = 0xC000_0BC3;
 pub(crate) const INVALID_PATH: Status = 0xC000_0BC4;
 pub(crate) const INVALID_DATA: Status = 0xC000_0BC6;
 pub(crate) const CANNOT_READ_NAME_STRINGS: Status = 0xC000_0BC8;
+pub(crate) const LOG_FILE_CREATE_ERROR: Status = 0xC000_0BC9;
 pub(crate) const LOG_FILE_OPEN_ERROR: Status = 0xC000_0BCA;
 pub(crate) const LOG_TYPE_NOT_FOUND: Status = 0xC000_0BCB;
 pub(crate) const NO_MORE_DATA: Status = 0xC000_0BCC;
 pub(crate) const ENTRY_NOT_IN_LOG_FILE: Status = 0xC000_0BCD;
+pub(crate) const DATA_SOURCE_IS_LOG_FILE: Status = 0xC000_0BCE;
 pub(crate) const DATA_SOURCE_IS_REAL_TIME: Status = 0xC000_0BCF;
 pub(crate) const FILE_NOT_FOUND: Status = 0xC000_0BD1;
+pub(crate) const FILE_ALREADY_EXISTS: Status = 0xC000_0BD2;
 pub(crate) const NOT_IMPLEMENTED: Status = 0xC000_0BD3;
 pub(crate) const STRING_NOT_FOUND: Status = 0xC000_0BD4;
+pub(crate) const UNKNOWN_LOG_FORMAT: Status = 0xC000_0BD6;
 pub(crate) const ACCESS_DENIED: Status = 0xC000_0BDB;
+pub(crate) const LOG_FILE_TOO_SMALL: Status = 0xC000_0BDC;
 
 /// The status of a path that can not be used.
 pub(crate) fn of_path(error: &PathError) -> Status {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tallymon::Host;
 use tallymon::core::time::{FileTime, SystemTime};
+use tallymon::record::now;
 use tallymon::registry::{
     RegistryError, Roots, load_perf_counter_text_strings, unload_perf_counter_text_strings,
 };
@@ -130,15 +131,15 @@ pub(crate) fn frequency(frequency: Out<i64>) -> i32 {
 }
 
 pub(crate) fn system_time(time: Out<CivilTime>) {
-    time.set(CivilTime::of(clock::now()));
+    time.set(CivilTime::of(now()));
 }
 
 pub(crate) fn local_time(time: Out<CivilTime>) {
-    time.set(CivilTime::of(clock::local(clock::now())));
+    time.set(CivilTime::of(clock::local(now())));
 }
 
 pub(crate) fn file_time(time: Out<Halves>) {
-    time.set(Halves::of(clock::now()));
+    time.set(Halves::of(now()));
 }
 
 pub(crate) fn to_system_time(time: Out<Halves>, civil: Out<CivilTime>) -> i32 {

@@ -74,7 +74,7 @@ fn every_status_is_the_one_of_nt() {
     let warnings = ["-Wall", "-Wextra", "-Wno-sign-compare", "-Wno-missing-field-initializers"];
     let program = bench.compile(&gcc, &[SANITIZED, &warnings].concat(), &["tests/c/conformance.c"]);
     let log = shared("logs/PowerShell_CounterSamples.blg").unwrap_or_default();
-    let said = lines(&bench.run(&program).arg(log).output().unwrap());
+    let said = lines(&bench.run(&program).arg(log).arg(&bench.0).output().unwrap());
     let [summary] = &said[..] else { panic!("{said:#?}") };
     assert!(summary.ends_with("0 wrong"), "{summary}");
     let checked: u32 = summary.split(' ').next().unwrap().parse().unwrap();

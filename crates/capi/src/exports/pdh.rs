@@ -6,7 +6,7 @@ use crate::logs::{self, TimeInfo};
 use crate::memory::{Buf, Out, Str};
 use crate::paths::{self, GivenElements};
 use crate::values::{self, FmtStatistics, FmtValue, Named, RawCounter};
-use crate::{absent, names, query};
+use crate::{absent, names, query, recordings};
 
 statuses! {
     PdhGetDllVersion = query::version, (version: Out<u32>);
@@ -29,11 +29,11 @@ statuses! {
         (counter: Handle, format: u32, first: u32, entries: u32, values: Buf<RawCounter>, data: Out<FmtStatistics>);
     PdhSetCounterScaleFactor = values::set_scale, (counter: Handle, factor: i32);
     PdhGetCounterTimeBase = values::time_base, (counter: Handle, base: Out<i64>);
-    PdhCloseLog = logs::close, (log: Handle, flags: u32);
+    PdhCloseLog = recordings::close, (log: Handle, flags: u32);
     PdhGetDataSourceTimeRangeH = logs::time_range_bound,
         (source: Handle, entries: Out<u32>, info: Buf<TimeInfo>, bytes: Out<u32>);
-    PdhUpdateLogFileCatalog = absent::one, (log: Handle);
-    PdhGetLogFileSize = absent::two, (log: Handle, size: Out<i64>);
+    PdhUpdateLogFileCatalog = recordings::update_catalog, (log: Handle);
+    PdhGetLogFileSize = recordings::size, (log: Handle, size: Out<i64>);
     PdhReadRawLogRecord = absent::four, (log: Handle, time: u64, record: Out<u8>, bytes: Out<u32>);
     PdhGetLogSetGUID = absent::three, (log: Handle, guid: Out<u8>, run: Out<i32>);
     PdhSetLogSetRunID = absent::two, (log: Handle, run: i32);
@@ -96,9 +96,9 @@ both! { statuses, L,
     PdhBrowseCountersA PdhBrowseCountersW = absent::dialog, (config: Out<L>);
     PdhBrowseCountersHA PdhBrowseCountersHW = absent::dialog, (config: Out<L>);
     PdhSelectDataSourceA PdhSelectDataSourceW = absent::four, (owner: Handle, flags: u32, source: Buf<L>, size: Out<u32>);
-    PdhOpenLogA PdhOpenLogW = absent::seven,
+    PdhOpenLogA PdhOpenLogW = recordings::open,
         (name: Str<L>, access: u32, kind: Out<u32>, query: Handle, maximum: u32, caption: Str<L>, log: Out<Handle>);
-    PdhUpdateLogA PdhUpdateLogW = absent::two, (log: Handle, user_string: Str<L>);
+    PdhUpdateLogA PdhUpdateLogW = recordings::update, (log: Handle, user_string: Str<L>);
     PdhVerifySQLDBA PdhVerifySQLDBW = absent::one, (source: Str<L>);
     PdhCreateSQLTablesA PdhCreateSQLTablesW = absent::one, (source: Str<L>);
     PdhEnumLogSetNamesA PdhEnumLogSetNamesW = absent::three, (source: Str<L>, names: Buf<L>, size: Out<u32>);

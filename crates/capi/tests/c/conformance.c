@@ -3,7 +3,8 @@
  *   IS(status, call)                  we do what NT does
  *   DIFFERS(ours, NT's, why, call)    we do something else on purpose
  *
- * Prints each line that is not so, and how many of each kind there were. The first argument is a log of Windows, or "".
+ * Prints each line that is not so, and how many of each kind there were. The first argument is a log of Windows, or "";
+ * the second one a folder that logs can be written to.
  */
 #include <windows.h>
 #include <pdh.h>
@@ -355,13 +356,16 @@ static void logs(const char *log) {
     int samples = 0;
     IS(PDH_DATA_SOURCE_IS_REAL_TIME, PdhGetDataSourceTimeRangeA(NULL, &count, &info, sized(sizeof info)));
     IS(PDH_INVALID_ARGUMENT, PdhGetDataSourceTimeRangeA(NULL, NULL, &info, sized(sizeof info)));
-    IS(PDH_FILE_NOT_FOUND, PdhBindInputDataSourceA(&source, "/nothing/there.blg"));
-    IS(PDH_LOG_TYPE_NOT_FOUND, PdhBindInputDataSourceA(&source, "/proc/self/status"));
+    IS(PDH_FILE_NOT_FOUND, PdhBindInputDataSourceA(&source, "/nothing/there.blg\0"));
+    IS(PDH_LOG_TYPE_NOT_FOUND, PdhBindInputDataSourceA(&source, "/proc/self/status\0"));
     IS(PDH_INVALID_HANDLE, PdhCloseLog(NULL, 0));
     IS(PDH_INVALID_ARGUMENT, PdhSetDefaultRealTimeDataSource(77));
     IS(ERROR_SUCCESS, PdhSetDefaultRealTimeDataSource(DATA_SOURCE_REGISTRY));
     if (!*log) return;
-    IS(ERROR_SUCCESS, PdhBindInputDataSourceA(&source, log));
+    /* A list of names ends with an empty one. */
+    memset(bytes, 0, sizeof bytes);
+    strcpy(bytes, log);
+    IS(ERROR_SUCCESS, PdhBindInputDataSourceA(&source, bytes));
     IS(PDH_MORE_DATA, PdhGetDataSourceTimeRangeH(source, &count, &info, sized(8)));
     IS(ERROR_SUCCESS, PdhGetDataSourceTimeRangeH(source, &count, &info, sized(sizeof info)));
     IS(25, info.SampleCount);
@@ -385,11 +389,92 @@ static void logs(const char *log) {
     IS(PDH_INVALID_HANDLE, PdhOpenQueryH(source, 0, &of_log));
 }
 
+/* Writes a log of a query and reads it again. */
+static void write_log(const char *name, DWORD type) {
+    PDH_HQUERY of_log, writing;
+    PDH_HCOUNTER processes;
+    PDH_HLOG log;
+    PDH_TIME_INFO info;
+    FILE *file;
+    DWORD kind = type;
+    LONGLONG length = 0;
+    int records = 0;
+    remove(name);
+    IS(ERROR_SUCCESS, PdhOpenQueryA(NULL, 0, &writing));
+    IS(PDH_FILE_NOT_FOUND, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_OPEN_EXISTING, &kind, writing, 0, NULL, &log));
+    IS(ERROR_SUCCESS, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_NEW, &kind, writing, 0, NULL, &log));
+    IS(PDH_NO_DATA, PdhUpdateLogA(log, NULL));
+    IS(ERROR_SUCCESS, PdhAddCounterA(writing, "\\System\\Processes", 0, &processes));
+    IS(ERROR_SUCCESS, PdhUpdateLogA(log, NULL));
+    Sleep(20);
+    IS(ERROR_SUCCESS, PdhUpdateLogW(log, W("a text of the user")));
+    IS(ERROR_SUCCESS, PdhGetFormattedCounterValue(processes, PDH_FMT_DOUBLE, NULL, &value));
+    IS(ERROR_SUCCESS, PdhGetLogFileSize(log, &length));
+    IS(PDH_NOT_IMPLEMENTED, PdhUpdateLogFileCatalog(log));
+    IS(ERROR_SUCCESS, PdhCloseLog(log, PDH_FLAGS_CLOSE_QUERY));
+    IS(PDH_INVALID_HANDLE, PdhCloseQuery(writing));
+    IS(PDH_INVALID_HANDLE, PdhUpdateLogA(log, NULL));
+    IS(PDH_INVALID_HANDLE, PdhGetLogFileSize(log, &length));
+    IS(PDH_FILE_ALREADY_EXISTS, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_NEW, &kind, query, 0, NULL, &log));
+    kind = PDH_LOG_TYPE_UNDEFINED;
+    IS(ERROR_SUCCESS, PdhOpenLogA(name, PDH_LOG_READ_ACCESS | PDH_LOG_OPEN_EXISTING, &kind, NULL, 0, NULL, &log));
+    IS(type, kind);
+    IS(ERROR_SUCCESS, PdhGetLogFileSize(log, &length));
+    file = fopen(name, "rb");
+    IS(1, file != NULL && !fseek(file, 0, SEEK_END) && ftell(file) == length);
+    if (file) fclose(file);
+    IS(PDH_INVALID_HANDLE, PdhUpdateLogA(log, NULL));
+    IS(ERROR_SUCCESS, PdhCloseLog(log, 0));
+    /* Twice the same log is one with its records twice. */
+    memset(bytes, 0, sizeof bytes);
+    strcpy(bytes, name);
+    strcpy(bytes + strlen(name) + 1, name);
+    IS(ERROR_SUCCESS, PdhBindInputDataSourceA(&log, bytes));
+    IS(ERROR_SUCCESS, PdhGetDataSourceTimeRangeH(log, &count, &info, sized(sizeof info)));
+    IS(1, info.SampleCount == 4 && info.StartTime < info.EndTime);
+    IS(ERROR_SUCCESS, PdhOpenQueryH(log, 0, &of_log));
+    IS(ERROR_SUCCESS, PdhCloseLog(log, 0));
+    IS(ERROR_SUCCESS, PdhAddCounterA(of_log, "\\System\\Processes", 0, &processes));
+    IS(PDH_DATA_SOURCE_IS_LOG_FILE, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, &type, of_log, 0, NULL, &log));
+    while (PdhCollectQueryData(of_log) == ERROR_SUCCESS) records++;
+    IS(4, records);
+    IS(ERROR_SUCCESS, PdhGetFormattedCounterValue(processes, PDH_FMT_DOUBLE, NULL, &value));
+    IS(1, value.doubleValue >= 1.0);
+    IS(ERROR_SUCCESS, PdhCloseQuery(of_log));
+    remove(name);
+}
+
+static void written_logs(const char *folder) {
+    char name[4096];
+    DWORD kind = PDH_LOG_TYPE_CSV;
+    HANDLE log;
+    IS(PDH_INVALID_ARGUMENT, PdhOpenLogA(NULL, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, &kind, query, 0, NULL, &log));
+    IS(PDH_INVALID_ARGUMENT, PdhOpenLogA("x", PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, NULL, query, 0, NULL, &log));
+    IS(PDH_INVALID_ARGUMENT, PdhOpenLogA("x", PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, &kind, query, 0, NULL, NULL));
+    IS(PDH_INVALID_ARGUMENT, PdhOpenLogA("x", PDH_LOG_WRITE_ACCESS, &kind, query, 0, NULL, &log));
+    IS(PDH_INVALID_HANDLE, PdhOpenLogA("x", PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, &kind, NULL, 0, NULL, &log));
+    kind = 99;
+    IS(PDH_UNKNOWN_LOG_FORMAT, PdhOpenLogA("x", PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, &kind, query, 0, NULL, &log));
+    IS(PDH_LOG_TYPE_NOT_FOUND, PdhOpenLogA("/proc/self/status", PDH_LOG_READ_ACCESS | PDH_LOG_OPEN_EXISTING, &kind, NULL, 0, NULL, &log));
+    kind = PDH_LOG_TYPE_BINARY;
+    IS(PDH_LOG_FILE_CREATE_ERROR, PdhOpenLogA("/nothing/x.blg", PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, &kind, query, 0, NULL, &log));
+    DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "no log of ours is circular",
+            PdhOpenLogA("x", PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS | PDH_LOG_OPT_CIRCULAR, &kind, query, 1, NULL, &log));
+    DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "a log that is complete is not changed",
+            PdhOpenLogA("x", PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_ALWAYS, &kind, query, 0, NULL, &log));
+    IS(PDH_INVALID_HANDLE, PdhUpdateLogA(NULL, NULL));
+    IS(PDH_INVALID_ARGUMENT, PdhGetLogFileSize(NULL, NULL));
+    IS(PDH_INVALID_HANDLE, PdhGetLogFileSize(NULL, &time_of));
+    IS(PDH_INVALID_HANDLE, PdhUpdateLogFileCatalog(NULL));
+    snprintf(name, sizeof name, "%s/written.csv", folder);
+    write_log(name, PDH_LOG_TYPE_CSV);
+    snprintf(name, sizeof name, "%s/written.tsv", folder);
+    write_log(name, PDH_LOG_TYPE_TSV);
+    snprintf(name, sizeof name, "%s/written.blg", folder);
+    write_log(name, PDH_LOG_TYPE_BINARY);
+}
+
 static void absent(void) {
-    DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "logs are written by other means so far",
-            PdhOpenLogA("x", PDH_LOG_WRITE_ACCESS, &count, query, 0, NULL, &event));
-    DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "logs are written by other means so far", PdhUpdateLogA(NULL, NULL));
-    DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "logs are written by other means so far", PdhGetLogFileSize(NULL, &time_of));
     DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "there is no SQL data source", PdhVerifySQLDBA("x"));
     DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "there is no SQL data source", PdhCreateSQLTablesA("x"));
     IS(PDH_INVALID_ARGUMENT, PdhBrowseCountersA(NULL));
@@ -425,6 +510,7 @@ int main(int argc, char **argv) {
     paths();
     registry();
     logs(argc > 1 ? argv[1] : "");
+    written_logs(argc > 2 ? argv[2] : ".");
     absent();
     ends();
     printf("%d as NT, %d on purpose not, %d wrong\n", same, differences, wrong);
