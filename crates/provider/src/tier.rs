@@ -17,7 +17,8 @@ pub enum Tier {
 /// Which tier is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum TierChoice {
-    /// The best that works, found out when processes are first asked for. Whatever fails costs speed and no counter.
+    /// The best that works: the files for who looks at processes once or twice, from then on the best that is allowed,
+    /// which is found out beside. Whatever fails costs speed and no counter.
     #[default]
     Auto,
     /// This one. [`Tier::T0`] and [`Tier::T1`] read the same files; what those give depends on rights alone.

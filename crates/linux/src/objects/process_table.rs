@@ -197,9 +197,9 @@ impl ProcessTable {
         ProcessTable { at_once: AtOnce::new(choice), ..self }
     }
 
-    /// Why the best way does not work; `None` when it does or was not tried.
+    /// Why the best way does not work, which is tried for this; `None` when it does or nobody wants it.
     pub(crate) fn refusal(&mut self) -> Option<&Refusal> {
-        self.at_once.is_on();
+        self.at_once.open();
         self.at_once.refusal()
     }
 
@@ -264,7 +264,7 @@ impl ProcessTable {
         if let Some(refreshed) = self.refreshed {
             return refreshed;
         }
-        if self.has_clocks && self.at_once.is_on() {
+        if self.has_clocks && self.starts_at_once() {
             match self.refresh_at_once(facts, now, buffer) {
                 Ok(()) => {
                     self.refreshed = Some(Ok(()));
@@ -320,6 +320,19 @@ impl ProcessTable {
             }
         }
         Ok(())
+    }
+
+    /// Whether this look at all processes is by one pass. From the first one on no file of a process is kept open.
+    fn starts_at_once(&mut self) -> bool {
+        let was_on = self.at_once.is_on();
+        self.at_once.begin_look();
+        let is_on = self.at_once.is_on();
+        if is_on && !was_on {
+            for row in &mut self.rows {
+                row.close(&mut self.descriptors);
+            }
+        }
+        is_on
     }
 
     /// Marks the rows whose numbers are listed, and gathers the numbers without a row. Both lists are sorted.

@@ -8,6 +8,7 @@
 //! from their files.
 
 use std::mem;
+use std::thread::{self, JoinHandle};
 
 use tallymon_provider::{Absence, FileTime, Finding, FindingState};
 
@@ -24,11 +25,17 @@ use crate::proc::pid_status::PidStatus;
 use crate::proc::{SystemFacts, nanoseconds_to_100ns};
 use tallymon_provider::{Tier, TierChoice};
 
+/// Looks at all processes that are read from the files before a program is made. Who asks once or twice is gone before a
+/// program, which takes the kernel tens of milliseconds to check, would pay.
+const LOOKS_BEFORE: u32 = 2;
+
 /// The program, as far as it was tried.
 #[derive(Debug, Default)]
 pub(super) struct AtOnce {
     choice: TierChoice,
     state: State,
+    /// Looks at all processes so far, up to [`LOOKS_BEFORE`].
+    looks: u32,
     /// Processes that the program does not see, and when they were looked for.
     hidden: Vec<u32>,
     looked: Option<FileTime>,
@@ -39,8 +46,21 @@ pub(super) struct AtOnce {
 enum State {
     #[default]
     Untried,
+    /// It is being made by a thread, so that nobody waits for it.
+    Opening(JoinHandle<State>),
     Works(Box<Tasks>, Way),
     Refused(Refusal),
+}
+
+impl State {
+    fn open() -> State {
+        match Tasks::open(Way::Walk) {
+            Ok(tasks) => State::Works(Box::new(tasks), Way::Walk),
+            // The older way may work where the newer is missing; when it does not either, the first reason counts.
+            Err(refusal) => Tasks::open(Way::EachTask)
+                .map_or(State::Refused(refusal), |tasks| State::Works(Box::new(tasks), Way::EachTask)),
+        }
+    }
 }
 
 impl AtOnce {
@@ -48,19 +68,37 @@ impl AtOnce {
         AtOnce { choice, ..AtOnce::default() }
     }
 
-    /// Whether there is a program; the first call tries to make it.
-    pub(super) fn is_on(&mut self) -> bool {
+    /// Notes that all processes are about to be looked at.
+    pub(super) fn begin_look(&mut self) {
+        if self.choice != TierChoice::Auto {
+            self.open();
+        } else if self.looks < LOOKS_BEFORE {
+            self.looks = self.looks.saturating_add(1);
+        } else if matches!(self.state, State::Untried) {
+            let thread = thread::Builder::new().name("tally-open".to_string()).spawn(State::open);
+            self.state = thread.map_or_else(|_| State::open(), State::Opening);
+        } else if matches!(&self.state, State::Opening(thread) if thread.is_finished()) {
+            self.open();
+        }
+    }
+
+    /// Makes the program now, if nobody has tried yet; waits for one that is being made.
+    pub(super) fn open(&mut self) {
         if matches!(self.choice, TierChoice::Only(Tier::T0 | Tier::T1)) {
-            return false;
+            return;
         }
-        if matches!(self.state, State::Untried) {
-            self.state = match Tasks::open(Way::Walk) {
-                Ok(tasks) => State::Works(Box::new(tasks), Way::Walk),
-                // The older way may work where the newer is missing; when it does not either, the first reason counts.
-                Err(refusal) => Tasks::open(Way::EachTask)
-                    .map_or(State::Refused(refusal), |tasks| State::Works(Box::new(tasks), Way::EachTask)),
-            };
-        }
+        self.state = match mem::take(&mut self.state) {
+            State::Untried => State::open(),
+            State::Opening(thread) => thread.join().unwrap_or_else(|_| {
+                let reason = "making the program ended unexpectedly".to_string();
+                State::Refused(Refusal { reason, remedy: String::new() })
+            }),
+            known => known,
+        };
+    }
+
+    /// Whether there is a program.
+    pub(super) fn is_on(&self) -> bool {
         matches!(self.state, State::Works(..))
     }
 
@@ -82,6 +120,9 @@ impl AtOnce {
             "T0: the files of each process, as any user may read them"
         };
         let subject = "collector".to_string();
+        if is_machine {
+            self.open();
+        }
         let is_on = is_machine && self.is_on();
         let state = FindingState::Good;
         match (&self.state, self.choice) {
