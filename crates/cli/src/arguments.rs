@@ -119,6 +119,10 @@ pub(crate) struct Get {
     #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Duration,
     #[command(flatten)]
+    pub(crate) of_log: OfLog,
+    #[command(flatten)]
+    pub(crate) time: AtTime,
+    #[command(flatten)]
     pub(crate) format: FormatOptions,
 }
 
@@ -134,14 +138,51 @@ pub(crate) struct Watch {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// Record into a log instead of printing. All formats but csv and tsv also have the counters of instances that come late.
-    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["form", "file"])]
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["form", "file", "log"])]
     pub(crate) output: Option<PathBuf>,
     /// Format of the log: tally (the native log), csv, tsv, blg, sqlite or parquet; by default what the name of the file ends
     /// with, else tally.
     #[arg(long, short = 'f', value_name = "FORMAT", requires = "output")]
     pub(crate) log_format: Option<String>,
     #[command(flatten)]
+    pub(crate) of_log: OfLog,
+    #[command(flatten)]
+    pub(crate) range: OverTime,
+    #[command(flatten)]
     pub(crate) format: FormatOptions,
+}
+
+/// A log that is asked instead of the machine.
+#[derive(Debug, Default, Args)]
+pub(crate) struct OfLog {
+    /// Ask a performance log of any format instead of the running system.
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) log: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// A time of a log.
+#[derive(Debug, Default, Args)]
+pub(crate) struct AtTime {
+    /// The last record of the log at or before this time, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z; the
+    /// last of all without it.
+    #[arg(long, value_name = "TIME", requires = "log")]
+    pub(crate) at: Option<String>,
+}
+
+/// A range of a log, and how it is shown.
+#[derive(Debug, Default, Args)]
+pub(crate) struct OverTime {
+    /// Show records of the log from this time on.
+    #[arg(long, value_name = "TIME", requires = "log")]
+    pub(crate) from: Option<String>,
+    /// Show records of the log up to this time.
+    #[arg(long, value_name = "TIME", requires = "log")]
+    pub(crate) to: Option<String>,
+    /// Show the records so many times as fast as they were taken, 1 being as they were; all at once without it.
+    #[arg(long, value_name = "X", requires = "log", value_parser = speed)]
+    pub(crate) speed: Option<f64>,
 }
 
 #[derive(Debug, Args)]
@@ -152,6 +193,8 @@ pub(crate) struct List {
     /// List the instances that exist now.
     #[arg(long, requires = "object")]
     pub(crate) instances: bool,
+    #[command(flatten)]
+    pub(crate) of_log: OfLog,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -162,6 +205,8 @@ pub(crate) struct Find {
     /// Words that must all occur in the name of the object, the name of the counter, or its help text.
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) of_log: OfLog,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -175,6 +220,10 @@ pub(crate) struct Explain {
     /// Time between the two samples that rates need.
     #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Duration,
+    #[command(flatten)]
+    pub(crate) of_log: OfLog,
+    #[command(flatten)]
+    pub(crate) time: AtTime,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -526,6 +575,14 @@ fn glyphs(text: &str) -> Result<Glyphs, String> {
         let names: Vec<&str> = Glyphs::NAMES.iter().map(|(name, _)| *name).collect();
         format!("needed one of {}", names.join(", "))
     })
+}
+
+/// How fast a log is shown.
+fn speed(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches(['x', 'X']).parse::<f64>().ok();
+    number
+        .filter(|number| (0.001..=1e6).contains(number))
+        .ok_or_else(|| "needed 0.001 to 1000000".to_string())
 }
 
 /// A time such as `500ms`, `5s`, `1.5s`, `2m`, `1h`, `5`, or `[[hh:]mm:]ss`.

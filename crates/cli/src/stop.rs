@@ -23,6 +23,11 @@ impl Stop {
         Ok(Stop { signals })
     }
 
+    /// Whether the user asked to stop.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.signals.try_recv().is_ok()
+    }
+
     /// Waits until a time; `false` when the user asked to stop.
     pub(crate) fn wait_until(&self, time: Instant) -> bool {
         let left = time.saturating_duration_since(Instant::now());

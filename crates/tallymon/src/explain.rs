@@ -43,7 +43,9 @@ pub fn explain(reading: &Reading, names: &Names, object_help: Option<&str>) -> E
     let definition = &reading.definition;
     let info = definition.counter_type.info();
     let formula = info.map_or("the raw value is shown as it is", |info| info.formula);
-    let numbers = reading.cell.sample.map(|sample| filled_in(formula, reading.older.as_ref(), &sample));
+    // A log that is shown at a time has computed values, which are no numbers of the formula.
+    let raw = reading.cell.sample.filter(|sample| sample.counter_type == definition.counter_type);
+    let numbers = raw.map(|sample| filled_in(formula, reading.older.as_ref(), &sample));
     Explanation {
         path: reading.path.clone(),
         index_path: index_path(reading, definition),

@@ -6,8 +6,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tallymon_core::block::{
     BlockWriter, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
@@ -42,8 +41,17 @@ struct Opened {
     hosts: Vec<LogHost>,
     own_names: Vec<(TitleIndex, String)>,
     summary: LogSummary,
-    /// The time that snapshots are of.
-    time: AtomicU64,
+    /// What snapshots are of.
+    wanted: Mutex<Wanted>,
+}
+
+/// The record that a snapshot is of.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    /// The last one at or before a time, or the first one.
+    At(FileTime),
+    /// The one with so many before it, or the last one.
+    Nth(u64),
 }
 
 /// What is in a log.
@@ -117,7 +125,7 @@ impl Log {
             hosts: shelf.hosts,
             own_names: shelf.own_names,
             summary,
-            time: AtomicU64::new(0),
+            wanted: Mutex::new(Wanted::At(FileTime(0))),
         };
         Ok(Log { opened: Arc::new(opened), host: 0 })
     }
@@ -154,7 +162,16 @@ impl Log {
 
     /// Snapshots are of the last record at or before this time from now on; of the first one when there is none before.
     pub fn set_time(&self, time: FileTime) {
-        self.opened.time.store(time.0, Ordering::Relaxed);
+        self.want(Wanted::At(time));
+    }
+
+    /// Snapshots are of the record with so many before it from now on; of the last one when there are fewer.
+    pub fn set_record(&self, nth: u64) {
+        self.want(Wanted::Nth(nth));
+    }
+
+    fn want(&self, wanted: Wanted) {
+        *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
     }
 
     /// The column of a counter; without an instance for an object that has none.
@@ -224,16 +241,36 @@ struct Place {
     values: Vec<Result<Value, NoValue>>,
     /// The record whose values these are.
     time: Option<FileTime>,
+    /// Records up to it.
+    count: u64,
     /// The record behind it, when it was read already.
     ahead: Option<Record>,
+}
+
+impl Place {
+    /// Whether it is behind what is wanted, so that reading has to begin anew.
+    fn is_behind(&self, wanted: Wanted) -> bool {
+        match wanted {
+            Wanted::At(wanted) => self.time.is_some_and(|time| time > wanted),
+            Wanted::Nth(nth) => self.count > nth.saturating_add(1),
+        }
+    }
+
+    /// Whether a record that follows is too late.
+    fn is_enough(&self, next: &Record, wanted: Wanted) -> bool {
+        self.time.is_some()
+            && match wanted {
+                Wanted::At(wanted) => next.time > wanted,
+                Wanted::Nth(nth) => self.count > nth,
+            }
+    }
 }
 
 impl LogSource {
     /// Goes to the time of the log; back means from the beginning.
     fn go(&mut self) -> Result<&Place, SourceError> {
-        let wanted = FileTime(self.log.opened.time.load(Ordering::Relaxed));
-        let is_behind = self.place.as_ref().and_then(|place| place.time).is_some_and(|time| time > wanted);
-        let kept = self.place.take().filter(|_| !is_behind);
+        let wanted = *self.log.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.place.take().filter(|place| !place.is_behind(wanted));
         let place = self.place.insert(match kept {
             Some(place) => place,
             None => Place {
@@ -241,6 +278,7 @@ impl LogSource {
                 cooker: Cooker::default(),
                 values: Vec::new(),
                 time: None,
+                count: 0,
                 ahead: None,
             },
         });
@@ -250,12 +288,13 @@ impl LogSource {
                 None => place.reader.next_record().map_err(source_error)?,
             };
             let Some(record) = next else { break };
-            if place.time.is_some() && record.time > wanted {
+            if place.is_enough(&record, wanted) {
                 place.ahead = Some(record);
                 break;
             }
             place.cooker.cook_into(&record, &mut place.values);
             place.time = Some(record.time);
+            place.count = place.count.saturating_add(1);
         }
         Ok(place)
     }

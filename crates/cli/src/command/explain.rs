@@ -17,9 +17,9 @@ use crate::words::{line_width, visible, wrap};
 const INDENT: usize = 18;
 
 pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
-    let mut query = paths::query(common)?;
+    let (mut query, log) = paths::query_at(common, &arguments.of_log, &arguments.time)?;
     let handle = paths::add(&mut query, &arguments.path)?;
-    collect(&mut query, common, arguments.interval)?;
+    collect(&mut query, common.file.is_none() && log.is_none(), arguments.interval)?;
     let readings = query.readings();
     let Some(reading) = readings.first() else {
         let words = format!(

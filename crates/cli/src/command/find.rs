@@ -15,7 +15,7 @@ use crate::words::{line_width, wrap};
 const INDENT: usize = 4;
 
 pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
-    let mut query = paths::query(common)?;
+    let (mut query, _) = paths::query_of(common, &find.of_log)?;
     query.load_all_names()?;
     let words: Vec<String> = find.words.iter().map(|word| word.to_lowercase()).collect();
     let hits = hits(&query, &words);

@@ -14,14 +14,14 @@ use crate::paths;
 use crate::words::say;
 
 pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
-    let mut query = paths::query(common)?;
+    let (mut query, log) = paths::query_at(common, &get.of_log, &get.time)?;
     query.set_format(Format { cap100: get.format.cap, ..Format::default() });
     let handles = paths::add_all(&mut query, &get.paths)?;
-    let time = collect(&mut query, common, get.interval)?;
+    let time = collect(&mut query, common.file.is_none() && log.is_none(), get.interval)?;
     let readings = query.readings();
     let mut rows = Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false);
     rows.row(time, &readings, query.names())?;
-    missing(&query, &handles, &readings, common.file.is_none())
+    missing(&query, &handles, &readings, common.file.is_none() && log.is_none())
 }
 
 /// The failure of the first path without any value; a path with some is a success. `live` says that the values are of

@@ -14,7 +14,7 @@ use crate::paths;
 use crate::words::{terminal_width, visible};
 
 pub(crate) fn run(common: &Common, list: &List) -> Result<(), Failure> {
-    let mut query = paths::query(common)?;
+    let (mut query, _) = paths::query_of(common, &list.of_log)?;
     let Some(wanted) = &list.object else { return objects(&query, list.json) };
     let name = object(&mut query, wanted)?;
     if list.instances { instances(&mut query, name, list.json) } else { counters(&query, name, list.json) }

@@ -23,14 +23,13 @@ use std::time::Duration;
 use tallymon::Query;
 use tallymon::core::time::FileTime;
 
-use crate::arguments::Common;
 use crate::exit::Failure;
 
-/// Collects as often as the values need: once, or twice an interval apart. A file has one sample, however long one
-/// waits.
-fn collect(query: &mut Query, common: &Common, interval: Duration) -> Result<FileTime, Failure> {
+/// Collects as often as the values need: once, or twice an interval apart. What is not live, as a file, does not change,
+/// however long one waits.
+fn collect(query: &mut Query, live: bool, interval: Duration) -> Result<FileTime, Failure> {
     let time = query.collect()?;
-    if common.file.is_some() || !query.needs_two_samples() {
+    if !live || !query.needs_two_samples() {
         return Ok(time);
     }
     thread::sleep(interval);

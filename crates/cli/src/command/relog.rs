@@ -57,7 +57,7 @@ pub(super) fn selection(choice: &Choice) -> Result<Selection, Failure> {
 }
 
 /// How to read logs by the options.
-pub(super) fn reading(reading: &Reading) -> ReadOptions {
+pub(crate) fn reading(reading: &Reading) -> ReadOptions {
     ReadOptions { code_page: reading.code_page.clone(), bias: reading.bias }
 }
 

@@ -43,7 +43,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// One report: two samples a second apart, then the values.
 pub(crate) fn run(common: &Common) -> Result<(), Failure> {
     let mut query = default_query(common)?;
-    let time = collect(&mut query, common, INTERVAL)?;
+    let time = collect(&mut query, common.file.is_none(), INTERVAL)?;
     let readings = query.readings();
     if let (Some(file), true) = (&common.file, readings.is_empty()) {
         let file = file.display();

@@ -182,3 +182,63 @@ fn what_is_no_log_is_refused() {
     has(&tally(&["relog", &file, "--rename-host", "a"]).words(2), &["OLD=NEW"]);
     has(&tally(&["relog", &file, "--counter", r"\("]).words(2), &["^"]);
 }
+
+/// The values of one column of a text log.
+fn column<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
+    let mut lines = text.lines().map(|line| line.trim_matches('"').split("\",\"").collect::<Vec<_>>());
+    let at = lines.next().unwrap().iter().position(|path| path.to_lowercase().ends_with(name)).unwrap();
+    lines.map(|line| line[at]).collect()
+}
+
+#[test]
+fn a_log_is_asked_instead_of_the_machine() {
+    let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
+    let windows = fs::read_to_string(sample("PowerShell_CounterSamples.csv").unwrap()).unwrap();
+    let path = r"\Processor(_Total)\% Processor Time";
+    let of_windows = column(&windows, r"\processor(_total)\% processor time");
+    // All records, with the values that Windows has written.
+    let all = tally(&["watch", "--log", &log, path, r"\Memory\Cache Faults/sec", "--csv"]).data();
+    assert_eq!(column(&all, "% processor time"), of_windows);
+    assert_eq!(column(&all, "cache faults/sec"), column(&windows, r"\memory\cache faults/sec"));
+    // The last one, one at a time, and a range.
+    assert_eq!(tally(&["get", "--log", &log, path, "--plain"]).data().trim(), *of_windows.last().unwrap());
+    let at = tally(&["get", "--log", &log, path, "--plain", "--at", "2016-11-26T21:46:35Z"]).data();
+    assert_eq!(at.trim(), of_windows[1]);
+    let range = ["--from", "2016-11-26T21:46:33Z", "--to", "2016-11-26T21:46:37Z"];
+    let two = tally(&[&["watch", "--log", &log, path, "--csv"], &range[..]].concat()).data();
+    assert_eq!(column(&two, "% processor time"), of_windows[1..3]);
+    let words = tally(&["watch", "--log", &log, path, "--from", "2030-01-01"]).words(4);
+    has(&words, &["no record in that range"]);
+    // What there is, and what it means.
+    has(&tally(&["list", "--log", &log]).data(), &["Network Interface", "PhysicalDisk"]);
+    has(&tally(&["list", "--log", &log, "Processor", "--instances"]).data(), &[r"\Processor(_total)"]);
+    has(&tally(&["find", "--log", &log, "committed"]).data(), &[r"\Memory\% Committed Bytes In Use"]);
+    let explained = tally(&["explain", "--log", &log, path]).data();
+    has(&explained, &["PERF_100NSEC_TIMER_INV", "type"]);
+    assert!(!explained.contains("with the numbers"), "a log of values has no numbers: {explained}");
+    let words = tally(&["get", "--log", &log, r"\Memory\Available Bytes"]).words(3);
+    has(&words, &["Available Bytes"]);
+}
+
+#[test]
+fn a_log_is_replayed_at_a_speed() {
+    let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
+    // Three seconds between records, a thousand times as fast.
+    let path = r"\Processor(_Total)\% Processor Time";
+    let lines = tally(&["watch", "--log", &log, path, "--json", "--speed", "1000"]).data();
+    assert_eq!(lines.lines().count(), 25);
+    let words = tally(&["watch", path, "--speed", "2"]).words(2);
+    has(&words, &["--log"]);
+}
+
+#[test]
+fn records_after_a_clock_was_set_back_are_shown_in_their_order() {
+    let folder = Folder::new();
+    let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Memory\\Available Bytes\"\n");
+    for (minute, value) in [(10, 1), (11, 2), (12, 3), (5, 4), (6, 5), (11, 6)] {
+        text += &format!("\"11/26/2016 13:{minute:02}:00.000\",\"{value}\"\n");
+    }
+    let log = folder.write("back.csv", text.as_bytes());
+    let shown = tally(&["watch", "--log", &log, r"\Memory\Available Bytes", "--plain"]).data();
+    assert_eq!(shown, "1\n2\n3\n4\n5\n6\n");
+}
