@@ -70,6 +70,8 @@ pub(crate) enum Command {
     Stats(Stats),
     /// Say which counters of two performance logs differ most.
     Compare(Compare),
+    /// Record counters in sessions: start, stop, keep what just happened.
+    Log(crate::command::log::arguments::Log),
     /// Profile the functions of .NET programs: exact calls and times, and who called whom.
     Prof(crate::command::prof::arguments::Prof),
     /// Say what works on this machine, what does not, and how to get it.

@@ -10,6 +10,7 @@ mod exit;
 mod output;
 mod paths;
 mod recording;
+mod session;
 mod stop;
 mod windows;
 mod words;
@@ -56,6 +57,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Info(info)) => command::info::run(common, info),
         Some(Command::Stats(stats)) => command::stats::run(common, stats),
         Some(Command::Compare(compare)) => command::compare::run(common, compare),
+        Some(Command::Log(log)) => command::log::run(common, log),
         Some(Command::Prof(prof)) => command::prof::run(prof),
         Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),
         Some(Command::Events(events)) => command::events::run(common, events),

@@ -9,6 +9,7 @@ pub(crate) mod find;
 pub(crate) mod get;
 pub(crate) mod info;
 pub(crate) mod list;
+pub(crate) mod log;
 pub(crate) mod mon;
 pub(crate) mod prof;
 pub(crate) mod provider;

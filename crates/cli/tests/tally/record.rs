@@ -151,3 +151,202 @@ fn typeperf_writes_binary_logs() {
     let words = tally(&["compat", "typeperf", PROCESSOR_TIME, "-sc", "1", "-f", "BIN"]).words(2);
     has(&words, &["-o"]);
 }
+
+/// A folder for sessions, which go with it however a test ends.
+struct Sessions(Folder);
+
+impl Sessions {
+    fn new() -> Sessions {
+        Sessions(Folder::new())
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = clean(crate::support::TALLY);
+        command.arg("log").args(words).env("TALLYMON_ROOT", self.0.path());
+        command
+    }
+
+    fn log(&self, words: &[&str]) -> Ran {
+        crate::support::ran(self.command(words).output().unwrap())
+    }
+
+    fn status(&self, name: &str) -> serde_json::Value {
+        self.log(&["show", name, "--json"]).json()
+    }
+
+    /// The logs of a session that are there.
+    fn logs(&self, name: &str) -> Vec<String> {
+        let status = self.status(name);
+        let logs = status["logs"].as_array().unwrap();
+        logs.iter().map(|log| log["path"].as_str().unwrap().to_string()).collect()
+    }
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        let names = self.log(&["list", "--json"]).out;
+        let names: serde_json::Value = serde_json::from_str(&names).unwrap_or_default();
+        for session in names.as_array().into_iter().flatten() {
+            self.log(&["stop", session["name"].as_str().unwrap()]);
+        }
+    }
+}
+
+#[test]
+fn a_session_records_until_it_is_stopped() {
+    let sessions = Sessions::new();
+    let said =
+        words_of(sessions.log(&["start", "web 1", "-c", PROCESSOR_TIME, "-c", AVAILABLE, "-i", "50ms"]));
+    has(&said, &["\"web 1\"", "an hour"]);
+    until("records", || sessions.status("web 1")["records"].as_u64().unwrap() > 5);
+    has(&sessions.log(&["list"]).data(), &["web 1  recording"]);
+    has(&sessions.log(&["start", "web 1"]).words(1), &["recording already"]);
+    has(&sessions.log(&["delete", "web 1"]).words(1), &["is recording"]);
+    has(&words_of(sessions.log(&["stop", "web 1"])), &["records"]);
+    has(&sessions.log(&["show", "web 1"]).data(), &["web 1, stopped", PROCESSOR_TIME, "one every 0.050 s"]);
+    let logs = sessions.logs("web 1");
+    assert_eq!(logs.len(), 1);
+    assert!(records(&logs[0]).0 > 5);
+    // It begins again with a new log.
+    words_of(sessions.log(&["start", "web 1"]));
+    words_of(sessions.log(&["stop", "web 1"]));
+    assert_eq!(sessions.logs("web 1").len(), 2);
+    has(&words_of(sessions.log(&["delete", "web 1"])), &["its logs are in"]);
+    assert!(fs::exists(&logs[0]).unwrap(), "what was recorded stays");
+    has(&sessions.log(&["show", "web 1"]).words(3), &["no session"]);
+    assert_eq!(sessions.log(&["list", "--json"]).data(), "[]\n");
+}
+
+#[test]
+fn a_killed_session_goes_on_with_its_log() {
+    let sessions = Sessions::new();
+    words_of(sessions.log(&["start", "s", "-c", r"\Process(*)\*", "-i", "10ms"]));
+    let log = sessions.logs("s").remove(0);
+    until("the first chunk", || fs::metadata(&log).is_ok_and(|file| file.len() > 5000));
+    let process = sessions.status("s")["process"].to_string();
+    assert!(Command::new("kill").args(["-KILL", &process]).status().unwrap().success());
+    until("the end", || sessions.status("s")["status"] == "killed");
+    let kept = records(&log).0;
+    assert!(kept > 0);
+    // A while later it is started again, as a service would be.
+    thread::sleep(Duration::from_secs(1));
+    words_of(sessions.log(&["start", "s"]));
+    until("more records", || sessions.status("s")["records"].as_u64().unwrap() > 5);
+    words_of(sessions.log(&["stop", "s"]));
+    assert_eq!(sessions.logs("s"), std::slice::from_ref(&log));
+    let info = tally(&["info", "--json", &log]).json();
+    assert!(info["records"].as_u64().unwrap() > kept + 5, "{info}");
+    let gaps = info["gaps"].as_array().unwrap();
+    assert!(gaps.iter().any(|gap| gap["seconds"].as_f64().unwrap() >= 1.0), "{info}");
+    assert_eq!(info["damage"].as_array().unwrap().len(), 0, "{info}");
+}
+
+#[test]
+fn a_ring_keeps_the_last_logs_and_a_snapshot_keeps_them_all() {
+    let sessions = Sessions::new();
+    let options = ["-i", "20ms", "--rotate-time", "200ms", "--segments", "3"];
+    words_of(sessions.log(&[&["start", "ring", "-c", PROCESSOR_TIME], &options[..]].concat()));
+    let numbers = || {
+        let status = sessions.status("ring");
+        let logs = status["logs"].as_array().unwrap();
+        logs.iter().map(|log| log["number"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    until("the first log to go", || numbers().first().is_some_and(|first| *first > 2));
+    assert!(numbers().len() <= 3);
+    let kept = sessions.0.file("kept.csv");
+    let said = words_of(sessions.log(&["snapshot", "ring", "-o", &kept]));
+    has(&said, &["kept.csv"]);
+    let (count, format) = records(&kept);
+    assert_eq!(format, "csv");
+    assert!((8..=40).contains(&count), "two or three logs of ten records: {count}");
+    let little = sessions.0.file("little.tally");
+    words_of(sessions.log(&["snapshot", "ring", "-o", &little, "--last", "100ms"]));
+    assert!(records(&little).0 < count);
+    words_of(sessions.log(&["stop", "ring"]));
+    assert!(records(&kept).0 == count, "it does not change any more");
+}
+
+#[test]
+fn other_formats_are_made_of_complete_logs() {
+    let sessions = Sessions::new();
+    let options = ["-i", "20ms", "-f", "blg", "--rotate-time", "200ms", "--samples", "25"];
+    words_of(sessions.log(&[&["start", "b", "-c", r"\Process(*)\Working Set"], &options[..]].concat()));
+    until("the end", || sessions.status("b")["status"] == "stopped");
+    let logs = sessions.logs("b");
+    assert!(logs.len() >= 2, "{logs:?}");
+    let all: Vec<_> = logs.iter().map(|log| records(log)).collect();
+    assert!(all.iter().all(|(_, format)| format == "blg"), "{logs:?}");
+    assert_eq!(all.iter().map(|(count, _)| count).sum::<u64>(), 25);
+}
+
+#[test]
+fn sessions_wait_end_and_change() {
+    let sessions = Sessions::new();
+    words_of(sessions.log(&["start", "w", "--all-objects", "-i", "1s", "--begin", "2099-01-01"]));
+    assert_eq!(sessions.status("w")["status"], "waiting");
+    let changed =
+        sessions.log(&["update", "w", "--begin", "2020-01-01", "--duration", "300ms", "-i", "50ms"]);
+    assert_eq!(changed.code, Some(0), "{}", changed.err);
+    until("the end", || sessions.status("w")["status"] == "stopped");
+    let log = sessions.logs("w").remove(0);
+    let info = tally(&["info", "--json", &log]).json();
+    assert!(info["objects"].as_array().unwrap().len() > 5, "all objects: {info}");
+    let over = sessions.log(&["update", "w", "--end", "2020-01-02"]);
+    assert_eq!(over.code, Some(0), "{}", over.err);
+    has(&sessions.log(&["start", "w"]).words(2), &["is over"]);
+    // What is wrong is told at once, and leaves nothing.
+    has(&sessions.log(&["start", "x", "-c", r"\Memory\Nonsense"]).words(3), &["Nonsense"]);
+    has(&sessions.log(&["start", "x"]).words(2), &["nothing to record"]);
+    has(&sessions.log(&["start", "../x", "--all-objects"]).words(2), &["no name of a session"]);
+    has(&sessions.log(&["update", "x", "-i", "1s"]).words(3), &["no session"]);
+    has(&sessions.log(&["start", "x", "--all-objects", "--segments", "2"]).words(2), &["--rotate-time"]);
+    assert_eq!(sessions.log(&["list", "--json"]).json().as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn settings_go_from_one_place_to_another() {
+    let sessions = Sessions::new();
+    words_of(sessions.log(&["start", "a", "-c", AVAILABLE, "-i", "2s", "--at-boot"]));
+    let unit = fs::read_to_string(sessions.0.file("systemd/tallymon-log-a.service")).unwrap();
+    has(&unit, &["ExecStart=", "log run \"a\"", "WantedBy=multi-user.target"]);
+    words_of(sessions.log(&["stop", "a"]));
+    let file = sessions.0.file("a.json");
+    words_of(sessions.log(&["export", "a", &file]));
+    has(&sessions.log(&["import", &file]).words(2), &["already"]);
+    words_of(sessions.log(&["import", &file, "--name", "b"]));
+    let (a, b) = (sessions.status("a"), sessions.status("b"));
+    assert_eq!((&a["counters"], &a["interval"]), (&b["counters"], &b["interval"]));
+    words_of(sessions.log(&["delete", "a"]));
+    assert!(!fs::exists(sessions.0.file("systemd/tallymon-log-a.service")).unwrap());
+    has(&sessions.log(&["import", &sessions.0.write("bad.json", b"{}")]).words(7), &["\"name\" is missing"]);
+}
+
+/// Runs the command where a file can have so many blocks of 512 bytes, and where it hears of that.
+fn with_little_room(words: &str, blocks: u32, root: &Folder) -> Child {
+    let line = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {words}");
+    let mut command = clean("sh");
+    command.args(["-c", &line, crate::support::TALLY]).env("TALLYMON_ROOT", root.path());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn a_full_disk_costs_nothing_that_was_recorded_before() {
+    let folder = Folder::new();
+    let log = folder.file("full.tally");
+    let child = with_little_room(&format!("watch '\\Process(*)\\*' -i 10ms -o {log}"), 64, &folder);
+    let ran = crate::support::ran(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    has(&ran.err, &["full.tally"]);
+    assert!(fs::metadata(&log).unwrap().len() <= 64 * 512);
+    let info = tally(&["info", "--json", &log]).json();
+    assert!(info["records"].as_u64().unwrap() > 50, "{info}");
+    // A session goes on trying, and says what is wrong.
+    let sessions = Sessions(folder);
+    let start = with_little_room("log start f -c '\\Process(*)\\*' -i 10ms", 64, &sessions.0);
+    assert_eq!(crate::support::ran(start.wait_with_output().unwrap()).code, Some(0));
+    until("the error", || sessions.status("f")["errors"].as_u64().unwrap() > 0);
+    assert_eq!(sessions.status("f")["status"], "recording");
+    let said = sessions.log(&["stop", "f"]).err;
+    has(&said, &["errors, the last one:", "f_000001.tally"]);
+    assert!(records(&sessions.logs("f")[0]).0 > 50);
+}

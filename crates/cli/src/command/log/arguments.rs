@@ -1,0 +1,168 @@
+//! What can be written behind `tally log`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use crate::arguments::interval;
+
+#[derive(Debug, Args)]
+pub(crate) struct Log {
+    #[command(subcommand)]
+    pub(crate) action: LogAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LogAction {
+    /// Begin to record: a new session, or one that was stopped.
+    Start(Start),
+    /// End the recording of sessions, and complete their logs.
+    Stop {
+        /// Names of sessions.
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// List the sessions.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what a session is, what it does, and which logs it has.
+    Show {
+        /// Name of the session.
+        name: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change a session; one that is recording goes on with a new log.
+    Update(Start),
+    /// Forget sessions that are not recording; their logs stay.
+    Delete {
+        /// Names of sessions.
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// Make a session of a file that was exported.
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// Another name for it.
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// Write the settings of a session into a file, or to standard output.
+    Export {
+        /// Name of the session.
+        name: String,
+        /// The file.
+        file: Option<PathBuf>,
+    },
+    /// Keep what a session has recorded so far, in a log of its own that no ring drops.
+    Snapshot {
+        /// Name of the session.
+        name: String,
+        /// The log to write; beside the others by default. The end of its name says the format.
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Only the last of it, such as 10m.
+        #[arg(long, value_parser = interval, value_name = "TIME")]
+        last: Option<Duration>,
+    },
+    /// Record a session in this process, until stopped: what 'start' runs.
+    Run {
+        /// Name of the session.
+        name: String,
+        /// Leave the terminal.
+        #[arg(long, hide = true)]
+        detached: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    /// Name of the session, which the names of its logs begin with.
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) options: SessionOptions,
+}
+
+/// Settings of a session.
+#[derive(Debug, Default, Args)]
+pub(crate) struct SessionOptions {
+    /// A counter path; wildcards are followed as instances come and go. It can be given several times.
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) counter: Vec<String>,
+    /// Record all objects that are not costly, with all counters and instances.
+    #[arg(long, conflicts_with = "counter")]
+    pub(crate) all_objects: bool,
+    /// Time between two records, 15 s by default.
+    #[arg(long, short, value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Option<Duration>,
+    /// Folder of the logs.
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    /// Format of the logs: tally (the native log, by default), blg, csv, tsv, sqlite or parquet.
+    #[arg(long, short, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Bytes that all logs have at most, such as 500M; the recording ends there, or a ring drops its oldest log.
+    #[arg(long, value_parser = size, value_name = "SIZE")]
+    pub(crate) max_size: Option<u64>,
+    /// Begin a new log when one has this size, such as 50M.
+    #[arg(long, value_parser = size, value_name = "SIZE")]
+    pub(crate) rotate_size: Option<u64>,
+    /// Begin a new log after this time, such as 10m.
+    #[arg(long, value_parser = interval, value_name = "TIME")]
+    pub(crate) rotate_time: Option<Duration>,
+    /// Keep so many logs, as a ring: the oldest one goes when there are more.
+    #[arg(long, value_name = "N")]
+    pub(crate) segments: Option<u32>,
+    /// End after so many records.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) samples: Option<u64>,
+    /// Begin at this time, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) begin: Option<String>,
+    /// End at this time.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) end: Option<String>,
+    /// End after this time.
+    #[arg(long, value_parser = interval, value_name = "TIME")]
+    pub(crate) duration: Option<Duration>,
+    /// Start with the machine too, by a unit of systemd.
+    #[arg(long)]
+    pub(crate) at_boot: bool,
+}
+
+/// A number of bytes such as `500M`, `1.5G`, `65536`.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is no size; write it as 65536, 500K, 50M or 1G");
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match text.get(digits.len()..).unwrap_or_default().to_ascii_uppercase().as_str() {
+        "" | "B" => 1.0,
+        "K" | "KB" | "KIB" => 1024.0,
+        "M" | "MB" | "MIB" => 1024.0 * 1024.0,
+        "G" | "GB" | "GIB" => 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(wrong()),
+    };
+    let bytes = digits.parse::<f64>().map_err(|_| wrong())? * unit;
+    // Up to 2^53 every whole number is a double.
+    if (1.0..=9.0e15).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [("65536", 65536), ("500k", 512_000), ("1.5M", 1_572_864), ("2GB", 2 << 30)] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "M", "-1", "0", "1T", "1e300G", "nan"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! `tally log`: recording sessions.
+
+pub(crate) mod arguments;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::absolute;
+
+use serde_json::json;
+use tallymon::log::{FORMATS, Format};
+use unicode_width::UnicodeWidthStr;
+
+use self::arguments::{Log, LogAction, SessionOptions, Start};
+use super::relog::time;
+use crate::arguments::Common;
+use crate::exit::{Failure, Kind};
+use crate::output::rfc3339;
+use crate::session::settings::Settings;
+use crate::session::store::{Status, Store, read_settings, replace};
+use crate::session::{control, detach, run};
+use crate::words::say;
+
+pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
+    let store = Store::of_environment()?;
+    match &log.action {
+        LogAction::Start(start) => begin(common, &store, start),
+        LogAction::Stop { names } => names.iter().try_for_each(|name| {
+            if control::stop(&store, name)? {
+                said_of(&store.status(name), name);
+            } else {
+                say(format_args!("session {name:?} is not recording"));
+            }
+            Ok(())
+        }),
+        LogAction::List { json } => list(&store, *json),
+        LogAction::Show { name, json } => show(&store, name, *json),
+        LogAction::Update(change) => update(common, &store, change),
+        LogAction::Delete { names } => names.iter().try_for_each(|name| {
+            let settings = control::delete(&store, name)?;
+            say(format_args!("session {name:?} is gone; its logs are in {}", settings.folder.display()));
+            Ok(())
+        }),
+        LogAction::Import { file, name } => {
+            let mut settings = read_settings(file)?;
+            if let Some(name) = name {
+                settings.name = name.clone();
+            }
+            new_only(&store, &settings.name)?;
+            control::keep(&store, &settings)
+        }
+        LogAction::Export { name, file } => {
+            let text = store.read(name)?.to_text();
+            match file {
+                Some(file) => replace(file, &text),
+                None => Ok(io::stdout().lock().write_all(text.as_bytes())?),
+            }
+        }
+        LogAction::Snapshot { name, output, last } => {
+            let (output, report) = control::snapshot(&store, name, output.as_deref(), *last)?;
+            say(format_args!("{}: {} records", output.display(), report.records));
+            Ok(())
+        }
+        LogAction::Run { name, detached } => {
+            if *detached {
+                detach::detach();
+            }
+            run::run(common, &store, name)
+        }
+    }
+}
+
+fn new_only(store: &Store, name: &str) -> Result<(), Failure> {
+    if store.has(name) {
+        let words = format!("there is a session {name:?} already; 'tally log update' changes it");
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    Ok(())
+}
+
+fn begin(common: &Common, store: &Store, start: &Start) -> Result<(), Failure> {
+    let SessionOptions { counter, all_objects, .. } = &start.options;
+    let settings = if store.has(&start.name) {
+        if !counter.is_empty() || *all_objects {
+            new_only(store, &start.name)?;
+        }
+        changed(store.read(&start.name)?, &start.options)?
+    } else {
+        let settings = Settings::new(&start.name, store.default_folder(&start.name));
+        let settings = changed(settings, &start.options)?;
+        // Said before anything is looked at that takes time.
+        match settings.fault() {
+            Some(fault) => return Err(Failure::new(Kind::Usage, fault)),
+            None => settings,
+        }
+    };
+    if store.is_running(&start.name) {
+        let words = format!("session {:?} is recording already", start.name);
+        return Err(Failure::new(Kind::Other, words));
+    }
+    let bytes = control::bytes_an_hour(common, &settings)?;
+    control::keep(store, &settings)?;
+    control::start(common, store, &settings)?;
+    let name = &settings.name;
+    say(format_args!("session {name:?} records into {}, {}", settings.folder.display(), an_hour(bytes)));
+    Ok(())
+}
+
+/// The estimate in words.
+fn an_hour(bytes: f64) -> String {
+    let (number, unit) = match bytes {
+        bytes if bytes < 1e6 => (bytes / 1e3, "kB"),
+        bytes if bytes < 1e9 => (bytes / 1e6, "MB"),
+        bytes => (bytes / 1e9, "GB"),
+    };
+    format!("at most about {number:.1} {unit} an hour")
+}
+
+/// Settings with options put into them.
+pub(crate) fn changed(mut settings: Settings, options: &SessionOptions) -> Result<Settings, Failure> {
+    if !options.counter.is_empty() {
+        (settings.counters, settings.all_objects) = (options.counter.clone(), false);
+    }
+    if options.all_objects {
+        (settings.counters, settings.all_objects) = (Vec::new(), true);
+    }
+    if let Some(name) = &options.format {
+        settings.format = Format::from_name(name).ok_or_else(|| {
+            let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+            Failure::new(Kind::Usage, format_args!("no format {name:?}; there are {}", names.join(", ")))
+        })?;
+    }
+    if let Some(folder) = &options.output {
+        settings.folder = absolute(folder).map_err(|error| Failure::file(folder, &error))?;
+    }
+    settings.interval = options.interval.unwrap_or(settings.interval);
+    settings.max_size = options.max_size.or(settings.max_size);
+    settings.rotate_size = options.rotate_size.or(settings.rotate_size);
+    settings.rotate_time = options.rotate_time.or(settings.rotate_time);
+    settings.segments = options.segments.or(settings.segments);
+    settings.samples = options.samples.or(settings.samples);
+    settings.begin = options.begin.as_deref().map(time).transpose()?.or(settings.begin);
+    settings.end = options.end.as_deref().map(time).transpose()?.or(settings.end);
+    settings.duration = options.duration.or(settings.duration);
+    settings.at_boot |= options.at_boot;
+    Ok(settings)
+}
+
+fn update(common: &Common, store: &Store, change: &Start) -> Result<(), Failure> {
+    let settings = changed(store.read(&change.name)?, &change.options)?;
+    if let Some(fault) = settings.fault() {
+        return Err(Failure::new(Kind::Usage, fault));
+    }
+    // A counter that does not exist is told before anything is stopped.
+    control::bytes_an_hour(common, &settings)?;
+    let was_recording = control::stop(store, &change.name)?;
+    control::keep(store, &settings)?;
+    if was_recording { control::start(common, store, &settings) } else { Ok(()) }
+}
+
+/// What a session has done, on standard error.
+fn said_of(status: &Status, name: &str) {
+    say(format_args!("session {name:?}: {} records", status.records));
+    if let Some(error) = &status.last_error {
+        say(format_args!("session {name:?}: {} errors, the last one: {error}", status.errors));
+    }
+}
+
+/// What a session does now, in a word.
+pub(crate) fn doing(store: &Store, settings: &Settings) -> &'static str {
+    let status = store.status(&settings.name);
+    match store.is_running(&settings.name) {
+        true if status.records == 0 && status.segment.is_none() => "waiting",
+        true => "recording",
+        false if !status.ended && status.process != 0 => "killed",
+        false => "stopped",
+    }
+}
+
+fn list(store: &Store, as_json: bool) -> Result<(), Failure> {
+    let mut sessions = Vec::new();
+    for name in store.names()? {
+        match store.read(&name) {
+            Ok(settings) => sessions.push(settings),
+            Err(failure) => say(failure.message.as_deref().unwrap_or_default()),
+        }
+    }
+    let mut out = io::stdout().lock();
+    if as_json {
+        let rows: Vec<_> = sessions.iter().map(|settings| described(store, settings)).collect();
+        writeln!(out, "{}", json!(rows))?;
+        return Ok(());
+    }
+    let width = sessions.iter().map(|settings| settings.name.width()).max().unwrap_or(0);
+    for settings in &sessions {
+        let gap = " ".repeat(width.saturating_sub(settings.name.width()));
+        let status = store.status(&settings.name);
+        let line = format!(
+            "{}{gap}  {:9}  every {:>6.1} s  {:>8} records  {}",
+            settings.name,
+            doing(store, settings),
+            settings.interval.as_secs_f64(),
+            status.records,
+            settings.folder.display()
+        );
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn described(store: &Store, settings: &Settings) -> serde_json::Value {
+    let mut value: serde_json::Value = serde_json::from_str(&settings.to_text()).unwrap_or_default();
+    let status = store.status(&settings.name);
+    let logs: Vec<_> = run::segments(settings)
+        .iter()
+        .map(|(number, path)| {
+            let bytes = fs::metadata(path).map_or(0, |file| file.len());
+            json!({ "number": number, "path": path.to_string_lossy(), "bytes": bytes })
+        })
+        .collect();
+    if let Some(object) = value.as_object_mut() {
+        object.insert("status".into(), doing(store, settings).into());
+        object.insert("process".into(), json!(status.process));
+        object.insert("started".into(), json!(status.started.map(rfc3339)));
+        object.insert("records".into(), json!(status.records));
+        object.insert("last".into(), json!(status.last.map(rfc3339)));
+        object.insert("errors".into(), json!(status.errors));
+        object.insert("last_error".into(), json!(status.last_error));
+        object.insert("logs".into(), logs.into());
+    }
+    value
+}
+
+fn show(store: &Store, name: &str, as_json: bool) -> Result<(), Failure> {
+    let settings = store.read(name)?;
+    let mut out = io::stdout().lock();
+    if as_json {
+        writeln!(out, "{}", described(store, &settings))?;
+        return Ok(());
+    }
+    let status = store.status(name);
+    let mut line = |title: &str, text: String| writeln!(out, "{title:>10}  {text}");
+    line("session", format!("{name}, {}", doing(store, &settings)))?;
+    line("records", format!("one every {:.3} s", settings.interval.as_secs_f64()))?;
+    if settings.all_objects {
+        line("counters", "all of all objects that are not costly".to_owned())?;
+    }
+    for counter in &settings.counters {
+        line("counter", counter.clone())?;
+    }
+    line("folder", format!("{}, {}", settings.folder.display(), settings.format.info().description))?;
+    let mut limits = Vec::new();
+    limits.extend(settings.rotate_size.map(|size| format!("a new log at {size} bytes")));
+    limits.extend(settings.rotate_time.map(|time| format!("a new log every {:.0} s", time.as_secs_f64())));
+    limits.extend(settings.segments.map(|count| format!("the last {count} logs are kept")));
+    limits.extend(settings.max_size.map(|size| format!("{size} bytes at most")));
+    limits.extend(settings.samples.map(|count| format!("{count} records at most")));
+    limits.extend(settings.begin.map(|time| format!("from {}", rfc3339(time))));
+    limits.extend(settings.end.map(|time| format!("until {}", rfc3339(time))));
+    limits.extend(settings.duration.map(|time| format!("for {:.0} s", time.as_secs_f64())));
+    limits.extend(settings.at_boot.then(|| "starts with the machine".to_owned()));
+    for limit in limits {
+        line("limit", limit)?;
+    }
+    if let Some(started) = status.started {
+        line("process", format!("{}, since {}", status.process, rfc3339(started)))?;
+        let last = status.last.map_or(String::new(), |last| format!(", the last at {}", rfc3339(last)));
+        line("recorded", format!("{} records{last}", status.records))?;
+    }
+    if let Some(error) = status.last_error {
+        line("errors", format!("{}, the last one: {error}", status.errors))?;
+    }
+    for (_, path) in run::segments(&settings) {
+        let bytes = fs::metadata(&path).map_or(0, |file| file.len());
+        line("log", format!("{}, {bytes} bytes", path.display()))?;
+    }
+    Ok(())
+}

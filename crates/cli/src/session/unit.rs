@@ -1,0 +1,127 @@
+//! Starting a session with the machine: a unit of systemd where that runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::store::Store;
+use crate::exit::{Failure, Kind};
+
+/// Whether systemd runs this machine.
+fn is_there(store: &Store) -> bool {
+    store.root.is_some() || Path::new("/run/systemd/system").is_dir()
+}
+
+/// The unit of a session. Blanks and what else a unit has no letters for are told by their numbers.
+fn name_of(session: &str) -> String {
+    let mut unit = String::from("tallymon-log-");
+    for letter in session.chars() {
+        if letter.is_ascii_alphanumeric() || letter == '_' || letter == '.' {
+            unit.push(letter);
+        } else {
+            let mut bytes = [0; 4];
+            letter.encode_utf8(&mut bytes).bytes().for_each(|byte| unit.push_str(&format!("\\x{byte:02x}")));
+        }
+    }
+    unit + ".service"
+}
+
+fn folder(store: &Store) -> Result<PathBuf, Failure> {
+    if let Some(root) = &store.root {
+        return Ok(root.join("systemd"));
+    }
+    if store.system {
+        return Ok(PathBuf::from("/etc/systemd/system"));
+    }
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let settings = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    let settings =
+        settings.ok_or_else(|| Failure::new(Kind::Other, "no place for a unit: HOME is not set"))?;
+    Ok(settings.join("systemd").join("user"))
+}
+
+/// Has a session started with the machine; for a user's session, when the user logs in, or with the machine where the user
+/// may linger.
+pub(crate) fn install(store: &Store, session: &str) -> Result<(), Failure> {
+    if !is_there(store) {
+        let words = "--at-boot needs systemd, which does not run here; start the session from what starts this machine";
+        return Err(Failure::new(Kind::Other, words));
+    }
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::new(Kind::Other, format_args!("this program is not found: {error}")))?;
+    let folder = folder(store)?;
+    fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
+    let unit = name_of(session);
+    let text = text(&program, session, store);
+    super::store::replace(&folder.join(&unit), &text)?;
+    control(store, &["daemon-reload"])?;
+    control(store, &["enable", &unit])
+}
+
+/// The text of a unit.
+fn text(program: &Path, session: &str, store: &Store) -> String {
+    // systemd takes % for something of its own, and reads quotes and backslashes.
+    let quoted = |text: &str| {
+        format!(
+            "\"{}\"",
+            text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$")
+        )
+    };
+    let target = if store.system { "multi-user.target" } else { "default.target" };
+    format!(
+        "[Unit]\nDescription=Tallymon recording session {session}\n\n\
+         [Service]\nExecStart={} log run {}\nRestart=on-failure\nRestartSec=10\n\n\
+         [Install]\nWantedBy={target}\n",
+        quoted(&program.to_string_lossy()),
+        quoted(session),
+    )
+}
+
+/// Has a session no longer started with the machine.
+pub(crate) fn remove(store: &Store, session: &str) -> Result<(), Failure> {
+    let unit = name_of(session);
+    let path = folder(store)?.join(&unit);
+    if !path.exists() {
+        return Ok(());
+    }
+    control(store, &["disable", &unit])?;
+    fs::remove_file(&path).map_err(|error| Failure::file(&path, &error))?;
+    control(store, &["daemon-reload"])
+}
+
+/// Starts a session as a unit, so that its log of events and its restarts are those of a service; `false` where it is none.
+pub(crate) fn start(store: &Store, session: &str) -> Result<bool, Failure> {
+    if store.root.is_some() {
+        return Ok(false);
+    }
+    control(store, &["start", &name_of(session)]).map(|()| true)
+}
+
+fn control(store: &Store, words: &[&str]) -> Result<(), Failure> {
+    if store.root.is_some() {
+        return Ok(());
+    }
+    let mut command = Command::new("systemctl");
+    if !store.system {
+        command.arg("--user");
+    }
+    let output = command.args(words).output();
+    let output = output.map_err(|error| Failure::new(Kind::Other, format_args!("systemctl: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(Failure::new(Kind::Other, format_args!("systemctl {}: {}", words.join(" "), said.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_units_have_their_letters_only() {
+        assert_eq!(name_of("web"), "tallymon-log-web.service");
+        assert_eq!(name_of("a b-1"), "tallymon-log-a\\x20b\\x2d1.service");
+        assert_eq!(name_of("é"), "tallymon-log-\\xc3\\xa9.service");
+    }
+}
