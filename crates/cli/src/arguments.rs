@@ -84,7 +84,7 @@ pub(crate) enum Command {
     Lodctr(WindowsWords),
     /// Remove names with the options of Windows' unlodctr: SERVICE, /M:, /G:, /P:.
     Unlodctr(WindowsWords),
-    /// Run as typeperf, relog, lodctr, unlodctr or perfmon of Windows, or install these names as links.
+    /// Run as typeperf, relog, logman, lodctr, unlodctr or perfmon of Windows, or install these names as links.
     Compat(Compat),
 }
 

@@ -1,11 +1,12 @@
-//! The programs of Windows under their own names and with their own options: `typeperf`, `relog`, `lodctr`, `unlodctr`,
-//! `perfmon`.
+//! The programs of Windows under their own names and with their own options: `typeperf`, `relog`, `logman`, `lodctr`,
+//! `unlodctr`, `perfmon`.
 //!
 //! The same file answers as all of them: to the name that it was started by, and behind `tally compat`. Nothing of it is
 //! put into anybody's way unless `tally compat install` is run.
 
 pub(crate) mod install;
 pub(crate) mod lodctr;
+mod logman;
 mod perfmon;
 mod relog;
 mod typeperf;
@@ -27,6 +28,7 @@ pub(crate) struct Program {
 pub(crate) const PROGRAMS: &[Program] = &[
     Program { name: "typeperf", run: typeperf::run },
     Program { name: "relog", run: relog::run },
+    Program { name: "logman", run: logman::run },
     Program { name: "lodctr", run: lodctr::lodctr },
     Program { name: "unlodctr", run: lodctr::unlodctr },
     Program { name: "perfmon", run: perfmon::run },

@@ -23,6 +23,8 @@ pub(crate) struct Settings {
     pub(crate) interval: Duration,
     /// Folder of its logs.
     pub(crate) folder: PathBuf,
+    /// What the names of its logs begin with.
+    pub(crate) base: String,
     /// Format of its logs.
     pub(crate) format: Format,
     /// Bytes that all its logs have at most.
@@ -57,6 +59,7 @@ impl Settings {
             all_objects: false,
             interval: INTERVAL,
             folder,
+            base: name.to_owned(),
             format: Format::Tally,
             max_size: None,
             rotate_size: None,
@@ -75,6 +78,9 @@ impl Settings {
         if !is_name(&self.name) {
             let words = "is no name of a session: up to 100 letters, digits, blanks, '-', '_' and '.'";
             return Some(format!("{:?} {words}, and no '.' first", self.name));
+        }
+        if !is_name(&self.base) {
+            return Some(format!("{:?} can not be the beginning of the name of a log", self.base));
         }
         if self.counters.is_empty() && !self.all_objects {
             return Some("nothing to record: give counters with -c, or --all-objects".to_owned());
@@ -110,6 +116,7 @@ impl Settings {
             "all_objects": self.all_objects,
             "interval": self.interval.as_secs_f64(),
             "folder": self.folder.to_string_lossy(),
+            "base": self.base,
             "format": self.format.info().name,
             "max_size": self.max_size,
             "rotate_size": self.rotate_size,
@@ -140,6 +147,9 @@ impl Settings {
         settings.all_objects = map.get("all_objects").and_then(Json::as_bool).unwrap_or_default();
         settings.at_boot = map.get("at_boot").and_then(Json::as_bool).unwrap_or_default();
         settings.interval = fields.time("interval")?.filter(|time| !time.is_zero()).unwrap_or(INTERVAL);
+        if let Some(base) = fields.text("base")? {
+            settings.base = base.to_owned();
+        }
         if let Some(format) = fields.text("format")? {
             settings.format = Format::from_name(format).ok_or_else(|| format!("no format {format:?}"))?;
         }
@@ -160,13 +170,13 @@ impl Settings {
 
     /// The log of a number.
     pub(crate) fn segment(&self, number: u32) -> PathBuf {
-        self.folder.join(format!("{}_{number:06}.{}", self.name, self.format.info().extension))
+        self.folder.join(format!("{}_{number:06}.{}", self.base, self.format.info().extension))
     }
 
     /// The number of a file that is a log of this session, or a recording that becomes one.
     pub(crate) fn number_of(&self, file: &Path) -> Option<u32> {
         let name = file.file_name()?.to_str()?;
-        let rest = name.strip_prefix(&self.name)?.strip_prefix('_')?;
+        let rest = name.strip_prefix(&self.base)?.strip_prefix('_')?;
         let (digits, end) = rest.split_at_checked(6)?;
         let extension = self.format.info().extension;
         let end = end.strip_prefix('.')?;
@@ -239,6 +249,7 @@ mod tests {
         settings.segments = Some(7);
         settings.begin = FileTime::from_unix_nanoseconds(1_700_000_000_000_000_000);
         settings.at_boot = true;
+        settings.base = "other".to_owned();
         assert_eq!(Settings::from_text(&settings.to_text()), Ok(settings));
     }
 

@@ -133,14 +133,19 @@ fn option<'w>(known: &[Known], word: &'w str) -> Option<(Known, Option<&'w str>)
 
 /// The lines of a file of paths or options: UTF-8 or UTF-16, without blank lines and remarks.
 fn lines(path: &Path) -> Result<Vec<String>, Failure> {
+    let text = text(path)?;
+    let lines = text.lines().map(|line| line.trim().trim_matches('"'));
+    Ok(lines.filter(|line| !line.is_empty() && !line.starts_with([';', '#'])).map(str::to_owned).collect())
+}
+
+/// The text of a file in UTF-8 or UTF-16.
+pub(super) fn text(path: &Path) -> Result<String, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::file(path, &error))?;
-    let text = match bytes.as_slice() {
+    Ok(match bytes.as_slice() {
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
         bytes => String::from_utf8_lossy(bytes).trim_start_matches('\u{feff}').to_owned(),
-    };
-    let lines = text.lines().map(|line| line.trim().trim_matches('"'));
-    Ok(lines.filter(|line| !line.is_empty() && !line.starts_with([';', '#'])).map(str::to_owned).collect())
+    })
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {

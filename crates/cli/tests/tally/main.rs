@@ -7,6 +7,7 @@ mod browse;
 mod environment;
 mod files;
 mod forms;
+mod logman;
 mod logs;
 mod paths;
 mod prof;

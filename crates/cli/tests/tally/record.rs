@@ -153,10 +153,10 @@ fn typeperf_writes_binary_logs() {
 }
 
 /// A folder for sessions, which go with it however a test ends.
-struct Sessions(Folder);
+pub(crate) struct Sessions(pub(crate) Folder);
 
 impl Sessions {
-    fn new() -> Sessions {
+    pub(crate) fn new() -> Sessions {
         Sessions(Folder::new())
     }
 
@@ -166,11 +166,11 @@ impl Sessions {
         command
     }
 
-    fn log(&self, words: &[&str]) -> Ran {
+    pub(crate) fn log(&self, words: &[&str]) -> Ran {
         crate::support::ran(self.command(words).output().unwrap())
     }
 
-    fn status(&self, name: &str) -> serde_json::Value {
+    pub(crate) fn status(&self, name: &str) -> serde_json::Value {
         self.log(&["show", name, "--json"]).json()
     }
 

@@ -43,6 +43,9 @@ pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
         LogAction::Import { file, name } => {
             let mut settings = read_settings(file)?;
             if let Some(name) = name {
+                if settings.base == settings.name {
+                    settings.base = name.clone();
+                }
                 settings.name = name.clone();
             }
             new_only(&store, &settings.name)?;

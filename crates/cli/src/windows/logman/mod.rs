@@ -1,0 +1,292 @@
+//! `logman`: recording sessions with the options and words of Windows, on top of those of `tally log`.
+
+mod xml;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tallymon::log::Format;
+
+use super::completed;
+use super::words::{Known, Takes, Words};
+use crate::arguments::{Common, interval};
+use crate::command::log::doing;
+use crate::command::relog::time;
+use crate::exit::{Failure, Kind};
+use crate::session::control;
+use crate::session::settings::Settings;
+use crate::session::store::{Store, replace};
+
+const USAGE: &str = "\
+logman VERB [counter] NAME [OPTIONS]
+
+  create counter NAME   make a session
+  query [NAME]          list the sessions, or say what one is
+  start NAME            begin to record
+  stop NAME             end the recording
+  update [counter] NAME change a session
+  delete NAME           forget a session; its logs stay
+  import NAME -xml FILE make a session of a file
+  export NAME -xml FILE write a session into a file
+
+  -c PATH...            counters, such as '\\Processor(*)\\% Processor Time'
+  -cf FILE              counters of a file, one a line
+  -f bin|bincirc|csv|tsv|sql  format of the logs, bin by default; bincirc is a ring of logs here
+  -si [[HH:]MM:]SS      time between samples, 15 seconds by default
+  -sc N                 end after so many samples
+  -o PATH               where the logs are, and what their names begin with
+  -b TIME, -e TIME      begin and end: M/d/yyyy h:mm:ss[AM|PM]
+  -rf [[HH:]MM:]SS      end after this time
+  -max MB               end at this size; with -cnf begin a new log
+  -cnf [[[HH:]MM:]SS]   begin a new log at that size, or after this time
+  -v nnnnnn             number the logs, as is always done here
+  -ow, -y               taken, and not needed: a log has a number that no other one has
+  -config FILE          read options from a file
+Options begin with - or /; --max, --cnf, --sc, --rf, --b and --e take them back.";
+
+const KNOWN: &[Known] = &[
+    Known { name: "b", takes: Takes::One },
+    Known { name: "c", takes: Takes::Many },
+    Known { name: "cf", takes: Takes::One },
+    Known { name: "cnf", takes: Takes::Optional },
+    Known { name: "config", takes: Takes::One },
+    Known { name: "e", takes: Takes::One },
+    Known { name: "f", takes: Takes::One },
+    Known { name: "max", takes: Takes::One },
+    Known { name: "n", takes: Takes::One },
+    Known { name: "o", takes: Takes::One },
+    Known { name: "ow", takes: Takes::Nothing },
+    Known { name: "rf", takes: Takes::One },
+    Known { name: "sc", takes: Takes::One },
+    Known { name: "si", takes: Takes::One },
+    Known { name: "v", takes: Takes::Optional },
+    Known { name: "xml", takes: Takes::One },
+    Known { name: "y", takes: Takes::Nothing },
+    Known { name: "?", takes: Takes::Nothing },
+];
+
+/// Options that a second dash takes back.
+const NEGATED: &[&str] =
+    &["--max", "--cnf", "--sc", "--rf", "--b", "--e", "--v", "--ow", "--a", "--r", "--rc"];
+
+/// Bytes in what `-max` counts.
+const MEGABYTE: u64 = 1 << 20;
+
+/// How many logs a ring has that is one circular file on Windows.
+const RING: u32 = 4;
+
+pub(super) fn run(line: &[String]) -> Result<(), Failure> {
+    let (negated, line): (Vec<String>, Vec<String>) =
+        line.iter().cloned().partition(|word| NEGATED.iter().any(|known| known.eq_ignore_ascii_case(word)));
+    let words = Words::parse("logman", KNOWN, &line)?;
+    if words.has("?") || line.is_empty() {
+        writeln!(io::stdout().lock(), "{USAGE}")?;
+        return Ok(());
+    }
+    let mut names = words.names.iter().map(String::as_str);
+    let verb = names.next().unwrap_or("query").to_ascii_lowercase();
+    let mut names = names.peekable();
+    let kind = names.next_if(|name| KINDS.iter().any(|kind| kind.eq_ignore_ascii_case(name)));
+    if let Some(kind) = kind.filter(|kind| !kind.eq_ignore_ascii_case("counter")) {
+        let words = format!("logman: {kind} needs Windows; sessions of counters are what there is here");
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    let name = words.one("n").or_else(|| names.next());
+    let store = Store::of_environment()?;
+    if verb == "query" && name.is_none() {
+        return list(&store);
+    }
+    let Some(name) = name else {
+        return Err(Failure::new(Kind::Usage, format_args!("logman {verb}: which session?\n{USAGE}")));
+    };
+    let common = Common::default();
+    match verb.as_str() {
+        "create" => {
+            if store.has(name) {
+                let words = format!("Error: Data Collector Set already exists: {name}");
+                return Err(Failure::new(Kind::Usage, words));
+            }
+            let mut settings = Settings::new(name, store.default_folder(name));
+            settings.format = Format::Blg;
+            let settings = changed(settings, &words, &negated)?;
+            // A counter that does not exist is told now, not when nobody looks.
+            if settings.fault().is_none() {
+                control::bytes_an_hour(&common, &settings)?;
+            }
+            control::keep(&store, &settings)?;
+        }
+        "update" => control::keep(&store, &changed(store.read(name)?, &words, &negated)?)?,
+        "query" => describe(&store, &store.read(name)?)?,
+        "start" => control::start(&common, &store, &store.read(name)?)?,
+        "stop" => {
+            if !control::stop(&store, name)? {
+                let words = format!("Error: Data Collector Set is not running: {name}");
+                return Err(Failure::new(Kind::Other, words));
+            }
+        }
+        "delete" => drop(control::delete(&store, name)?),
+        "import" => {
+            let settings = xml::read(file(&words)?, name, store.default_folder(name))?;
+            if store.has(name) && !words.has("y") {
+                let words = format!("session {name:?} is there already; -y replaces it");
+                return Err(Failure::new(Kind::Usage, words));
+            }
+            control::keep(&store, &settings)?;
+        }
+        "export" => {
+            let settings = store.read(name)?;
+            replace(file(&words)?, &xml::write(&settings, store.is_running(name)))?;
+        }
+        _ => return Err(Failure::new(Kind::Usage, format_args!("logman: no verb {verb:?}\n{USAGE}"))),
+    }
+    completed();
+    Ok(())
+}
+
+/// Kinds of what `logman` has on Windows.
+const KINDS: &[&str] = &["counter", "trace", "alert", "cfg", "api", "providers"];
+
+fn file(words: &Words) -> Result<&Path, Failure> {
+    let missing = || Failure::new(Kind::Usage, "say with -xml which file");
+    words.one("xml").map(Path::new).ok_or_else(missing)
+}
+
+/// Settings with the options of a command line put into them.
+fn changed(mut settings: Settings, words: &Words, negated: &[String]) -> Result<Settings, Failure> {
+    let off = |name: &str| negated.iter().any(|word| word.trim_start_matches('-').eq_ignore_ascii_case(name));
+    let counters = words.counters(&[])?;
+    if !counters.is_empty() {
+        (settings.counters, settings.all_objects) = (counters, false);
+    }
+    settings.interval = words.parsed("si", interval)?.unwrap_or(settings.interval);
+    if let Some(output) = words.one("o") {
+        (settings.folder, settings.base) = place(output, &settings.name)?;
+    }
+    if let Some(version) = words.one("v").filter(|version| !version.eq_ignore_ascii_case("nnnnnn")) {
+        let words = format!("-v {version}: logs are numbered here (nnnnnn)");
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    let number = |text: &str| match text.parse::<u64>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(format!("{text:?} is no number")),
+    };
+    settings.samples = words.parsed("sc", number)?.or_else(|| settings.samples.filter(|_| !off("sc")));
+    settings.duration = words.parsed("rf", interval)?.or_else(|| settings.duration.filter(|_| !off("rf")));
+    settings.begin = words.one("b").map(time).transpose()?.or_else(|| settings.begin.filter(|_| !off("b")));
+    settings.end = words.one("e").map(time).transpose()?.or_else(|| settings.end.filter(|_| !off("e")));
+    limits(&mut settings, words, (off("max"), off("cnf")))?;
+    Ok(settings)
+}
+
+/// Sizes and new logs: what `-max` means depends on `-cnf` and on the format.
+fn limits(settings: &mut Settings, words: &Words, (no_size, no_new): (bool, bool)) -> Result<(), Failure> {
+    let megabytes = |text: &str| {
+        let bytes = text.parse::<u64>().ok().and_then(|number| number.checked_mul(MEGABYTE));
+        bytes.filter(|bytes| *bytes > 0).ok_or_else(|| format!("{text:?} is no size in MB"))
+    };
+    let format = words.one("f").map(str::to_ascii_lowercase);
+    let was_ring = settings.segments.is_some();
+    let ring = format.as_deref().map_or(was_ring, |format| format == "bincirc");
+    settings.format = match format.as_deref() {
+        None => settings.format,
+        Some("bin" | "bincirc") => Format::Blg,
+        Some(name @ ("csv" | "tsv" | "sql")) => Format::from_name(name).unwrap_or(Format::Blg),
+        Some(other) => {
+            let words = format!("-f {other}: no such format; there are bin, bincirc, csv, tsv and sql");
+            return Err(Failure::new(Kind::Usage, words));
+        }
+    };
+    let kept = settings
+        .max_size
+        .or(settings.rotate_size.map(|size| size.saturating_mul(if was_ring { RING.into() } else { 1 })));
+    let size = words.parsed("max", megabytes)?.or(kept.filter(|_| !no_size));
+    let new = words.has("cnf")
+        || (!no_new && (settings.rotate_size.is_some() && !was_ring || settings.rotate_time.is_some()));
+    let every: Option<Duration> = words.parsed("cnf", interval)?.or(settings.rotate_time.filter(|_| !no_new));
+    if ring && size.is_none() {
+        return Err(Failure::new(Kind::Usage, "-f bincirc: say with -max how many MB the ring has"));
+    }
+    settings.segments = ring.then_some(RING);
+    settings.rotate_time = every;
+    (settings.rotate_size, settings.max_size) = match (ring, new) {
+        (true, _) => (size.map(|size| (size / u64::from(RING)).max(1)), None),
+        (false, true) => (size, None),
+        (false, false) => (None, size),
+    };
+    Ok(())
+}
+
+/// The folder of the logs, and what their names begin with.
+fn place(output: &str, name: &str) -> Result<(PathBuf, String), Failure> {
+    let path = std::path::absolute(output).map_err(|error| Failure::file(Path::new(output), &error))?;
+    if output.ends_with('/') || path.is_dir() {
+        return Ok((path, name.to_owned()));
+    }
+    // The number and the end of the name come from us.
+    let known = path.extension().is_some_and(|end| Format::from_name(&end.to_string_lossy()).is_some());
+    let base = if known { path.file_stem() } else { path.file_name() };
+    let base = base.map_or_else(|| name.to_owned(), |base| base.to_string_lossy().into_owned());
+    Ok((path.parent().map_or_else(PathBuf::new, Path::to_path_buf), base))
+}
+
+/// What a session does, in Windows' word.
+fn status(store: &Store, settings: &Settings) -> &'static str {
+    match doing(store, settings) {
+        "recording" => "Running",
+        "waiting" => "Pending",
+        _ => "Stopped",
+    }
+}
+
+fn list(store: &Store) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "\n{:<40}{:<30}Status\n{}", "Data Collector Set", "Type", "-".repeat(79))?;
+    for name in store.names()? {
+        let settings = store.read(&name)?;
+        writeln!(out, "{name:<40}{:<30}{}", "Counter", status(store, &settings))?;
+    }
+    writeln!(out)?;
+    completed();
+    Ok(())
+}
+
+fn describe(store: &Store, settings: &Settings) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let on = |is: bool| if is { "On" } else { "Off" };
+    let new_logs = settings.rotate_size.is_some() || settings.rotate_time.is_some();
+    let Settings { name, .. } = settings;
+    let user = std::env::var("USER").unwrap_or_default();
+    writeln!(out)?;
+    let mut line = |title: &str, text: &str| writeln!(out, "{}", format!("{title:<22}{text}").trim_end());
+    line("Name:", name)?;
+    line("Status:", status(store, settings))?;
+    line("Root Path:", &settings.folder.to_string_lossy())?;
+    line("Segment:", on(new_logs))?;
+    if let Some(time) = settings.rotate_time {
+        line("Segment Max Duration:", &format!("{} second(s)", time.as_secs_f64()))?;
+    }
+    if let Some(size) = settings.rotate_size.or(settings.max_size) {
+        line("Segment Max Size:", &format!("{} MB", size as f64 / MEGABYTE as f64))?;
+    }
+    line("Schedules:", on(settings.begin.is_some() || settings.end.is_some()))?;
+    line("Run as:", &user)?;
+    line("", "")?;
+    line("Name:", &format!("{name}\\{}", settings.base))?;
+    line("Type:", "Counter")?;
+    if let Some(number) = store.status(name).segment {
+        line("Output Location:", &settings.segment(number).to_string_lossy())?;
+    }
+    line("Append:", "Off")?;
+    line("Circular:", on(settings.segments.is_some()))?;
+    line("Overwrite:", "Off")?;
+    line("Sample Interval:", &format!("{} second(s)", settings.interval.as_secs_f64()))?;
+    line("Counters:", "")?;
+    for counter in &settings.counters {
+        line("", counter)?;
+    }
+    if settings.all_objects {
+        line("", "(all objects)")?;
+    }
+    line("", "")
+}

@@ -1,0 +1,220 @@
+//! Data collector sets as Windows writes them: elements named as the properties of its interfaces.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use quick_xml::Reader;
+use quick_xml::escape::escape;
+use quick_xml::events::Event;
+use tallymon::log::Format;
+
+use super::super::words::text;
+use super::{MEGABYTE, RING};
+use crate::exit::{Failure, Kind};
+use crate::session::settings::Settings;
+
+/// `LogFileFormat`, by its number.
+const FORMATS: [Format; 4] = [Format::Csv, Format::Tsv, Format::Sqlite, Format::Blg];
+
+/// Reads a data collector set as a session of a name.
+pub(super) fn read(path: &Path, name: &str, folder: PathBuf) -> Result<Settings, Failure> {
+    let text = text(path)?;
+    parse(&text, name, folder)
+        .map_err(|words| Failure::new(Kind::BadFile, format_args!("{}: {words}", path.display())))
+}
+
+fn parse(text: &str, name: &str, folder: PathBuf) -> Result<Settings, String> {
+    let (fields, counters) = elements(text)?;
+    if !fields.contains_key("PerformanceCounterDataCollector") {
+        return Err("it has no collector of performance counters".to_owned());
+    }
+    let number = |key: &str| match fields.get(key).map(|text| text.trim()) {
+        None | Some("" | "0") => Ok(None),
+        Some(text) => {
+            text.parse::<u64>().map(Some).map_err(|_| format!("{key}: {text:?} is no number of this kind"))
+        }
+    };
+    // Windows writes -1 for yes.
+    let is = |key: &str| fields.get(key).is_some_and(|text| !matches!(text.trim(), "" | "0"));
+    let seconds = |key: &str| number(key).map(|number| number.map(Duration::from_secs));
+    let mut settings = Settings::new(name, folder);
+    settings.counters = counters;
+    // A folder of Windows is none here.
+    if let Some(root) =
+        fields.get("RootPath").map(|root| PathBuf::from(root.trim())).filter(|root| root.is_absolute())
+    {
+        settings.folder = root;
+    }
+    if let Some(base) = fields.get("FileName").map(|base| base.trim()).filter(|base| !base.is_empty()) {
+        settings.base = base.to_owned();
+    }
+    settings.interval = seconds("SampleInterval")?.unwrap_or(settings.interval);
+    settings.duration = seconds("Duration")?;
+    settings.rotate_time = seconds("SegmentMaxDuration")?;
+    settings.samples = number("SegmentMaxRecords")?;
+    let format = match fields.get("LogFileFormat") {
+        None => Some(Format::Blg),
+        Some(_) => usize::try_from(number("LogFileFormat")?.unwrap_or(0))
+            .ok()
+            .and_then(|number| FORMATS.get(number).copied()),
+    };
+    settings.format = format.ok_or("LogFileFormat: 0 to 3 are known")?;
+    let size = number("SegmentMaxSize")?.map(|size| size.saturating_mul(MEGABYTE));
+    if is("LogCircular") && size.is_some() {
+        settings.segments = Some(RING);
+        settings.rotate_size = size.map(|size| (size / u64::from(RING)).max(1));
+    } else if is("Segment") {
+        settings.rotate_size = size;
+    } else {
+        settings.max_size = size;
+    }
+    settings.fault().map_or(Ok(settings), Err)
+}
+
+/// The texts of all elements by their names, the first of each, and the counters.
+fn elements(text: &str) -> Result<(HashMap<String, String>, Vec<String>), String> {
+    let mut reader = Reader::from_str(text);
+    let mut fields: HashMap<String, String> = HashMap::new();
+    let mut counters = Vec::new();
+    // The names of the elements that are open, and the text of the innermost.
+    let mut open: Vec<String> = Vec::new();
+    let mut inside = String::new();
+    loop {
+        let wrong = |error: &dyn std::fmt::Display, at: u64| format!("no XML at byte {at}: {error}");
+        let at = reader.buffer_position();
+        match reader.read_event().map_err(|error| wrong(&error, at))? {
+            Event::Start(start) => {
+                open.push(String::from_utf8_lossy(start.local_name().as_ref()).into_owned());
+                inside.clear();
+            }
+            Event::Empty(empty) => {
+                let name = String::from_utf8_lossy(empty.local_name().as_ref()).into_owned();
+                fields.entry(name).or_default();
+            }
+            Event::Text(text) => inside.push_str(&text.decode().map_err(|error| wrong(&error, at))?),
+            Event::CData(text) => inside.push_str(&text.decode().map_err(|error| wrong(&error, at))?),
+            Event::GeneralRef(reference) => {
+                let name = reference.decode().map_err(|error| wrong(&error, at))?;
+                let whole = format!("&{name};");
+                inside.push_str(&quick_xml::escape::unescape(&whole).map_err(|error| wrong(&error, at))?);
+            }
+            Event::End(_) => {
+                let name = open.pop().unwrap_or_default();
+                let text = std::mem::take(&mut inside);
+                if name == "Counter" {
+                    counters.push(text.trim().to_owned());
+                } else {
+                    // The set comes before its collectors, but for what only these have.
+                    fields.entry(name).or_insert(text);
+                }
+            }
+            Event::Eof if open.is_empty() => return Ok((fields, counters)),
+            Event::Eof => return Err(format!("the element {:?} does not end", open.join("/"))),
+            _ => {}
+        }
+    }
+}
+
+/// Writes a session as a data collector set.
+pub(super) fn write(settings: &Settings, running: bool) -> String {
+    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<DataCollectorSet>\n");
+    let mut put = |depth: usize, name: &str, text: &str| {
+        xml.push_str(&format!("{}<{name}>{}</{name}>\n", "\t".repeat(depth), escape(text)));
+    };
+    let seconds = |time: Option<Duration>| time.map_or(0, |time| time.as_secs().max(1)).to_string();
+    let yes = |is: bool| if is { "-1" } else { "0" };
+    let ring = settings.segments.is_some();
+    let new_logs = settings.rotate_size.is_some() || settings.rotate_time.is_some();
+    let size = match settings.rotate_size {
+        Some(size) if ring => size.saturating_mul(u64::from(settings.segments.unwrap_or(RING))),
+        size => size.or(settings.max_size).unwrap_or(0),
+    };
+    put(1, "Status", if running { "1" } else { "0" });
+    put(1, "Duration", &seconds(settings.duration));
+    put(1, "Name", &settings.name);
+    put(1, "RootPath", &settings.folder.to_string_lossy());
+    put(1, "Segment", yes(new_logs && !ring));
+    put(1, "SegmentMaxDuration", &seconds(settings.rotate_time));
+    put(1, "SegmentMaxSize", &size.div_ceil(MEGABYTE).to_string());
+    put(1, "SerialNumber", "1");
+    let format = FORMATS.iter().position(|format| *format == settings.format).unwrap_or(3);
+    let mut collector = String::new();
+    let mut put = |name: &str, text: &str| {
+        collector.push_str(&format!("\t\t<{name}>{}</{name}>\n", escape(text)));
+    };
+    put("DataCollectorType", "0");
+    put("Name", &settings.base);
+    put("FileName", &settings.base);
+    // Numbers behind the name.
+    put("FileNameFormat", "512");
+    put("LogAppend", "0");
+    put("LogCircular", yes(ring));
+    put("LogOverwrite", "0");
+    put("DataSourceName", "");
+    // Windows knows whole seconds.
+    put("SampleInterval", &settings.interval.as_secs().max(1).to_string());
+    put("SegmentMaxRecords", &settings.samples.unwrap_or(0).to_string());
+    put("LogFileFormat", &format.to_string());
+    for counter in &settings.counters {
+        put("Counter", counter);
+    }
+    xml + "\t<PerformanceCounterDataCollector>\n"
+        + &collector
+        + "\t</PerformanceCounterDataCollector>\n</DataCollectorSet>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_survives_its_file() {
+        let mut settings = Settings::new("a", PathBuf::from("/var/log"));
+        settings.counters = vec![r"\Process(a & b)\<x>".to_owned(), r"\Memory\*".to_owned()];
+        settings.format = Format::Csv;
+        settings.rotate_time = Some(Duration::from_secs(60));
+        settings.rotate_size = Some(5 * MEGABYTE);
+        settings.samples = Some(9);
+        let read = |settings: &Settings| parse(&write(settings, true), "a", PathBuf::from("/elsewhere"));
+        assert_eq!(read(&settings), Ok(settings.clone()));
+        (settings.format, settings.segments, settings.rotate_time) = (Format::Blg, Some(RING), None);
+        settings.rotate_size = Some(MEGABYTE);
+        assert_eq!(read(&settings), Ok(settings.clone()));
+    }
+
+    #[test]
+    fn a_set_of_windows_is_read() {
+        let text = "<?xml version=\"1.0\" encoding=\"UTF-16\"?>\r\n<DataCollectorSet>\r\n<Status>0</Status>\
+            <Duration>3600</Duration><Name>x</Name><RootPath>%systemdrive%\\PerfLogs\\Admin\\x</RootPath><Schedule/>\
+            <Segment>-1</Segment><SegmentMaxSize>10</SegmentMaxSize>\
+            <PerformanceCounterDataCollector><DataCollectorType>0</DataCollectorType><FileName>DataCollector01</FileName>\
+            <LogFileFormat>3</LogFileFormat><SampleInterval>5</SampleInterval>\
+            <Counter>\\Processor(*)\\% Processor Time</Counter><Counter>\\Memory\\Pages/sec</Counter>\
+            <CounterDisplayName>\\Processor(*)\\% Processor Time</CounterDisplayName>\
+            </PerformanceCounterDataCollector></DataCollectorSet>";
+        let settings = parse(text, "x", PathBuf::from("/logs/x")).unwrap();
+        assert_eq!(settings.counters, [r"\Processor(*)\% Processor Time", r"\Memory\Pages/sec"]);
+        assert_eq!((settings.folder.to_str(), settings.base.as_str()), (Some("/logs/x"), "DataCollector01"));
+        assert_eq!((settings.interval.as_secs(), settings.duration), (5, Some(Duration::from_secs(3600))));
+        assert_eq!((settings.format, settings.rotate_size), (Format::Blg, Some(10 * MEGABYTE)));
+    }
+
+    #[test]
+    fn damage_is_told() {
+        for (text, words) in [
+            ("", "no collector"),
+            ("<DataCollectorSet>", "does not end"),
+            ("<DataCollectorSet></Other>", "no XML"),
+            ("<A><PerformanceCounterDataCollector/></A>", "nothing to record"),
+            (
+                "<A><SampleInterval>x</SampleInterval><PerformanceCounterDataCollector><Counter>c</Counter>\
+                 </PerformanceCounterDataCollector></A>",
+                "SampleInterval",
+            ),
+        ] {
+            let error = parse(text, "x", PathBuf::from("/x")).unwrap_err();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+}

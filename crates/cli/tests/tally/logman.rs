@@ -1,0 +1,95 @@
+//! `logman` of Windows, on top of the sessions.
+
+use std::fs;
+
+use crate::record::{Sessions, until};
+use crate::support::{AVAILABLE, PROCESSOR_TIME, Ran, clean, has, ran, tally};
+
+fn logman(sessions: &Sessions, words: &[&str]) -> Ran {
+    let mut command = clean(crate::support::TALLY);
+    command.args(["compat", "logman"]).args(words).env("TALLYMON_ROOT", sessions.0.path());
+    ran(command.output().unwrap())
+}
+
+/// The data of a run that did what it was to do.
+#[track_caller]
+fn done(ran: Ran) -> String {
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.err, "The command completed successfully.\n");
+    ran.out
+}
+
+#[test]
+fn a_set_from_its_beginning_to_its_end() {
+    let sessions = Sessions::new();
+    let empty = done(logman(&sessions, &["query"]));
+    has(&empty, &["Data Collector Set                      Type                          Status\n-----"]);
+    let folder = sessions.0.file("here");
+    let log = format!("{folder}/perf.blg");
+    let list = sessions.0.write("counters.txt", format!("{AVAILABLE}\n").as_bytes());
+    let options = ["-c", PROCESSOR_TIME, "-cf", &list, "-si", "00:00:01", "-o", &log, "-max", "20", "-y"];
+    done(logman(&sessions, &[&["create", "counter", "web"], &options[..]].concat()));
+    has(&logman(&sessions, &["create", "counter", "web", "-c", AVAILABLE]).words(2), &["already exists"]);
+    let line = format!("web{}Counter{}Stopped\n", " ".repeat(37), " ".repeat(23));
+    has(&done(logman(&sessions, &["query"])), &[&line]);
+    done(logman(&sessions, &["start", "web"]));
+    let about = done(logman(&sessions, &["query", "web"]));
+    let name = r"Name:                 web\perf";
+    has(&about, &["\nName:                 web\nStatus:               Running\n", &folder, name]);
+    has(&about, &["Segment Max Size:     20 MB", "Sample Interval:      1 second(s)\nCounters:\n"]);
+    has(&about, &[&format!("{}{PROCESSOR_TIME}\n{}{AVAILABLE}\n", " ".repeat(22), " ".repeat(22))]);
+    done(logman(&sessions, &["stop", "web"]));
+    has(&logman(&sessions, &["stop", "web"]).words(1), &["not running"]);
+    let info = tally(&["info", "--json", &format!("{folder}/perf_000001.blg")]).json();
+    assert_eq!(info["format"], "blg");
+    done(logman(&sessions, &["delete", "web"]));
+    has(&logman(&sessions, &["query", "web"]).words(3), &["no session \"web\""]);
+}
+
+#[test]
+fn sets_change_and_move() {
+    let sessions = Sessions::new();
+    let create = ["create", "counter", "a", "-c", AVAILABLE, "-f", "csv", "-max", "5", "-cnf", "00:10:00"];
+    done(logman(&sessions, &create));
+    let settings = |name: &str| sessions.status(name);
+    assert_eq!(settings("a")["rotate_size"], 5 << 20);
+    assert_eq!((&settings("a")["rotate_time"], &settings("a")["interval"]), (&600.0.into(), &15.0.into()));
+    done(logman(&sessions, &["update", "a", "-si", "5", "-sc", "3"]));
+    assert_eq!((&settings("a")["interval"], &settings("a")["samples"]), (&5.0.into(), &3.into()));
+    assert_eq!(settings("a")["rotate_size"], 5 << 20, "what was not given stays");
+    done(logman(&sessions, &["update", "counter", "a", "--cnf", "--sc"]));
+    assert_eq!(settings("a")["max_size"], 5 << 20);
+    assert!(settings("a")["rotate_time"].is_null() && settings("a")["samples"].is_null());
+    done(logman(&sessions, &["update", "a", "/f", "bincirc", "/max:8"]));
+    assert_eq!((&settings("a")["segments"], &settings("a")["rotate_size"]), (&4.into(), &(2 << 20).into()));
+    let xml = sessions.0.file("a.xml");
+    done(logman(&sessions, &["export", "a", "-xml", &xml]));
+    has(&fs::read_to_string(&xml).unwrap(), &["<DataCollectorSet>", "<LogCircular>-1</LogCircular>"]);
+    done(logman(&sessions, &["import", "b", "-xml", &xml]));
+    for key in ["counters", "segments", "rotate_size", "format", "interval"] {
+        assert_eq!(settings("a")[key], settings("b")[key], "{key}");
+    }
+    done(logman(&sessions, &["update", "b", "-si", "1", "-rf", "1"]));
+    done(logman(&sessions, &["start", "b"]));
+    until("the end", || settings("b")["status"] == "stopped");
+}
+
+#[test]
+fn what_is_not_done_here_is_said() {
+    let sessions = Sessions::new();
+    for (line, code, words) in [
+        (&["create", "trace", "x"][..], 2, "needs Windows"),
+        (&["create", "counter", "x"], 2, "nothing to record"),
+        (&["create", "counter"], 2, "which session"),
+        (&["create", "counter", "x", "-c", r"\Memory\Nonsense"], 3, "Nonsense"),
+        (&["create", "counter", "x", "-c", AVAILABLE, "-f", "bincirc"], 2, "-max"),
+        (&["create", "counter", "x", "-c", AVAILABLE, "-v", "mmddhhmm"], 2, "numbered"),
+        (&["create", "counter", "x", "-c", AVAILABLE, "-u", "me"], 2, "-u"),
+        (&["jump", "x"], 2, "no verb"),
+        (&["import", "x"], 2, "-xml"),
+    ] {
+        has(&logman(&sessions, line).words(code), &[words]);
+    }
+    assert_eq!(sessions.log(&["list", "--json"]).data(), "[]\n");
+    has(&logman(&sessions, &["-?"]).data(), &["create counter NAME"]);
+}
