@@ -43,6 +43,8 @@ use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::time::{Frequency, PerfTime};
 use tallymon_core::title::{HelpIndex, TitleIndex};
 
+use super::check::ERROR_SUCCESS;
+
 /// A provider library: implemented once in a `cdylib`, and exported by [`export_provider!`](crate::export_provider).
 pub trait ProviderLibrary: Send + Sized + 'static {
     /// The objects that it may answer with.
@@ -179,12 +181,23 @@ pub struct Answer<'a, 'b> {
     declared: &'static [DeclaredObject],
     layouts: &'a [ObjectLayout<'static>],
     out: &'a mut ObjectsWriter<'b>,
+    error: u32,
 }
 
 impl<'b> Answer<'_, 'b> {
     /// Starts the object at a position in [`ProviderLibrary::OBJECTS`]; `None` when nobody asked for it, or only for its
     /// definitions, which are then written already.
     pub fn object(&mut self, position: usize) -> Option<ObjectWriter<'_, 'b, '_>> {
+        self.object_at(position, PerfTime(0), Frequency(0))
+    }
+
+    /// As [`Answer::object`], with values of this time on a clock of its own. Elapsed times need one.
+    pub fn object_at(
+        &mut self,
+        position: usize,
+        time: PerfTime,
+        frequency: Frequency,
+    ) -> Option<ObjectWriter<'_, 'b, '_>> {
         let (declared, layout) = (self.declared.get(position)?, self.layouts.get(position)?);
         let name = layout.spec().name;
         let wanted = match &self.request.kind {
@@ -199,12 +212,18 @@ impl<'b> Answer<'_, 'b> {
         if !wanted {
             return None;
         }
-        let writer = self.out.object(layout, PerfTime(0), Frequency(0));
+        let writer = self.out.object(layout, time, frequency);
         if matches!(self.request.kind, RequestKind::Metadata { .. }) {
             writer.metadata();
             return None;
         }
         Some(writer)
+    }
+
+    /// There is no answer: Collect returns this error number of NT, which becomes an event, and what was written is not
+    /// used. The library is asked again with the next request.
+    pub const fn fail(&mut self, error: u32) {
+        self.error = error;
     }
 
     /// What is asked for.
@@ -238,16 +257,20 @@ impl<L: ProviderLibrary> Opened<L> {
     }
 
     /// Answers a request; gives the number of objects in the bytes that it writes.
-    pub fn collect(&mut self, query: &str, bytes: &mut Vec<u8>) -> u32 {
+    ///
+    /// # Errors
+    ///
+    /// That of [`Answer::fail`].
+    pub fn collect(&mut self, query: &str, bytes: &mut Vec<u8>) -> Result<u32, u32> {
         let request = Request::parse(query);
         let mut out = ObjectsWriter::growing(bytes);
-        self.library.collect(&mut Answer {
-            request: &request,
-            declared: L::OBJECTS,
-            layouts: &self.layouts,
-            out: &mut out,
-        });
-        out.count()
+        let (declared, layouts) = (L::OBJECTS, &*self.layouts);
+        let mut answer = Answer { request: &request, declared, layouts, out: &mut out, error: ERROR_SUCCESS };
+        self.library.collect(&mut answer);
+        match answer.error {
+            ERROR_SUCCESS => Ok(out.count()),
+            error => Err(error),
+        }
     }
 }
 
@@ -287,7 +310,10 @@ mod tests {
         }
 
         fn collect(&mut self, answer: &mut Answer<'_, '_>) {
-            if let Some(mut object) = answer.object(0) {
+            if answer.request().kind == RequestKind::Objects([TitleIndex(8)].into()) {
+                answer.fail(21);
+            }
+            if let Some(mut object) = answer.object_at(0, PerfTime(5), Frequency(6)) {
                 object.instance("one", None, None).set(0, 1);
             }
             if let Some(mut object) = answer.object(1) {
@@ -301,9 +327,25 @@ mod tests {
         let opening =
             Opening { export: Vec::new(), first_counter: TitleIndex(2000), first_help: HelpIndex(2001) };
         let mut bytes = Vec::new();
-        let count = Opened::<Two>::new(&opening).unwrap().collect(query, &mut bytes);
+        let count = Opened::<Two>::new(&opening).unwrap().collect(query, &mut bytes).unwrap();
         let objects = Objects::bare(&bytes, count).map(|object| *object.unwrap().header());
-        objects.map(|header| (header.name.0, header.num_instances)).collect()
+        objects
+            .map(|header| {
+                let clock = (header.perf_time, header.perf_freq);
+                let own = (PerfTime(5), Frequency(6));
+                assert_eq!(clock == own, header.name == TitleIndex(2000), "{clock:?}");
+                (header.name.0, header.num_instances)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_library_can_say_that_it_has_no_answer() {
+        let opening = Opening { first_counter: TitleIndex(2000), ..Opening::default() };
+        let mut opened = Opened::<Two>::new(&opening).unwrap();
+        let mut bytes = Vec::new();
+        assert_eq!(opened.collect("8", &mut bytes), Err(21));
+        assert_eq!(opened.collect("2000", &mut bytes), Ok(1));
     }
 
     #[test]

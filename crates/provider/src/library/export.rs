@@ -149,7 +149,10 @@ impl<L: ProviderLibrary> Exported<L> {
             let count = match waiting.take().filter(|(waiting, _)| *waiting == query) {
                 Some((_, count)) => count,
                 None if L::WRAPS => opened.wrap(&originals, n_originals, bytes),
-                None => opened.collect(&query, bytes),
+                None => match opened.collect(&query, bytes) {
+                    Ok(count) => count,
+                    Err(error) => return error,
+                },
             };
             let Some(length) = u32::try_from(bytes.len()).ok().filter(|length| *length <= capacity) else {
                 *waiting = Some((query, count));
