@@ -5,15 +5,14 @@
 //! NT's form, another the manager. The texts are in `behemoth.ini`. `docs/samples/behemoth.md` walks through it.
 //!
 //! ```text
-//!                        publish.rs -- shared memory -----------------------------.
-//! life.rs -- service.rs <                                                          > tally, and any other reader
-//!                        socket ---- socket.rs -- answer.rs, library.rs (library) -'
+//!                        publish.rs -- shared memory --------------------.
+//! life.rs -- service.rs <                                                 > tally, and any other reader
+//!                        socket ---- socket.rs -- library.rs ------------'
 //!                              `---- manager.rs
 //! ```
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
-pub mod answer;
 pub mod figures;
 pub mod library;
 pub mod life;

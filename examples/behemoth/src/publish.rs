@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use tallymon_provider::InstanceKind;
 use tallymon_provider::shm::{CounterSet, Group, Instance, NewInstance, PublishError, Publisher, Text};
 
 use crate::figures::{Figures, Values};
-use crate::table::{BEHEMOTH, LANGUAGES, SUMMARY, Table, help, name};
+use crate::table::{BEHEMOTH, LANGUAGES, MOST_TEXT, SUMMARY, Table, help, name};
 
 /// Keeps the published values like the figures.
 #[derive(Debug)]
@@ -67,9 +68,9 @@ impl Published {
 
 impl Entry {
     fn new(instance: Instance, table: &Table) -> Result<Entry, PublishError> {
-        let first = table.numbers.first().map_or("", |(symbol, _)| symbol);
+        let first = table.numbers().next().map_or(0, |counter| counter.number);
         let numbers = instance.group(name(first, "009"))?;
-        let texts = table.texts.iter().map(|(symbol, _)| instance.text(name(symbol, "009")));
+        let texts = table.texts().map(|counter| instance.text(name(counter.number, "009")));
         let texts = texts.collect::<Result<_, _>>()?;
         Ok(Entry { numbers, texts, instance })
     }
@@ -91,31 +92,31 @@ fn english(table: &Table) -> &'static str {
 fn set(table: &Table) -> CounterSet {
     let mut set = CounterSet::new(english(table));
     for ((language, digits), published) in LANGUAGES.into_iter().zip(table.published) {
-        set = set.name_in(language, published).help_in(language, help(table.symbol, digits));
+        set = set.name_in(language, published).help_in(language, help(table.object.number, digits));
     }
-    if table.has_instances {
+    if table.object.instances == InstanceKind::Many {
         set = set.instances_about(32);
     }
-    let texts = |mut set: CounterSet, symbol: &str| {
+    let texts = |mut set: CounterSet, place: u32| {
         for (language, digits) in LANGUAGES {
-            set = set.name_in(language, name(symbol, digits)).help_in(language, help(symbol, digits));
+            set = set.name_in(language, name(place, digits)).help_in(language, help(place, digits));
         }
         set
     };
     let mut set = set.together(|mut set| {
-        for (symbol, counter_type) in table.numbers {
-            let english = name(symbol, "009");
-            set = if counter_type.needs_base() {
-                set.with_usual_base(english, *counter_type)
+        for counter in table.numbers().filter(|counter| !counter.counter_type.is_base()) {
+            let english = name(counter.number, "009");
+            set = if counter.counter_type.needs_base() {
+                set.with_usual_base(english, counter.counter_type)
             } else {
-                set.counter(english, *counter_type)
+                set.counter(english, counter.counter_type)
             };
-            set = texts(set, symbol);
+            set = texts(set, counter.number);
         }
         set
     });
-    for (symbol, most) in table.texts {
-        set = texts(set.text(name(symbol, "009"), *most), symbol);
+    for counter in table.texts() {
+        set = texts(set.text(name(counter.number, "009"), MOST_TEXT), counter.number);
     }
     set
 }

@@ -1,8 +1,9 @@
 //! What is counted: one table for the publisher, the provider library and the service between them.
 //!
 //! The texts are in `behemoth.ini` and their places in `behemoth.h`, which `tally lodctr` reads too, so that no name is
-//! written twice.
+//! written twice. The library declares constants; the publisher walks the same ones.
 
+use tallymon_provider::library::author::{DeclaredCounter, DeclaredObject};
 use tallymon_provider::{CounterType as T, Language};
 
 /// The file with the texts, as it is given to `tally lodctr`.
@@ -21,98 +22,117 @@ pub const LANGUAGES: [(Language, &str); 4] = [
 /// One object.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
-    /// Its symbol in the two files.
-    pub symbol: &'static str,
     /// The names of the published object, in the order of [`LANGUAGES`]. The library's has its own, so that both can be
     /// asked side by side.
     pub published: [&'static str; 4],
-    /// Whether it has instances.
-    pub has_instances: bool,
-    /// Counters of numbers. One whose type works with a base has two numbers, its own and the base.
-    pub numbers: &'static [(&'static str, T)],
-    /// Counters of texts, with the most bytes of each.
-    pub texts: &'static [(&'static str, u16)],
+    /// What the library declares, with the places of the symbol file: numbers, each base behind its counter, and then
+    /// texts.
+    pub object: DeclaredObject,
 }
 
 impl Table {
-    /// The types of all numbers in their order, bases included, each with the symbol of its counter.
-    pub fn types(&self) -> impl Iterator<Item = (&'static str, T)> {
-        self.numbers.iter().flat_map(|(symbol, counter_type)| {
-            let base = counter_type.info().and_then(|info| info.base);
-            std::iter::once((*symbol, *counter_type)).chain(base.map(|base| (*symbol, base)))
-        })
+    /// The counters of numbers, bases included.
+    pub fn numbers(&self) -> impl Iterator<Item = &'static DeclaredCounter> {
+        self.object.counters.iter().filter(|counter| !counter.counter_type.is_text())
+    }
+
+    /// The counters of texts.
+    pub fn texts(&self) -> impl Iterator<Item = &'static DeclaredCounter> {
+        self.object.counters.iter().filter(|counter| counter.counter_type.is_text())
     }
 
     /// Where the number of a counter stands among all numbers.
     pub fn position(&self, symbol: &str) -> Option<usize> {
-        self.types().position(|(one, _)| one == symbol)
+        self.numbers().position(|counter| self::symbol(counter.number) == symbol)
     }
+}
+
+/// The most bytes of a text, and with its end the most units of UTF-16: those are not more than bytes of UTF-8.
+pub const MOST_TEXT: u16 = 31;
+const TEXT_UNITS: u32 = 32;
+
+const fn number(place: u32, counter_type: T) -> DeclaredCounter {
+    DeclaredCounter::new(place, counter_type)
+}
+
+const fn text(place: u32) -> DeclaredCounter {
+    DeclaredCounter::text(place, TEXT_UNITS)
 }
 
 /// The object "Behemoth": every one alive, its mother as parent.
 pub const BEHEMOTH: Table = Table {
-    symbol: "BEHEMOTH",
     published: ["Behemoth", "베헤모스", "ベヒーモス", "Бегемот"],
-    has_instances: true,
-    numbers: &[
-        ("AGE", T::PERF_ELAPSED_TIME),
-        ("X", T::PERF_COUNTER_RAWCOUNT),
-        ("Y", T::PERF_COUNTER_RAWCOUNT),
-        ("WEIGHT", T::PERF_COUNTER_LARGE_RAWCOUNT),
-        ("VOLUME", T::PERF_DOUBLE_RAW),
-        ("GENES", T::PERF_COUNTER_LARGE_RAWCOUNT_HEX),
-        ("GROWTH", T::PERF_COUNTER_LARGE_DELTA),
-        ("STEPS", T::PERF_COUNTER_BULK_COUNT),
-        ("MEALS", T::PERF_COUNTER_COUNTER),
-        ("MEAL", T::PERF_AVERAGE_BULK),
-        ("NAP", T::PERF_AVERAGE_TIMER),
-        ("FULL", T::PERF_LARGE_RAW_FRACTION),
-        ("FOUND", T::PERF_SAMPLE_FRACTION),
-        ("SLEEP", T::PERF_100NSEC_TIMER),
-        ("AWAKE", T::PERF_100NSEC_TIMER_INV),
-        ("FLIES", T::PERF_COUNTER_100NS_QUEUELEN_TYPE),
-    ],
-    texts: &[("SEX", 8), ("BIRTHDAY", 24), ("MOTHER", 32)],
+    object: DeclaredObject::many(
+        0,
+        &[
+            number(2, T::PERF_ELAPSED_TIME),
+            number(4, T::PERF_COUNTER_RAWCOUNT),
+            number(6, T::PERF_COUNTER_RAWCOUNT),
+            number(8, T::PERF_COUNTER_LARGE_RAWCOUNT),
+            number(10, T::PERF_DOUBLE_RAW),
+            number(12, T::PERF_COUNTER_LARGE_RAWCOUNT_HEX),
+            number(14, T::PERF_COUNTER_LARGE_DELTA),
+            number(16, T::PERF_COUNTER_BULK_COUNT),
+            number(18, T::PERF_COUNTER_COUNTER),
+            number(20, T::PERF_AVERAGE_BULK),
+            number(20, T::PERF_AVERAGE_BASE),
+            number(22, T::PERF_AVERAGE_TIMER),
+            number(22, T::PERF_AVERAGE_BASE),
+            number(24, T::PERF_LARGE_RAW_FRACTION),
+            number(24, T::PERF_LARGE_RAW_BASE),
+            number(26, T::PERF_SAMPLE_FRACTION),
+            number(26, T::PERF_SAMPLE_BASE),
+            number(28, T::PERF_100NSEC_TIMER),
+            number(30, T::PERF_100NSEC_TIMER_INV),
+            number(32, T::PERF_COUNTER_100NS_QUEUELEN_TYPE),
+            text(34),
+            text(36),
+            text(38),
+        ],
+    ),
 };
 
 /// The object "Behemoths Summary".
 pub const SUMMARY: Table = Table {
-    symbol: "SUMMARY",
     published: ["Behemoths Summary", "베헤모스 요약", "ベヒーモス集計", "Сводка по бегемотам"],
-    has_instances: false,
-    numbers: &[
-        ("COUNT", T::PERF_COUNTER_RAWCOUNT),
-        ("TOTAL_WEIGHT", T::PERF_COUNTER_LARGE_RAWCOUNT),
-        ("FEMALES", T::PERF_RAW_FRACTION),
-        ("BIRTHS", T::PERF_COUNTER_COUNTER),
-        ("DEATHS", T::PERF_COUNTER_COUNTER),
-        ("LIFE", T::PERF_AVERAGE_TIMER),
-    ],
-    texts: &[("HEAVIEST", 32)],
+    object: DeclaredObject::single(
+        40,
+        &[
+            number(42, T::PERF_COUNTER_RAWCOUNT),
+            number(44, T::PERF_COUNTER_LARGE_RAWCOUNT),
+            number(46, T::PERF_RAW_FRACTION),
+            number(46, T::PERF_RAW_BASE),
+            number(48, T::PERF_COUNTER_COUNTER),
+            number(50, T::PERF_COUNTER_COUNTER),
+            number(52, T::PERF_AVERAGE_TIMER),
+            number(52, T::PERF_AVERAGE_BASE),
+            text(54),
+        ],
+    ),
 };
 
-/// The name of a symbol in a language of [`LANGUAGES`]; empty when there is none.
-pub fn name(symbol: &str, digits: &str) -> &'static str {
-    text(symbol, digits, "NAME")
+/// The symbol of a place behind the first indexes of the service; empty when there is none.
+pub fn symbol(place: u32) -> &'static str {
+    let lines = SYMBOLS.lines().filter_map(|line| line.strip_prefix("#define "));
+    let mut pairs = lines.filter_map(|line| line.split_once(' '));
+    pairs.find(|(_, number)| number.trim().parse() == Ok(place)).map_or("", |(symbol, _)| symbol)
 }
 
-/// The help text of a symbol in a language of [`LANGUAGES`]; empty when there is none.
-pub fn help(symbol: &str, digits: &str) -> &'static str {
-    text(symbol, digits, "HELP")
+/// The name of a place in a language of [`LANGUAGES`]; empty when there is none.
+pub fn name(place: u32, digits: &str) -> &'static str {
+    words(place, digits, "NAME")
 }
 
-fn text(symbol: &str, digits: &str, kind: &str) -> &'static str {
-    let key = format!("{symbol}_{digits}_{kind}");
+/// The help text of a place in a language of [`LANGUAGES`]; empty when there is none.
+pub fn help(place: u32, digits: &str) -> &'static str {
+    words(place, digits, "HELP")
+}
+
+fn words(place: u32, digits: &str, kind: &str) -> &'static str {
+    let key = format!("{}_{digits}_{kind}", symbol(place));
     let mut lines = INI.lines().filter_map(|line| line.split_once('='));
     // The section of the objects has the same keys, without texts.
     lines.find(|(one, text)| *one == key && !text.is_empty()).map_or("", |(_, text)| text)
-}
-
-/// The place of a symbol behind the first indexes of the service.
-pub fn place(symbol: &str) -> Option<u32> {
-    let lines = SYMBOLS.lines().filter_map(|line| line.strip_prefix("#define "));
-    let mut pairs = lines.filter_map(|line| line.split_once(' '));
-    pairs.find(|(name, _)| *name == symbol).and_then(|(_, number)| number.trim().parse().ok())
 }
 
 #[cfg(test)]
@@ -120,26 +140,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_has_its_texts_and_its_place() {
+    fn everything_has_its_place_and_its_texts() {
+        let mut places: Vec<u32> = Vec::new();
         for table in [BEHEMOTH, SUMMARY] {
-            let counters = table.numbers.iter().map(|(symbol, _)| *symbol);
-            let texts = table.texts.iter().map(|(symbol, _)| *symbol);
-            for symbol in std::iter::once(table.symbol).chain(counters).chain(texts) {
-                assert!(place(symbol).is_some(), "{symbol}");
-                for (_, digits) in LANGUAGES {
-                    assert_ne!(name(symbol, digits), "", "{symbol} {digits}");
-                    assert_ne!(help(symbol, digits), "", "{symbol} {digits}");
-                }
+            places.push(table.object.number);
+            places.extend(table.object.counters.iter().map(|counter| counter.number));
+        }
+        places.dedup();
+        for place in &places {
+            for (_, digits) in LANGUAGES {
+                assert_ne!(name(*place, digits), "", "{place} {digits}");
+                assert_ne!(help(*place, digits), "", "{place} {digits}");
             }
         }
+        assert_eq!(places.len(), SYMBOLS.lines().filter(|line| line.starts_with("#define")).count());
     }
 
     #[test]
-    fn no_symbol_is_left_over() {
-        let in_tables =
-            [BEHEMOTH, SUMMARY].iter().map(|t| 1 + t.numbers.len() + t.texts.len()).sum::<usize>();
-        assert_eq!(SYMBOLS.lines().filter(|line| line.starts_with("#define")).count(), in_tables);
-        let bases = BEHEMOTH.types().count() - BEHEMOTH.numbers.len();
-        assert_eq!((bases, BEHEMOTH.position("NAP")), (4, Some(11)));
+    fn each_base_is_that_of_its_counter() {
+        for table in [BEHEMOTH, SUMMARY] {
+            for two in table.object.counters.windows(2) {
+                let [counter, next] = two else { continue };
+                let base = counter.counter_type.info().and_then(|info| info.base);
+                let found = next.counter_type.is_base().then_some(next.counter_type);
+                assert_eq!(base, found, "{}", symbol(counter.number));
+                assert!(base.is_none() || counter.number == next.number);
+            }
+        }
+        assert_eq!(BEHEMOTH.position("NAP"), Some(11));
     }
 }

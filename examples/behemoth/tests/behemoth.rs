@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use behemoth::figures::Figures;
 use behemoth::socket::{Client, ask};
-use behemoth::table::{BEHEMOTH, SUMMARY, name};
+use behemoth::table::{BEHEMOTH, SUMMARY, name, symbol};
 use tallymon_provider::shm::{Published, Reader};
 
 /// What is known of one behemoth, or of the summary, whose name is empty.
@@ -95,15 +95,16 @@ impl Place {
         let mut rows = Vec::new();
         for (object, table) in [(1, SUMMARY), (0, BEHEMOTH)] {
             for instance in publication.instances(object) {
-                let n_numbers = table.types().count();
+                let n_numbers = table.numbers().count();
                 let numbers = (0..n_numbers).map(|at| match instance.value(at) {
                     Some(Published::Number(number)) => number,
                     other => panic!("{at} of {}: {other:?}", instance.name()),
                 });
-                let texts = (n_numbers..n_numbers + table.texts.len()).map(|at| match instance.value(at) {
-                    Some(Published::Text(text)) => text.to_string(),
-                    other => panic!("{at} of {}: {other:?}", instance.name()),
-                });
+                let texts =
+                    (n_numbers..n_numbers + table.texts().count()).map(|at| match instance.value(at) {
+                        Some(Published::Text(text)) => text.to_string(),
+                        other => panic!("{at} of {}: {other:?}", instance.name()),
+                    });
                 rows.push(Known {
                     name: instance.name().to_string(),
                     id: instance.id(),
@@ -192,11 +193,14 @@ fn a_query_is_answered_the_same_both_ways() {
     let values = |way: &str| {
         let mut paths = Vec::new();
         for (object, table) in [(r"\Behemoth{}(*)", BEHEMOTH), (r"\Behemoths Summary{}", SUMMARY)] {
-            let symbols =
-                table.numbers.iter().map(|(one, _)| *one).chain(table.texts.iter().map(|(one, _)| *one));
             // The age is that of two different moments.
-            let symbols = symbols.filter(|symbol| *symbol != "AGE");
-            paths.extend(symbols.map(|one| format!(r"{}\{}", object.replace("{}", way), name(one, "009"))));
+            let counters = table
+                .object
+                .counters
+                .iter()
+                .filter(|counter| !counter.counter_type.is_base() && symbol(counter.number) != "AGE");
+            let names = counters.map(|counter| name(counter.number, "009"));
+            paths.extend(names.map(|name| format!(r"{}\{name}", object.replace("{}", way))));
         }
         let mut arguments = vec!["get", "--interval", "10ms"];
         arguments.extend(paths.iter().map(String::as_str));
