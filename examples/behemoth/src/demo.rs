@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use behemoth::manager::PATIENCE;
 use behemoth::socket::ask;
 use behemoth::table::{INI, SYMBOLS};
 
@@ -70,8 +71,10 @@ pub(crate) fn run(options: &[&str]) -> Result<String, String> {
         println!("export TALLYMON_ROOT={}", demo.root.display());
         println!(r"tally watch '\Behemoth(*)\*'");
         println!(r"tally mon '\Behemoth(*)\Weight'");
-        // Stopping this program by its terminal stops the service too.
-        let _ = service.0.wait();
+        // `Child::wait` would close the input of the service, which ends with this program however that ends.
+        while matches!(service.0.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(200));
+        }
     }
     Ok(String::new())
 }
@@ -125,12 +128,13 @@ impl Demo {
 
     fn serve(&self, still: bool) -> Result<Running, String> {
         let slow = if still { "0" } else { "1" };
-        let mut command = self.command("behemoth", &["serve", "--steps", "900", "--slow", slow]);
+        let mut command =
+            self.command("behemoth", &["serve", "--steps", "900", "--slow", slow, "--while-input"]);
         let failed = |error: io::Error| format!("starting the service: {error}");
-        let mut service = Running(command.stdin(Stdio::null()).spawn().map_err(failed)?);
+        let mut service = Running(command.stdin(Stdio::piped()).spawn().map_err(failed)?);
         let socket = self.root.join("behemoth.sock");
         let start = Instant::now();
-        while ask(&socket, "figures").is_err() {
+        while ask(&socket, "figures", PATIENCE).is_err() {
             if let Some(status) = service.0.try_wait().map_err(failed)? {
                 return Err(format!("the service ended with {status}"));
             }

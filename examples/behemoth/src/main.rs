@@ -8,8 +8,8 @@ mod demo;
 const HELP: &str = "\
 behemoth demo [--still] [--once] [--root FOLDER] [--library FILE]
                                                    starts everything and shows it
-behemoth serve [--seed N] [--number N] [--steps N] [--slow N]
-                                                   the service alone
+behemoth serve [--seed N] [--number N] [--steps N] [--slow N] [--while-input]
+                                                   the service alone; until its input ends
 behemoth list                                      everybody alive
 behemoth feed NAME KILOGRAMS                       gives it something to eat
 behemoth add female|male [NAME]                    an adult walks in
@@ -79,6 +79,14 @@ fn serve_options(options: &[&str]) -> Result<behemoth::service::Options, String>
     };
     let mut options = options.iter();
     while let Some(option) = options.next() {
+        if *option == "--while-input" {
+            std::thread::spawn(|| {
+                // Whatever ends the input ends the service.
+                let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+                std::process::exit(0);
+            });
+            continue;
+        }
         let value = options.next().and_then(|text| text.parse::<u32>().ok());
         let value = value.ok_or(format!("a number needed behind {option}"))?;
         match *option {

@@ -3,10 +3,14 @@
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::figures::Figures;
 use crate::service::now;
 use crate::socket::ask;
+
+/// How long a person waits.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Everybody alive as a table, the oldest first.
 ///
@@ -14,7 +18,7 @@ use crate::socket::ask;
 ///
 /// The service does not answer, or not with figures.
 pub fn list(socket: &Path) -> io::Result<String> {
-    let figures = Figures::parse(&ask(socket, "figures")?)
+    let figures = Figures::parse(&ask(socket, "figures", PATIENCE)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     let mut table = format!(
         "{:<12} {:<6} {:>5} {:>4} {:>4} {:>7} {:>6}  {}\n",
@@ -44,7 +48,7 @@ pub fn list(socket: &Path) -> io::Result<String> {
 ///
 /// The service does not answer, or does not do it, and says why.
 pub fn tell(socket: &Path, words: &[&str]) -> io::Result<String> {
-    let answer = ask(socket, &words.join("\t"))?;
+    let answer = ask(socket, &words.join("\t"), PATIENCE)?;
     match answer.trim_end().split_once('\t') {
         Some(("ok", done)) => Ok(format!("{done}\n")),
         Some(("error", why)) => Err(io::Error::new(io::ErrorKind::InvalidInput, why.to_string())),

@@ -15,8 +15,8 @@ const LONGEST: u64 = 1 << 20;
 /// How long figures are good for.
 pub const FRESH: Duration = Duration::from_millis(100);
 
-/// How long the service has time for an answer. Readers wait for a library at least half of this.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a library waits for the service: half as long as a reader waits for the library, by its `.reg` file.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Where the service listens: `$BEHEMOTH_SOCKET`, else `behemoth.sock` in `$TALLYMON_ROOT` or `$XDG_RUNTIME_DIR`, else
 /// `/tmp/behemoth-UID.sock`.
@@ -29,15 +29,15 @@ pub fn path() -> PathBuf {
     })
 }
 
-/// Asks the service, and gives its whole answer.
+/// Asks the service, and gives its whole answer; each part of it may take so long.
 ///
 /// # Errors
 ///
 /// Nobody listens, or the answer does not come in time.
-pub fn ask(path: &Path, question: &str) -> io::Result<String> {
+pub fn ask(path: &Path, question: &str, patience: Duration) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))?;
     stream.write_all(format!("{question}\n").as_bytes())?;
     stream.shutdown(Shutdown::Write)?;
     let mut answer = String::new();
@@ -68,7 +68,7 @@ impl Client {
         let figures = match fresh {
             Some(fresh) => fresh,
             None => {
-                let answer = ask(&self.path, "figures")?;
+                let answer = ask(&self.path, "figures", PATIENCE)?;
                 let figures = Figures::parse(&answer)
                     .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
                 (Instant::now(), figures)

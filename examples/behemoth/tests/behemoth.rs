@@ -3,13 +3,17 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use behemoth::figures::Figures;
-use behemoth::socket::{Client, ask};
+use behemoth::manager::PATIENCE;
+use behemoth::socket::{Client, FRESH, ask};
 use behemoth::table::{BEHEMOTH, SUMMARY, name, symbol};
 use tallymon_provider::shm::{Published, Reader};
 
@@ -44,7 +48,7 @@ impl Place {
     fn serve(&mut self, options: &[&str]) {
         let mut command = self.command(env!("CARGO_BIN_EXE_behemoth").as_ref());
         self.service = Some(command.arg("serve").args(options).stdin(Stdio::null()).spawn().unwrap());
-        wait_for("the service", || ask(&self.socket(), "figures").is_ok());
+        wait_for("the service", || ask(&self.socket(), "figures", PATIENCE).is_ok());
     }
 
     /// Ends the service without a warning.
@@ -185,6 +189,36 @@ fn memory_and_socket_have_the_same_figures() {
 }
 
 #[test]
+fn figures_are_asked_for_ten_times_a_second_at_most() {
+    let mut place = Place::new();
+    place.serve(&["--slow", "0"]);
+    let answer = ask(&place.socket(), "figures", PATIENCE).unwrap();
+    let socket = place.root.join("counted.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let questions = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&questions);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let mut stream = stream.unwrap();
+            stream.read_to_end(&mut Vec::new()).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    let mut client = Client::new(socket);
+    let start = Instant::now();
+    for _ in 0..10_000 {
+        assert!(!client.figures().unwrap().behemoths.is_empty());
+    }
+    let most = start.elapsed().as_nanos() / FRESH.as_nanos() + 1;
+    let before = questions.load(Ordering::Relaxed);
+    assert!(before >= 1 && u128::from(before) <= most, "{before} questions, at most {most}");
+    std::thread::sleep(FRESH);
+    client.figures().unwrap();
+    assert_eq!(questions.load(Ordering::Relaxed), before + 1);
+}
+
+#[test]
 fn a_query_is_answered_the_same_both_ways() {
     let Some(tally) = tally() else { return };
     let mut place = Place::new();
@@ -294,13 +328,30 @@ fn rubbish_on_the_socket_is_refused() {
     place.serve(&[]);
     for question in ["", "\t\t", "figures\tx\u{0}", &"x".repeat(10_000), "feed\tA\t-1"] {
         // The end of a question that is too long may find nobody who reads it.
-        let answer = ask(&place.socket(), question).unwrap_or_else(|_| "error\t".to_string());
+        let answer = ask(&place.socket(), question, PATIENCE).unwrap_or_else(|_| "error\t".to_string());
         assert!(answer.starts_with("error\t") || Figures::parse(&answer).is_ok(), "{answer:?}");
     }
     assert!(place.behemoth(&["list"]).status.success());
     // A second one does not take its place.
     let output = place.behemoth(&["serve"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("another service listens at"), "{output:?}");
+}
+
+#[test]
+fn a_demonstration_that_is_killed_takes_its_service_with_it() {
+    if tally().is_none() {
+        return;
+    }
+    let place = Place::new();
+    let root = place.root.display().to_string();
+    let mut demo = place.command(env!("CARGO_BIN_EXE_behemoth").as_ref());
+    let demo = demo.args(["demo", "--root", &root, "--library", &library()]);
+    let mut demo = demo.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("the service", || ask(&place.socket(), "figures", PATIENCE).is_ok());
+    demo.kill().unwrap();
+    demo.wait().unwrap();
+    wait_for("the end of the service", || ask(&place.socket(), "figures", PATIENCE).is_err());
+    wait_for("the end of its counters", || place.published().is_empty());
 }
 
 /// `docs/samples/behemoth.md` has what the demonstration prints. Numbers may be others, since the machine and the time are;
