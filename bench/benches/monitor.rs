@@ -1,4 +1,8 @@
-//! The monitor at 200x50: time to draw one update, and the bytes that it sends to the terminal.
+//! The monitor at 200x50: time to draw one update, the bytes that it sends to the terminal, and what the whole program
+//! takes beside others.
+
+#[path = "monitor/programs.rs"]
+mod programs;
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -125,6 +129,7 @@ fn main() {
     ] {
         measure(series, points, scroll);
     }
+    programs::measure();
 }
 
 fn measure(series: u64, points: usize, scroll: bool) {
