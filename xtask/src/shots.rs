@@ -4,14 +4,15 @@
 //! `rsvg-convert` on the path each picture is also made into a PNG under `target/shots`, to be looked at.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
 use crate::{cargo, root, run as execute};
 
-/// A picture: its name, the arguments of `tally`, and what is typed when, with the seconds to wait before each.
+/// A picture: its name, the arguments of `tally` (`LOGS` is the folder of sample logs), and what is typed when, with the
+/// seconds to wait before each.
 struct Shot {
     name: &'static str,
     arguments: &'static str,
@@ -24,11 +25,6 @@ const SHOTS: &[Shot] = &[
     Shot { name: "graph", arguments: BUSY, keys: &[(20, &["BSpace"])] },
     Shot { name: "spike", arguments: BUSY, keys: &[(18, &["Left", "Left", "Left", "Enter"])] },
     Shot {
-        name: "stacked",
-        arguments: r"mon '\Processor(*)\% Processor Time' -i 250ms",
-        keys: &[(18, &["G"])],
-    },
-    Shot {
         name: "table",
         arguments: r"mon '\Process(_Total)\% Processor Time' -i 1s",
         keys: &[(2, &["T"]), (3, &["/", "r", "u", "s", "t", "Enter"]), (2, &[])],
@@ -36,7 +32,12 @@ const SHOTS: &[Shot] = &[
     Shot {
         name: "add",
         arguments: BUSY,
-        keys: &[(4, &["a"]), (1, &["프로세서", "Space", "시간"]), (2, &[])],
+        keys: &[(4, &["a"]), (1, &["프로세서", "Space", "시간"]), (1, &["Down"]), (2, &[])],
+    },
+    Shot {
+        name: "log",
+        arguments: r"mon --log LOGS/Tx_BasicPerfCounters.blg '\Processor(*)\% Processor Time'",
+        keys: &[(2, &["G"]), (1, &["Down", ":"]), (1, &["02:55:30", "Enter"]), (1, &[])],
     },
 ];
 
@@ -44,9 +45,9 @@ const COLUMNS: usize = 110;
 const ROWS: usize = 32;
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    execute(cargo().args(["build", "--package", "tallymon-cli"]))?;
+    execute(cargo().args(["build", "--release", "--package", "tallymon-cli"]))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
-    let tally = target.join("debug/tally");
+    let tally = target.join("release/tally");
     let folder = root().join("docs/pictures");
     let drafts = target.join("shots");
     for folder in [&folder, &drafts] {
@@ -55,7 +56,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     for shot in
         SHOTS.iter().filter(|shot| arguments.is_empty() || arguments.iter().any(|name| name == shot.name))
     {
-        let screen = take(shot, &tally)?;
+        let samples: PathBuf = std::env::var_os("TALLYMON_TESTDATA")
+            .map_or_else(|| root().join("../shared/testdata"), Into::into);
+        let logs = samples.join("logs");
+        if shot.arguments.contains("LOGS") && !logs.is_dir() {
+            eprintln!("{}: left out, there are no sample logs in {}", shot.name, logs.display());
+            continue;
+        }
+        let arguments = shot.arguments.replace("LOGS", &logs.to_string_lossy());
+        let screen = take(shot, &arguments, &tally)?;
         let file = folder.join(format!("{}.svg", shot.name));
         fs::write(&file, svg(&screen)).map_err(|error| format!("{}: {error}", file.display()))?;
         eprintln!("{}", file.display());
@@ -67,7 +76,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 /// Runs the program in a terminal, types, and reads its screen with colours.
-fn take(shot: &Shot, tally: &Path) -> Result<String, String> {
+fn take(shot: &Shot, arguments: &str, tally: &Path) -> Result<String, String> {
     let socket = format!("tallymon-shots-{}", std::process::id());
     let tmux = |arguments: &[&str]| -> Result<String, String> {
         let output = Command::new("tmux")
@@ -82,8 +91,7 @@ fn take(shot: &Shot, tally: &Path) -> Result<String, String> {
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    let command =
-        format!("env -u NO_COLOR COLORTERM=truecolor TZ=UTC '{}' {}", tally.display(), shot.arguments);
+    let command = format!("env -u NO_COLOR COLORTERM=truecolor TZ=UTC '{}' {arguments}", tally.display());
     let (columns, rows) = (COLUMNS.to_string(), ROWS.to_string());
     tmux(&["-f", "/dev/null", "-u", "new-session", "-d", "-x", &columns, "-y", &rows, &command])?;
     // Only with this does tmux keep all colours.
