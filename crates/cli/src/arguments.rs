@@ -120,6 +120,9 @@ pub(crate) struct Get {
     /// Time between the two samples that rates need, such as 500ms, 2s, 1m or 00:00:05.
     #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Duration,
+    /// Say how far rates and shares may be off, by the time that reading took and the steps in which the system counts.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) of_log: OfLog,
     #[command(flatten)]

@@ -30,6 +30,8 @@ pub(crate) struct Rows<'w> {
     rows: u64,
     with_time: bool,
     console: bool,
+    /// Whether a table says how far values may be off.
+    with_errors: bool,
 }
 
 impl<'w> Rows<'w> {
@@ -45,7 +47,14 @@ impl<'w> Rows<'w> {
             rows: 0,
             with_time,
             console: false,
+            with_errors: false,
         }
+    }
+
+    /// Says in a table how far rates and shares may be off.
+    pub(crate) fn with_errors(mut self, with_errors: bool) -> Self {
+        self.with_errors = with_errors;
+        self
     }
 
     /// Writes a CSV or TSV as `typeperf` shows it on the console: no time zone, six decimals.
@@ -84,7 +93,11 @@ impl<'w> Rows<'w> {
             }
             writeln!(self.out, "{}", self.local(time).strftime("%Y-%m-%d %H:%M:%S%.3f"))?;
         }
-        let cells: Vec<String> = readings.iter().map(shown).collect();
+        let error = |reading: &Reading| {
+            let error = reading.error().filter(|_| self.with_errors && reading.cell.value.is_ok());
+            error.map_or_else(String::new, |error| format!(" ± {}", two_digits(error)))
+        };
+        let cells: Vec<String> = readings.iter().map(|reading| shown(reading) + &error(reading)).collect();
         let paths: Vec<String> =
             readings.iter().map(|reading| visible(&reading.local_path(names)).into_owned()).collect();
         let width = paths.iter().map(|path| path.width()).max().unwrap_or(0);
@@ -197,6 +210,9 @@ pub(crate) fn json_reading(reading: &Reading) -> Json {
     if reading.cell.stale {
         object.insert("stale".into(), true.into());
     }
+    if let Some(error) = reading.error().filter(|_| reading.cell.value.is_ok()) {
+        object.insert("error".into(), json!(error));
+    }
     object.insert("unit".into(), reading.definition.counter_type.suffix().as_str().into());
     object.insert("type".into(), reading.definition.counter_type.to_string().into());
     if let Some(sample) = reading.cell.sample {
@@ -223,6 +239,12 @@ pub(crate) fn shown(reading: &Reading) -> String {
         Ok(value) => counter::human(value, reading.definition.counter_type).to_string(),
         Err(_) => "-".to_string(),
     }
+}
+
+/// How far a value may be off: two digits of it are as many as it deserves.
+fn two_digits(error: f64) -> String {
+    let digits = if error > 0.0 { (1.0 - error.log10().floor()).clamp(0.0, 6.0) } else { 0.0 };
+    format!("{error:.0$}", digits as usize)
 }
 
 /// Why a value is missing or old, to stand behind it.

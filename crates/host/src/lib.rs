@@ -277,7 +277,7 @@ impl Host {
             writer.objects().append(bytes, 1);
         }
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
-        Ok(Snapshot::new(buffer)?)
+        Ok(Snapshot::new(buffer)?.with_notes(snapshot.notes().to_vec()))
     }
 
     fn all(&self, wanted: impl Fn(bool) -> bool) -> BTreeSet<TitleIndex> {
@@ -342,8 +342,9 @@ impl Source for Host {
         if tells {
             self.write_sources(request, &mut writer);
         }
+        let notes = writer.objects().take_notes();
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
-        self.wrap(request, Snapshot::new(buffer)?, &header)
+        self.wrap(request, Snapshot::new(buffer)?.with_notes(notes), &header)
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {

@@ -60,3 +60,28 @@ fn nobody_is_tried_for_others() {
     let plain = Host::of("here", Vec::new()).snapshot(&Request::objects([PROVIDER])).unwrap();
     assert!(plain.object(PROVIDER).is_none(), "a host of chosen providers has no object of its own");
 }
+
+#[test]
+fn objects_know_when_they_were_read() {
+    let mut host = host();
+    let before = Host::clocks().time_100ns;
+    let snapshot = host.snapshot(&Request::parse("Global")).unwrap();
+    let after = Host::clocks().time_100ns;
+    let header = snapshot.header();
+    for object in snapshot.objects().filter(|object| object.header().name != PROVIDER) {
+        let name = object.header().name.0;
+        let window = object.window().unwrap_or_else(|| panic!("object {name} does not say"));
+        assert!(before <= header.perf_time_100ns && header.perf_time_100ns <= window.begin, "object {name}");
+        assert!(window.begin <= window.end && window.end <= after, "object {name}: {window:?}");
+        if object.header().perf_freq.0 != 0 {
+            assert_eq!(object.header().perf_time.0.cast_unsigned(), window.middle().0, "object {name}");
+        }
+    }
+    // One pass, one stamp.
+    let window = |name| snapshot.object(TitleIndex(name)).unwrap().window();
+    assert_eq!(window(230), window(232));
+    // The processor's times come in ticks, its interrupts one by one.
+    let processor = snapshot.object(PROCESSOR).unwrap();
+    let quantum = |name| processor.quantum(processor.position(TitleIndex(name)).unwrap());
+    assert_eq!((quantum(6), quantum(148)), (100_000, 1));
+}

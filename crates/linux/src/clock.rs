@@ -23,7 +23,7 @@ impl Moment {
     /// The present moment.
     pub fn now() -> Moment {
         Moment {
-            since_boot: nanoseconds(rustix::time::clock_gettime(ClockId::Boottime)),
+            since_boot: since_boot(),
             awake: nanoseconds(rustix::time::clock_gettime(ClockId::Monotonic)),
             civil: nanoseconds(rustix::time::clock_gettime(ClockId::Realtime)),
         }
@@ -42,6 +42,11 @@ impl Moment {
         let awake = self.awake.saturating_sub(earlier.awake);
         all.saturating_sub(awake)
     }
+}
+
+/// [`Moment::since_boot`] alone.
+pub fn since_boot() -> u64 {
+    nanoseconds(rustix::time::clock_gettime(ClockId::Boottime))
 }
 
 /// 1970-01-01 00:00 UTC in 100 ns units since 1601-01-01 00:00 UTC.

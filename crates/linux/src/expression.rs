@@ -71,6 +71,19 @@ impl Expression {
         Some(Expression { alternatives })
     }
 
+    /// The largest step that the value grows in: what one more in a file makes of it.
+    pub(crate) fn quantum(&self) -> u64 {
+        let page = rustix::param::page_size();
+        let steps = self.alternatives.iter().map(|sum| {
+            sum.scale.iter().fold(1_i128, |step, scale| match scale {
+                Scale::Times(by) => step.saturating_mul(*by),
+                Scale::TimesPage => step.saturating_mul(i128::try_from(page).unwrap_or(4096)),
+                Scale::Over(by) => step.checked_div(*by).unwrap_or(step),
+            })
+        });
+        steps.filter_map(|step| u64::try_from(step).ok()).max().unwrap_or(1).max(1)
+    }
+
     /// The files and keys that are needed.
     pub(crate) fn keys(&self) -> impl Iterator<Item = (File, Key)> {
         self.alternatives.iter().flat_map(|sum| &sum.terms).filter_map(|(_, term)| match term {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState, PerfTime};
+use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState, PerfTime, ReadWindow};
 
 use crate::kept::{Buffer, Kept, ReadError, Shape};
 use crate::objects::control_groups::{Groups, find_groups};
@@ -23,7 +23,7 @@ use crate::proc::vmstat::VmStat;
 use crate::proc::{ParseError, SystemFacts};
 use crate::root::Root;
 use crate::statvfs::Spaces;
-use crate::system::{boot_time, clocks};
+use crate::system::{boot_time, clocks, steady};
 use crate::texts::Texts;
 use tallymon_provider::TierChoice;
 
@@ -34,6 +34,10 @@ pub(crate) struct Sources {
     /// When the request at hand began: the time of the objects that have a clock of their own.
     pub(crate) now: FileTime,
     pub(crate) perf_time: PerfTime,
+    /// When the oldest of what the object at hand is made of was read.
+    earliest: FileTime,
+    /// When all processes were read, in the request at hand.
+    process_window: Option<(u64, ReadWindow)>,
     pub(crate) spaces: Spaces,
     pub(crate) processes: ProcessTable,
     buffer: Buffer,
@@ -55,6 +59,8 @@ pub(crate) struct Sources {
     texts: Texts,
     /// The control groups, and the request that they are of.
     groups: (u64, Result<Groups, Absence>),
+    /// Before they were looked for.
+    groups_at: FileTime,
     snmp: File<Snmp>,
     snmp6: File<Snmp6>,
 }
@@ -71,6 +77,8 @@ struct File<T> {
     text: Option<Vec<u8>>,
     /// The request that `value` is of.
     request: u64,
+    /// Before that was read, or known to be as before.
+    read_at: FileTime,
     value: Result<T, Absence>,
     /// What went wrong last, in words.
     trouble: Option<String>,
@@ -80,7 +88,17 @@ impl<T> File<T> {
     fn new(path: PathBuf, shape: Shape, parse: fn(&[u8]) -> Result<T, ParseError>) -> File<T> {
         let value = Err(Absence::NotRequested);
         let kept = Kept::new(path, shape);
-        File { kept, tells: false, parse, reads: 0, text: None, request: 0, value, trouble: None }
+        File {
+            kept,
+            tells: false,
+            parse,
+            reads: 0,
+            text: None,
+            request: 0,
+            read_at: FileTime(0),
+            value,
+            trouble: None,
+        }
     }
 
     /// The same file, its text kept for [`Sources::text`].
@@ -88,12 +106,20 @@ impl<T> File<T> {
         File { text: Some(Vec::new()), ..self }
     }
 
-    /// What the file says now; read at most once a request, and one that tells only when it has changed.
-    fn get(&mut self, request: u64, buffer: &mut Buffer) -> Result<&T, Absence> {
+    /// What the file says now; read at most once a request, and one that tells only when it has changed. `earliest` becomes
+    /// no later than that.
+    fn get(&mut self, request: u64, buffer: &mut Buffer, earliest: &mut FileTime) -> Result<&T, Absence> {
+        self.look(request, buffer);
+        *earliest = self.read_at.min(*earliest);
+        self.value.as_ref().map_err(|absence| *absence)
+    }
+
+    fn look(&mut self, request: u64, buffer: &mut Buffer) {
         if self.request != request {
             self.request = request;
+            self.read_at = steady();
             if self.tells && self.value.is_ok() && !self.kept.has_changed() {
-                return self.value.as_ref().map_err(|absence| *absence);
+                return;
             }
             self.reads = self.reads.wrapping_add(1);
             self.trouble = None;
@@ -114,7 +140,6 @@ impl<T> File<T> {
                 }
             };
         }
-        self.value.as_ref().map_err(|absence| *absence)
     }
 }
 
@@ -140,7 +165,7 @@ macro_rules! accessors {
         $(
             /// What the file of this name says in this request.
             pub(crate) fn $name(&mut self) -> Result<&$value, Absence> {
-                self.$name.get(self.request, &mut self.buffer)
+                self.$name.get(self.request, &mut self.buffer, &mut self.earliest)
             }
         )*
     };
@@ -162,6 +187,8 @@ impl Sources {
             facts,
             now: now.steady,
             perf_time: now.perf_time,
+            earliest: now.steady,
+            process_window: None,
             spaces: Spaces::new(),
             processes: ProcessTable::new(folder, root.is_system()).with_tier(tier),
             buffer: Buffer::new(),
@@ -185,6 +212,7 @@ impl Sources {
             mountstats: File::new(proc("self/mountstats"), Shape::Records, parse_mountstats),
             texts: Texts::default(),
             groups: (0, Err(Absence::NotRequested)),
+            groups_at: FileTime(0),
             snmp: File::new(proc("net/snmp"), Shape::Whole, Snmp::parse),
             snmp6: File::new(proc("net/snmp6"), Shape::Whole, Snmp6::parse),
             root,
@@ -198,6 +226,32 @@ impl Sources {
         self.now = now.steady;
         self.perf_time = now.perf_time;
         self.processes.begin(ask);
+    }
+
+    /// Begins an object.
+    pub(crate) fn begin_object(&mut self, now: FileTime) {
+        self.earliest = now;
+    }
+
+    /// When the oldest of what the object at hand is made of was read.
+    pub(crate) fn earliest(&self) -> FileTime {
+        self.earliest
+    }
+
+    /// From when to when all processes were read for the request at hand.
+    pub(crate) fn process_window(&self) -> Option<ReadWindow> {
+        self.process_window.filter(|(request, _)| *request == self.request).map(|(_, window)| window)
+    }
+
+    /// Reads the processes, once a request, and notes when.
+    fn refresh_processes(&mut self) -> Result<(), Absence> {
+        let begin = self.process_window().map_or_else(steady, |window| window.begin);
+        self.earliest = self.earliest.min(begin);
+        let refreshed = self.processes.refresh(&self.facts, self.now, &mut self.buffer);
+        if self.process_window().is_none() {
+            self.process_window = Some((self.request, ReadWindow { begin, end: steady() }));
+        }
+        refreshed
     }
 
     accessors! {
@@ -219,7 +273,7 @@ impl Sources {
     pub(crate) fn text(&mut self, path: &'static str) -> Result<&[u8], Absence> {
         macro_rules! typed {
             ($name:ident) => {{
-                self.$name.get(self.request, &mut self.buffer)?;
+                self.$name()?;
                 Ok(self.$name.text.as_deref().unwrap_or_default())
             }};
         }
@@ -227,7 +281,11 @@ impl Sources {
             "/proc/stat" => typed!(stat),
             "/proc/meminfo" => typed!(meminfo),
             "/proc/vmstat" => typed!(vmstat),
-            _ => self.texts.get(path, &self.root, self.request, &mut self.buffer),
+            _ => {
+                let (read_at, text) = self.texts.get(path, &self.root, self.request, &mut self.buffer);
+                self.earliest = self.earliest.min(read_at);
+                text
+            }
         }
     }
 
@@ -239,8 +297,10 @@ impl Sources {
     /// The control groups; looked for at most once a request, so that their positions are the same for all objects.
     pub(crate) fn groups(&mut self) -> Result<&Groups, Absence> {
         if self.groups.0 != self.request {
+            self.groups_at = steady();
             self.groups = (self.request, find_groups(self));
         }
+        self.earliest = self.earliest.min(self.groups_at);
         self.groups.1.as_ref().map_err(|absence| *absence)
     }
 
@@ -258,21 +318,21 @@ impl Sources {
 
     /// All block devices, and where to look for more about them.
     pub(crate) fn disks(&mut self) -> Result<(&DiskTable, &Root), Absence> {
-        let rows = self.diskstats.get(self.request, &mut self.buffer)?;
+        let rows = self.diskstats.get(self.request, &mut self.buffer, &mut self.earliest)?;
         self.disks.update(self.request, rows);
         Ok((&self.disks, &self.root))
     }
 
     /// The mounted file systems, and a number that changes whenever they may have changed.
     pub(crate) fn file_systems(&mut self) -> Result<(&[FileSystem], u64), Absence> {
-        self.mountinfo.get(self.request, &mut self.buffer)?;
+        self.mountinfo.get(self.request, &mut self.buffer, &mut self.earliest)?;
         let reads = self.mountinfo.reads;
         self.mountinfo.value.as_deref().map(|found| (found, reads)).map_err(|absence| *absence)
     }
 
     /// The I/O of all processes that are, and of those that were since we look.
     pub(crate) fn process_io(&mut self) -> Result<IoTotals, Absence> {
-        self.processes.refresh(&self.facts, self.now, &mut self.buffer)?;
+        self.refresh_processes()?;
         self.processes.io_totals()
     }
 
@@ -280,10 +340,10 @@ impl Sources {
     pub(crate) fn all_processes(&mut self) -> Result<&ProcessTable, Absence> {
         let wants = self.processes.wants();
         if wants.cpu || wants.stat || wants.threads.is_some() {
-            let stat = self.stat.get(self.request, &mut self.buffer);
+            let stat = self.stat.get(self.request, &mut self.buffer, &mut self.earliest);
             self.processes.set_idle(stat, &self.facts);
         }
-        self.processes.refresh(&self.facts, self.now, &mut self.buffer)?;
+        self.refresh_processes()?;
         Ok(&self.processes)
     }
 
@@ -306,7 +366,7 @@ impl Sources {
         });
         macro_rules! look {
             ($($name:ident),*) => {$(
-                let result = self.$name.get(self.request, &mut self.buffer).map(|_| ());
+                let result = self.$name.get(self.request, &mut self.buffer, &mut self.earliest).map(|_| ());
                 findings.push(found(self.$name.kept.path().display().to_string(), result, self.$name.trouble.as_deref()));
             )*};
         }

@@ -1,16 +1,16 @@
 //! The provider: which objects there are, and the clocks that their values are of.
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use tallymon_provider::{
-    Ask, FileTime, Finding, Frequency, ObjectSpec, ObjectsWriter, PerfTime, Provider, ProviderError,
-    SourceStatus, TitleIndex,
+    Ask, FileTime, Finding, Frequency, ObjectNote, ObjectSpec, ObjectsWriter, PerfTime, Provider,
+    ProviderError, ReadWindow, SourceStatus, TitleIndex,
 };
 
 use crate::bpf::tasks::Refusal;
-use crate::clock::Moment;
+use crate::clock::{Moment, since_boot};
 use crate::kept::ReadError;
 use crate::meter::Meter;
 use crate::objects::spec::Origin;
@@ -26,6 +26,8 @@ pub struct System {
     specs: Vec<ObjectSpec<'static>>,
     /// One an object.
     meters: Vec<Meter>,
+    /// The steps of the counters of each object.
+    quanta: Vec<Arc<[u64]>>,
 }
 
 impl System {
@@ -67,7 +69,11 @@ impl System {
         let objects = objects::all();
         let specs = objects.iter().map(|object| *object.spec()).collect();
         let meters = objects.iter().map(|_| Meter::default()).collect();
-        Ok(System { sources, objects, specs, meters })
+        let quanta = objects
+            .iter()
+            .map(|object| (0..object.spec().counters.len()).map(|at| object.quantum(at)).collect())
+            .collect();
+        Ok(System { sources, objects, specs, meters, quanta })
     }
 
     /// Where the values of an object's counters come from, one a counter in their order; empty for an unknown object.
@@ -120,10 +126,16 @@ impl Provider for System {
 
     fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
         self.sources.begin(ask);
-        for (object, meter) in self.objects.iter_mut().zip(&mut self.meters) {
+        for ((object, meter), quanta) in self.objects.iter_mut().zip(&mut self.meters).zip(&self.quanta) {
             if ask.wants(object.spec().name) {
                 let (start, before) = (Instant::now(), *out.counts());
+                let begin = steady();
+                self.sources.begin_object(begin);
                 object.collect(ask, &mut self.sources, out);
+                let own = ReadWindow { begin: self.sources.earliest(), end: steady() };
+                let window = object.window(&self.sources).unwrap_or(own);
+                let note = ObjectNote { object: object.spec().name, window, quanta: quanta.clone() };
+                out.note(note, self.sources.now);
                 meter.note(start.elapsed(), out.counts().since(&before));
             }
         }
@@ -162,6 +174,11 @@ pub fn clocks() -> Clocks {
         steady: FileTime(boot_time().0.saturating_add(since_boot)),
         civil: FileTime(now.file_time()),
     }
+}
+
+/// The steady clock now.
+pub(crate) fn steady() -> FileTime {
+    FileTime(boot_time().0.saturating_add(since_boot() / 100))
 }
 
 /// Ticks per second of every clock that we write.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use tallymon_provider::Absence;
+use tallymon_provider::{Absence, FileTime};
 
 use crate::kept::{Buffer, Kept, Shape};
 use crate::root::Root;
 use crate::sources::absence;
+use crate::system::steady;
 
 /// The files by their path on the machine itself.
 #[derive(Default)]
@@ -19,25 +20,28 @@ struct Text {
     kept: Kept,
     /// The request that `bytes` is of.
     request: u64,
+    read_at: FileTime,
     bytes: Result<Vec<u8>, Absence>,
 }
 
 impl Texts {
-    /// What a file says in this request. Paths are written in the tables of counters, so their number is bounded.
+    /// What a file says in this request, and a time before that was read. Paths are written in the tables of counters, so their number is bounded.
     pub(crate) fn get(
         &mut self,
         path: &'static str,
         root: &Root,
         request: u64,
         buffer: &mut Buffer,
-    ) -> Result<&[u8], Absence> {
+    ) -> (FileTime, Result<&[u8], Absence>) {
         let text = self.files.entry(path).or_insert_with(|| Text {
             kept: Kept::new(place(root, path), shape(path)),
             request: 0,
+            read_at: FileTime(0),
             bytes: Err(Absence::NotRequested),
         });
         if text.request != request {
             text.request = request;
+            text.read_at = steady();
             let mut spare = std::mem::replace(&mut text.bytes, Err(Absence::ReadFailed)).unwrap_or_default();
             text.bytes = match text.kept.read(buffer) {
                 Ok(bytes) => {
@@ -48,7 +52,7 @@ impl Texts {
                 Err(error) => Err(absence(&error)),
             };
         }
-        text.bytes.as_deref().map_err(|absence| *absence)
+        (text.read_at, text.bytes.as_deref().map_err(|absence| *absence))
     }
 }
 
@@ -76,11 +80,11 @@ mod tests {
         std::fs::create_dir_all(folder.join("sys/a")).unwrap();
         std::fs::write(folder.join("sys/a/b"), "1\n").unwrap();
         let (mut texts, mut buffer) = (Texts::default(), Buffer::new());
-        assert_eq!(texts.get("/sys/a/b", &root, 1, &mut buffer), Ok(&b"1\n"[..]));
+        assert_eq!(texts.get("/sys/a/b", &root, 1, &mut buffer).1, Ok(&b"1\n"[..]));
         std::fs::write(folder.join("sys/a/b"), "2\n").unwrap();
-        assert_eq!(texts.get("/sys/a/b", &root, 1, &mut buffer), Ok(&b"1\n"[..]));
-        assert_eq!(texts.get("/sys/a/b", &root, 2, &mut buffer), Ok(&b"2\n"[..]));
-        assert_eq!(texts.get("/proc/no", &root, 2, &mut buffer), Err(Absence::NotInThisKernel));
+        assert_eq!(texts.get("/sys/a/b", &root, 1, &mut buffer).1, Ok(&b"1\n"[..]));
+        assert_eq!(texts.get("/sys/a/b", &root, 2, &mut buffer).1, Ok(&b"2\n"[..]));
+        assert_eq!(texts.get("/proc/no", &root, 2, &mut buffer).1, Err(Absence::NotInThisKernel));
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(place(&root, "/proc/net/stat"), Path::new(&folder.join("proc/net/stat")));
     }

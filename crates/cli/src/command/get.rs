@@ -19,7 +19,8 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     let handles = paths::add_all(&mut query, &get.paths)?;
     let time = collect(&mut query, common.file.is_none() && log.is_none(), get.interval)?;
     let readings = query.readings();
-    let mut rows = Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false);
+    let mut rows = Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false)
+        .with_errors(get.verbose);
     rows.row(time, &readings, query.names())?;
     missing(&query, &handles, &readings, common.file.is_none() && log.is_none())
 }

@@ -24,6 +24,7 @@
 mod counts;
 mod foreign;
 mod layout;
+mod note;
 mod sample;
 mod snapshot;
 mod spec;
@@ -33,6 +34,7 @@ mod write;
 pub use crate::bytes::ByteOrder;
 pub use counts::WriteCounts;
 pub use foreign::{definitions_only, with_counter, with_state};
+pub use note::{ObjectNote, ReadWindow};
 pub use snapshot::{Snapshot, SnapshotInstance, SnapshotObject};
 pub use spec::{CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};
 pub use view::{

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::note::{ObjectNote, ReadWindow};
 use super::sample;
 use super::view::{
     CounterBlock, CounterDefinition, DataBlock, Header, NumInstances, Object, ObjectHeader, Parent, RawValue,
@@ -27,6 +28,7 @@ pub struct Snapshot {
     objects: Vec<ObjectEntry>,
     counters: Vec<CounterDefinition>,
     instances: Vec<InstanceEntry>,
+    notes: Vec<ObjectNote>,
 }
 
 #[derive(Debug, Clone)]
@@ -70,7 +72,18 @@ impl Snapshot {
                 instances: first_instance..instances.len(),
             });
         }
-        Ok(Snapshot { header, system_name, objects, counters, instances, bytes })
+        Ok(Snapshot { header, system_name, objects, counters, instances, bytes, notes: Vec::new() })
+    }
+
+    /// The same snapshot, with what is known beside its bytes.
+    #[must_use]
+    pub fn with_notes(self, notes: Vec<ObjectNote>) -> Snapshot {
+        Snapshot { notes, ..self }
+    }
+
+    /// What is known beside its bytes.
+    pub fn notes(&self) -> &[ObjectNote] {
+        &self.notes
     }
 
     /// The bytes it was made from.
@@ -134,6 +147,20 @@ impl<'s> SnapshotObject<'s> {
     /// The fields of its header.
     pub const fn header(&self) -> &'s ObjectHeader {
         &self.entry.header
+    }
+
+    /// When its values were read; `None` when nobody said, as in a block from elsewhere.
+    pub fn window(&self) -> Option<ReadWindow> {
+        self.note().map(|note| note.window)
+    }
+
+    /// The steps in which the raw value of the counter at a position grows; 1 when nobody said.
+    pub fn quantum(&self, position: usize) -> u64 {
+        self.note().and_then(|note| note.quanta.get(position).copied()).unwrap_or(1)
+    }
+
+    fn note(&self) -> Option<&'s ObjectNote> {
+        self.snapshot.notes.iter().find(|note| note.object == self.header().name)
     }
 
     /// Whether it has instances, also when there are none now.

@@ -10,11 +10,13 @@ use super::counts::WriteCounts;
 use super::layout::{
     ALIGNMENT, counter_block, counter_definition, data_block, instance_definition, object_type,
 };
+use super::note::ObjectNote;
 use super::spec::{InstanceKind, ObjectLayout, Slot, align};
 use super::view::{NumInstances, Parent};
 use crate::counter::CounterType;
 use crate::flow::{Absence, ValueState};
-use crate::time::{FileTime, Frequency, PerfTime};
+use crate::time::{FileTime, Frequency, PerfTime, UNITS_PER_SECOND};
+use crate::title::TitleIndex;
 
 /// What the header of a data block says.
 #[derive(Debug, Clone, Copy)]
@@ -123,6 +125,9 @@ pub struct ObjectsWriter<'b> {
     at: usize,
     count: u32,
     counts: WriteCounts,
+    notes: Vec<ObjectNote>,
+    /// Where the last object begins, and which it is.
+    last: Option<(usize, TitleIndex)>,
     /// Takes what no longer fits, so that callers need not know.
     scratch: Vec<u8>,
 }
@@ -135,7 +140,15 @@ enum Output<'b> {
 
 impl<'b> ObjectsWriter<'b> {
     fn new(output: Output<'b>) -> ObjectsWriter<'b> {
-        ObjectsWriter { output, at: 0, count: 0, counts: WriteCounts::default(), scratch: Vec::new() }
+        ObjectsWriter {
+            output,
+            at: 0,
+            count: 0,
+            counts: WriteCounts::default(),
+            notes: Vec::new(),
+            last: None,
+            scratch: Vec::new(),
+        }
     }
 
     /// Objects only, without a block header, in a buffer of a fixed size: the buffer of a Collect call.
@@ -157,6 +170,29 @@ impl<'b> ObjectsWriter<'b> {
     /// What was written so far, objects of [`ObjectsWriter::append`] left out.
     pub const fn counts(&self) -> &WriteCounts {
         &self.counts
+    }
+
+    /// Says when the last object of [`ObjectsWriter::object`] was read, and how fine its counts are. `stamp` is the moment that
+    /// its clock was read at, on the clock of the window; a clock of 10 MHz is moved from there to the middle.
+    ///
+    /// Without effect when there is no such object, or it is not `object`.
+    pub fn note(&mut self, note: ObjectNote, stamp: FileTime) {
+        use object_type as field;
+        let Some((start, _)) = self.last.filter(|(_, name)| *name == note.object) else { return };
+        let at = start.saturating_add(field::PERF_TIME);
+        let frequency = self.u64_at(start.saturating_add(field::PERF_FREQ));
+        if frequency == Some(UNITS_PER_SECOND)
+            && let Some(time) = self.u64_at(at)
+        {
+            let time = time.wrapping_add(note.window.middle().0.wrapping_sub(stamp.0));
+            put_u64(self.buffer(), at, time);
+        }
+        self.notes.push(note);
+    }
+
+    /// Takes what was said by [`ObjectsWriter::note`] so far, for [`Snapshot::with_notes`](super::Snapshot::with_notes).
+    pub fn take_notes(&mut self) -> Vec<ObjectNote> {
+        core::mem::take(&mut self.notes)
     }
 
     /// Ends the objects and says how long they are.
@@ -191,6 +227,7 @@ impl<'b> ObjectsWriter<'b> {
         use object_type as field;
         let start = self.at;
         let spec = layout.spec;
+        self.last = Some((start, spec.name));
         let definitions = layout.slots.len().saturating_add(usize::from(layout.status.is_some()));
         if let Some(b) = self.reserve(layout.definition_length) {
             put_u32(b, field::DEFINITION_LENGTH, length_u32(layout.definition_length));
@@ -248,11 +285,19 @@ impl<'b> ObjectsWriter<'b> {
     }
 
     fn patch_u32(&mut self, at: usize, value: u32) {
-        let buffer: &mut [u8] = match &mut self.output {
+        put_u32(self.buffer(), at, value);
+    }
+
+    fn buffer(&mut self) -> &mut [u8] {
+        match &mut self.output {
             Output::Growing(buffer) => buffer,
             Output::Fixed(buffer) => buffer,
-        };
-        put_u32(buffer, at, value);
+        }
+    }
+
+    fn u64_at(&mut self, at: usize) -> Option<u64> {
+        let bytes = self.buffer().get(at..)?.first_chunk::<8>()?;
+        Some(u64::from_le_bytes(*bytes))
     }
 }
 

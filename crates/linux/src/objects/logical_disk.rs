@@ -120,6 +120,10 @@ impl Object for LogicalDisk {
         self.layout.spec()
     }
 
+    fn quantum(&self, position: usize) -> u64 {
+        super::physical_disk::quantum(COUNTERS, position)
+    }
+
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let wants = |positions: std::ops::Range<usize>| {
             let names = COUNTERS.get(positions).unwrap_or_default().iter();

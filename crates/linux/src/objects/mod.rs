@@ -41,7 +41,7 @@ mod thermal;
 mod thread;
 mod udp;
 
-use tallymon_provider::{Ask, ObjectSpec, ObjectsWriter, TitleIndex};
+use tallymon_provider::{Ask, CounterSpec, CounterType, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex};
 
 use crate::sources::Sources;
 use spec::Origin;
@@ -54,6 +54,18 @@ pub(crate) trait Object: Send {
     /// Where the values of its counters come from, one a counter.
     fn origins(&self) -> &'static [Origin] {
         &[]
+    }
+
+    /// The steps in which the raw value of the counter at a position grows.
+    fn quantum(&self, position: usize) -> u64 {
+        let _ = position;
+        1
+    }
+
+    /// From when to when its values were read, if that is not the time of [`Object::collect`].
+    fn window(&self, sources: &Sources) -> Option<ReadWindow> {
+        let _ = sources;
+        None
     }
 
     /// Whether it is so dear that it is read only when it is asked for by name.
@@ -69,6 +81,23 @@ pub(crate) trait Object: Send {
 
     /// Writes it. A counter whose source is missing is marked as absent, one that nobody looks at need not be read.
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>);
+}
+
+/// The step of times that the kernel gives in ticks, in 100 ns units: it shows 100 a second, whatever it counts inside.
+pub(crate) const TICK: u64 = 100_000;
+
+/// The step of disk times, in 100 ns units: milliseconds.
+pub(crate) const MILLISECOND: u64 = 10_000;
+
+/// The step of what disks read and write, in bytes: a sector, of whatever disk.
+pub(crate) const SECTOR: u64 = 512;
+
+/// The step of a counter of ticks among counts.
+pub(crate) fn quantum_of_ticks(counters: &[CounterSpec], position: usize) -> u64 {
+    match counters.get(position).map(|counter| counter.counter_type) {
+        Some(CounterType::PERF_100NSEC_TIMER | CounterType::PERF_100NSEC_TIMER_INV) => TICK,
+        _ => 1,
+    }
 }
 
 /// Process, the parent of Thread.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, FileTime, Frequency, InstanceKind, ObjectLayout,
-    ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, Ask, CounterBlockMut, CounterSpec, CounterType, DetailLevel, FileTime, Frequency, InstanceKind,
+    ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
 use super::Object;
@@ -189,9 +189,26 @@ impl PhysicalDisk {
     }
 }
 
+/// The step of a counter of a disk: times are in milliseconds, bytes in sectors.
+pub(super) fn quantum(counters: &[CounterSpec], position: usize) -> u64 {
+    match counters.get(position).map(|counter| counter.counter_type) {
+        Some(
+            CounterType::PERF_PRECISION_100NS_TIMER
+            | CounterType::PERF_COUNTER_100NS_QUEUELEN_TYPE
+            | CounterType::PERF_AVERAGE_TIMER,
+        ) => super::MILLISECOND,
+        Some(CounterType::PERF_COUNTER_BULK_COUNT | CounterType::PERF_AVERAGE_BULK) => super::SECTOR,
+        _ => 1,
+    }
+}
+
 impl Object for PhysicalDisk {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn quantum(&self, position: usize) -> u64 {
+        quantum(COUNTERS, position)
     }
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {

@@ -16,7 +16,7 @@
 
 use tallymon_provider::{
     Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, FileTime, InstanceKind, ObjectLayout,
-    ObjectSpec, ObjectsWriter,
+    ObjectSpec, ObjectsWriter, ReadWindow,
 };
 
 use super::Object;
@@ -159,6 +159,16 @@ impl Process {
 impl Object for Process {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn quantum(&self, position: usize) -> u64 {
+        // The CPU clock is exact; the files give its parts in ticks.
+        let is_part = [At::PercentUserTime.at(), At::PercentPrivilegedTime.at()].contains(&position);
+        if is_part { super::TICK } else { 1 }
+    }
+
+    fn window(&self, sources: &Sources) -> Option<ReadWindow> {
+        sources.process_window()
     }
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {

@@ -115,6 +115,10 @@ impl Object for Processor {
         self.layout.spec()
     }
 
+    fn quantum(&self, position: usize) -> u64 {
+        super::quantum_of_ticks(self.spec().counters, position)
+    }
+
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = self.collector.gather(ask, sources);
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));

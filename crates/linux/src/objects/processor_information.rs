@@ -203,6 +203,10 @@ impl Object for ProcessorInformation {
         self.layout.spec()
     }
 
+    fn quantum(&self, position: usize) -> u64 {
+        super::quantum_of_ticks(self.spec().counters, position)
+    }
+
     fn origins(&self) -> &'static [Origin] {
         SPEED_ORIGINS
     }

@@ -194,6 +194,10 @@ impl Object for Table {
         self.origins
     }
 
+    fn quantum(&self, position: usize) -> u64 {
+        self.expressions.get(position).map_or(1, Expression::quantum)
+    }
+
     #[cfg(test)]
     fn expressions(&self) -> Option<&[Expression]> {
         Some(&self.expressions)

@@ -8,7 +8,7 @@
 
 use tallymon_provider::{
     Absence, Ask, CounterBlockMut, DetailLevel, FileTime, InstanceKind, ObjectLayout, ObjectSpec,
-    ObjectWriter, ObjectsWriter, Parent,
+    ObjectWriter, ObjectsWriter, Parent, ReadWindow,
 };
 
 use super::process::Positions;
@@ -87,6 +87,16 @@ impl Thread {
 impl Object for Thread {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn quantum(&self, position: usize) -> u64 {
+        // The CPU clock is exact; the files give its parts in ticks.
+        let is_part = [At::PercentUserTime.at(), At::PercentPrivilegedTime.at()].contains(&position);
+        if is_part { super::TICK } else { 1 }
+    }
+
+    fn window(&self, sources: &Sources) -> Option<ReadWindow> {
+        sources.process_window()
     }
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {

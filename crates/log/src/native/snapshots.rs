@@ -105,7 +105,7 @@ impl<W: Output> SnapshotWriter<W> {
     }
 
     /// Adds the snapshot of a host to the row. `titles` name objects and counters that the log does not have yet;
-    /// `window` is from when to when the snapshot was taken.
+    /// `window` is from when to when the snapshot was taken, for objects that do not say when they were read.
     ///
     /// # Errors
     ///
@@ -157,7 +157,8 @@ impl<W: Output> SnapshotWriter<W> {
             known.known.clear();
             known.used.clear();
         }
-        if let Some((begin, end)) = window {
+        let read = object.window().map(|window| (window.begin, window.end));
+        if let Some((begin, end)) = read.or(window) {
             self.writer.window(known.table, begin, end);
         }
         let written = known.write(&mut self.writer, object);

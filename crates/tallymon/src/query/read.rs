@@ -10,6 +10,7 @@ use super::{CounterHandle, Entry, Query};
 use crate::catalog::CatalogObject;
 use crate::matching::{self, InstanceIdentity, InstanceKey, Instances, Pairs};
 use crate::names::Names;
+use crate::precision::Precision;
 
 /// One counter of one instance at the last collection, see [`Query::for_each`].
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub struct CounterValue<'q> {
     pub cell: Cell,
     /// The sample before, of the same instance.
     pub older: Option<Sample>,
+    /// How exact the two samples are; `None` where their source does not say.
+    pub precision: Option<Precision>,
 }
 
 /// One counter of one instance at the last collection, with its path.
@@ -51,9 +54,16 @@ pub struct Reading {
     pub cell: Cell,
     /// The sample before, of the same instance.
     pub older: Option<Sample>,
+    /// How exact the two samples are; `None` where their source does not say.
+    pub precision: Option<Precision>,
 }
 
 impl Reading {
+    /// How far the value may be off to either side; `None` where that is not known, and for values that are exact.
+    pub fn error(&self) -> Option<f64> {
+        self.precision?.error(self.older.as_ref()?, self.cell.sample.as_ref()?)
+    }
+
     /// Its full path in the user's language, for people to read; scripts take [`Reading::path`].
     pub fn local_path(&self, names: &Names) -> String {
         // What stands in the parentheses is the same in every language, also where it names no instance.
@@ -173,6 +183,7 @@ impl Query {
                     *last.insert(ReadCounter { object: object.name, definition, newer, older })
                 }
             };
+            let precision = precision(object, counter, format);
             let nothing = |why| CounterValue {
                 handle,
                 object: object.name,
@@ -181,6 +192,7 @@ impl Query {
                 identity: None,
                 cell: no_value(why),
                 older: None,
+                precision: None,
             };
             let Some(newer) = object.newer else {
                 act(nothing(NoValue::NoObject));
@@ -200,6 +212,7 @@ impl Query {
                     identity: known.and_then(|known| known.identities.get(position).copied().flatten()),
                     cell,
                     older,
+                    precision,
                 });
             };
             match &entry.chosen {
@@ -218,6 +231,18 @@ impl Query {
         let meant = object.visible_counters().find(|known| self.names.is(known.name, &name));
         if meant.is_none_or(|meant| meant.name == counter) { name } else { counter.0.to_string() }
     }
+}
+
+/// How exact the samples of a counter are.
+fn precision(object: &ReadObject<'_>, counter: ReadCounter<'_>, format: Format) -> Option<Precision> {
+    let newer = object.newer?;
+    Some(Precision {
+        older: object.older?.window()?,
+        newer: newer.window()?,
+        quantum: newer.quantum(counter.newer?),
+        default_scale: counter.definition.default_scale,
+        format,
+    })
 }
 
 /// The sample now and what it means with the one before of the same instance.
@@ -283,6 +308,7 @@ impl Paths<'_> {
             definition: *value.definition,
             cell: value.cell,
             older: value.older,
+            precision: value.precision,
         }
     }
 }
