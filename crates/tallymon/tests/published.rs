@@ -185,3 +185,40 @@ fn parents_of_another_object_come_with_it() {
     assert_eq!(found, [r"\Herd Behemoth(North/Ada)\Weight"]);
     drop(ada);
 }
+
+/// What a program leaves behind is marked in a query, and loses the mark when the program comes back.
+#[test]
+fn kept_values_of_a_program_that_ended_are_stale() {
+    const DIRECTORY: &str = "TALLYMON_TEST_KEPT";
+    let start = |directory: &Path, weight: u64| {
+        let publisher = Publisher::start_in(directory, "kept", &[behemoths("Kept Behemoth")]).unwrap();
+        publisher.keep_last_values();
+        let ada = publisher.instance("Kept Behemoth", &named("Ada")).unwrap();
+        let gauge = ada.gauge("Weight").unwrap();
+        gauge.set(weight);
+        (publisher, ada, gauge)
+    };
+    if let Some(directory) = std::env::var_os(DIRECTORY) {
+        // The program that ends is this test once more, in a process of its own.
+        std::mem::forget(start(Path::new(&directory), 7));
+        return;
+    }
+    let scratch = Scratch::new("kept");
+    let program = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "kept_values_of_a_program_that_ended_are_stale", "--test-threads=1"])
+        .env(DIRECTORY, &scratch.0)
+        .output()
+        .unwrap();
+    assert!(program.status.success(), "{program:?}");
+    let mut query = query(&scratch.0, Language::ENGLISH);
+    let handle = query.add(r"\Kept Behemoth(Ada)\Weight").unwrap();
+    let mut collect = || {
+        query.collect().unwrap();
+        let readings = query.readings_of(handle);
+        let [reading] = &readings[..] else { panic!("{readings:?}") };
+        (reading.cell.value.clone(), reading.cell.stale)
+    };
+    assert_eq!(collect(), (Ok(Value::Integer(7)), true));
+    let _running = start(&scratch.0, 8);
+    assert_eq!(collect(), (Ok(Value::Integer(8)), false));
+}
