@@ -211,11 +211,13 @@ Performance Counter ID Queries [PERFLIB]:
     place.ok(&["provider", "list"]);
 }
 
-/// Eight processes at a time install and remove at random, and many of them are killed while they do.
+/// Eight processes at a time install and remove at random, and many of them are killed while they do. `TALLYMON_SOAK` is
+/// how many changes there are, for a run that takes longer.
 #[test]
 fn killed_processes_leave_whole_tables() {
     const WRITERS: u32 = 8;
-    const CHANGES: u32 = 200;
+    let soak = std::env::var("TALLYMON_SOAK").ok().and_then(|number| number.parse::<u32>().ok());
+    let changes = soak.unwrap_or(1_600).div_ceil(WRITERS).max(200);
     let place = Place::new();
     let killed = AtomicU32::new(0);
     let finished = AtomicU32::new(0);
@@ -225,7 +227,7 @@ fn killed_processes_leave_whole_tables() {
         let files: Vec<String> =
             (1..).zip(&services).map(|(counters, name)| place.ini(name, counters)).collect();
         let mut random = Random(u64::from(number) + 1);
-        for _ in 0..CHANGES {
+        for _ in 0..changes {
             let which = random.below(3);
             let (name, file) = (&services[which], &files[which]);
             let there = place.installed().system.service(name).is_some();
@@ -262,8 +264,10 @@ fn killed_processes_leave_whole_tables() {
         }
     });
     let (killed, finished) = (killed.into_inner(), finished.into_inner());
-    assert_eq!(killed + finished, WRITERS * CHANGES);
-    assert!(killed > 100 && finished > 400, "{killed} killed, {finished} finished");
+    let all = WRITERS * changes;
+    eprintln!("{killed} of {all} changes were killed, {finished} finished");
+    assert_eq!(killed + finished, all);
+    assert!(killed > all / 16 && finished > all / 4, "{killed} killed, {finished} finished");
     // One more change sweeps up what the killed ones left.
     place.ok(&["provider", "add", &place.ini("Last", 1)]);
     let mut left: Vec<String> = fs::read_dir(place.0.join("registry"))
