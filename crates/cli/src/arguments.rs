@@ -480,6 +480,9 @@ pub(crate) struct ProviderAdd {
     /// Name of its function that is called last.
     #[arg(long, value_name = "NAME")]
     pub(crate) close: Option<String>,
+    /// Load the library as the user nobody where root reads counters.
+    #[arg(long)]
+    pub(crate) as_nobody: bool,
     /// Index of an object of others that it changes.
     #[arg(long, value_name = "INDEX")]
     pub(crate) wraps: Vec<u32>,

@@ -214,7 +214,8 @@ fn settings(service: &Service, options: &LibraryOptions) -> Option<Settings> {
     // Without the program asking fails, and says so.
     let program = options.program.clone().or_else(find_program).unwrap_or("tally-host".into());
     let times = Times::of(service.open_timeout, service.collect_timeout);
-    Some(Settings { program, load, as_nobody: false, environment: environment(service), times })
+    let environment = environment(service);
+    Some(Settings { program, load, as_nobody: service.as_nobody, environment, times })
 }
 
 /// Has libraries call Close and end.

@@ -114,6 +114,7 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
         close: add.close.clone(),
         open_timeout: add.open_timeout,
         collect_timeout: add.collect_timeout,
+        as_nobody: add.as_nobody,
         wrapped_objects: add.wraps.iter().copied().map(TitleIndex).collect(),
         ..Service::default()
     };

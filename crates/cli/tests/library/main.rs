@@ -5,5 +5,6 @@
 mod experiments;
 mod faults;
 mod listings;
+mod rights;
 mod support;
 mod wrapping;

@@ -131,6 +131,9 @@ fn service_text(service: &Service) -> String {
     if service.trusted {
         lines.add("trusted", 1);
     }
+    if service.as_nobody {
+        lines.add("run as nobody", 1);
+    }
     if let Some(range) = service.titles {
         lines.add("first counter", range.first_counter);
         lines.add("last counter", range.last_counter);
@@ -198,6 +201,7 @@ fn read_service(path: &Path, text: &str) -> Result<Service, Problem> {
             "collect timeout" => service.collect_timeout = Some(line.number()?),
             "disable performance counters" => service.disabled = line.number()? != 0,
             "trusted" => service.trusted = line.number()? != 0,
+            "run as nobody" => service.as_nobody = line.number()? != 0,
             "first counter" => first_counter = Some(line.number()?),
             "last counter" => last_counter = Some(line.number()?),
             "first help" => first_help = Some(line.number()?),
@@ -442,6 +446,7 @@ mod tests {
             wrapped_objects: vec![TitleIndex(2), TitleIndex(238)],
             disabled: true,
             trusted: true,
+            as_nobody: true,
             open_timeout: Some(5),
             collect_timeout: Some(u32::MAX),
             ini: Some("/a/b.ini".into()),

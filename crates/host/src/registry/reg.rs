@@ -136,10 +136,15 @@ fn value(service: &mut Service, is_linkage: bool, line: &str) -> Result<(), Stri
         (false, "open timeout", Data::Number(number)) => service.open_timeout = Some(number),
         (false, "collect timeout", Data::Number(number)) => service.collect_timeout = Some(number),
         (false, "disable performance counters", Data::Number(number)) => service.disabled = number != 0,
+        (false, "run as nobody", Data::Number(number)) => service.as_nobody = number != 0,
         (false, "library" | "open" | "collect" | "close" | "wrapped objects", found) => {
             return Err(format!("{name:?} must be a text, found {found:?}"));
         }
-        (false, "open timeout" | "collect timeout" | "disable performance counters", found) => {
+        (
+            false,
+            "open timeout" | "collect timeout" | "disable performance counters" | "run as nobody",
+            found,
+        ) => {
             return Err(format!("{name:?} must be a dword, found {found:?}"));
         }
         // Indexes of another machine mean nothing here, and other values are for others.

@@ -29,6 +29,9 @@ pub struct Service {
     pub disabled: bool,
     /// Whether the administrator marked the library as trusted.
     pub trusted: bool,
+    /// Its library is loaded by a process of the user nobody where root asks (`Run As Nobody`); others ask it as
+    /// themselves.
+    pub as_nobody: bool,
     /// Longest time that `Open` may take, in milliseconds; 10,000 when it is not set.
     pub open_timeout: Option<u32>,
     /// Longest time that `Collect` may take, in milliseconds; 10,000 when it is not set.

@@ -510,6 +510,7 @@ fn register(contents: &mut Contents, new: &Service) -> Result<(), RegistryError>
             known.collect_timeout = new.collect_timeout.or(known.collect_timeout);
             known.disabled |= new.disabled;
             known.trusted |= new.trusted;
+            known.as_nobody |= new.as_nobody;
             if !new.export.is_empty() {
                 known.export = new.export;
             }
