@@ -34,6 +34,7 @@ mod processor;
 mod processor_information;
 mod protocol;
 mod ras;
+mod server;
 mod system;
 mod table;
 mod tcp;
@@ -153,6 +154,8 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(ras::total()),
         Box::new(nfs_client::NfsClient::redirector()),
         Box::new(nfs_client::NfsClient::mounts()),
+        Box::new(server::server()),
+        Box::new(server::ServerWorkQueues::new()),
         Box::new(paging_file::PagingFile::new()),
     ]
 }

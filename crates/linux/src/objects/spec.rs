@@ -115,15 +115,17 @@ macro_rules! origin {
 
 /// Declares the counters of an object that needs no code of its own: the counters, and where their values come from.
 ///
-/// Each line is `name type scale detail: quality "expression" "first kernel";`. The help follows the name.
+/// Each line is `name type scale detail: quality "expression" "first kernel";`. The help follows the name, unless it stands
+/// behind it: `name (help) type`, where objects mean different things by the same name.
 macro_rules! rows {
     ($table:ident, $origins:ident {
-        $($name:literal $type:ident $scale:literal $detail:ident: $quality:ident $($source:literal)*;)*
+        $($name:literal $(($help:literal))? $type:ident $scale:literal $detail:ident:
+          $quality:ident $($source:literal)*;)*
     }) => {
         const $table: &[tallymon_provider::CounterSpec] = &[$(
             $crate::objects::spec::counter(
                 $name,
-                $name + 1,
+                [$($help,)? $name + 1][0],
                 tallymon_provider::CounterType::$type,
                 $scale,
                 tallymon_provider::DetailLevel::$detail,

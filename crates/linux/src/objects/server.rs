@@ -1,0 +1,180 @@
+//! Server (330) and Server Work Queues (1300): the NFS server of the kernel, and its pools of threads.
+
+use tallymon_provider::{
+    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+};
+
+use super::Object;
+use super::spec::{Origin, object, rows};
+use super::table::{Table, write};
+use crate::proc::scan::decimal;
+use crate::sources::Sources;
+
+rows! { COUNTERS, ORIGINS {
+    388 (333) PERF_COUNTER_BULK_COUNT -4 NOVICE: C "/proc/net/rpc/nfsd:io#1 + :io#2";
+    264 (335) PERF_COUNTER_BULK_COUNT -4 ADVANCED: C "/proc/net/rpc/nfsd:io#2";
+    276 (337) PERF_COUNTER_BULK_COUNT -4 ADVANCED: C "/proc/net/rpc/nfsd:io#1";
+    340 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    342 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    344 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    346 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    348 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "/proc/net/rpc/nfsd:rpc#4";
+    350 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    352 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    354 PERF_COUNTER_RAWCOUNT 0 EXPERT: N;
+    356 PERF_COUNTER_COUNTER 0 ADVANCED: N;
+    358 PERF_COUNTER_COUNTER 0 ADVANCED: N;
+    360 PERF_COUNTER_RAWCOUNT -3 NOVICE: A "/proc/net/rpc/nfsd:proc4ops#20";
+    362 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    314 (365) PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    366 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    58 (369) PERF_COUNTER_RAWCOUNT -4 EXPERT: N;
+    370 PERF_COUNTER_COUNTER 0 WIZARD: N;
+    372 PERF_COUNTER_RAWCOUNT -4 EXPERT: N;
+    56 (375) PERF_COUNTER_RAWCOUNT -4 EXPERT: N;
+    376 PERF_COUNTER_RAWCOUNT 0 WIZARD: N;
+    378 PERF_COUNTER_RAWCOUNT -4 ADVANCED: N;
+    404 PERF_COUNTER_COUNTER -1 NOVICE: N;
+    692 PERF_COUNTER_COUNTER 0 ADVANCED: N;
+    1260 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+}}
+
+rows! { QUEUE_COUNTERS, QUEUE_ORIGINS {
+    1302 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1304 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1306 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1308 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1310 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1312 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "/proc/fs/nfsd/pool_stats:sockets-enqueued";
+    1314 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    264 (1317) PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    506 (1319) PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    1320 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    288 (1323) PERF_COUNTER_BULK_COUNT 0 ADVANCED: N;
+    1324 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    298 (1327) PERF_COUNTER_BULK_COUNT 0 ADVANCED: N;
+    1328 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    508 (1331) PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    1332 PERF_COUNTER_BULK_COUNT 0 ADVANCED: A "/proc/fs/nfsd/pool_stats:packets-arrived";
+    404 PERF_COUNTER_COUNTER 0 ADVANCED: C "/proc/fs/nfsd/pool_stats:sockets-enqueued";
+}}
+
+/// The object Server.
+pub(super) fn server() -> Table {
+    Table::one(330, COUNTERS, ORIGINS)
+}
+
+/// The object Server Work Queues: one instance a pool of threads of the NFS server.
+pub(super) struct ServerWorkQueues {
+    layout: ObjectLayout<'static>,
+}
+
+impl ServerWorkQueues {
+    pub(super) fn new() -> ServerWorkQueues {
+        let spec = object(1300, 1301, DetailLevel::ADVANCED, 0, InstanceKind::Many, QUEUE_COUNTERS);
+        ServerWorkQueues { layout: ObjectLayout::new(spec) }
+    }
+}
+
+impl Object for ServerWorkQueues {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        QUEUE_ORIGINS
+    }
+
+    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        // Where no server runs there are no pools.
+        let Ok(text) = sources.text("/proc/fs/nfsd/pool_stats") else { return };
+        for pool in pools(text) {
+            let value = |origin: &Origin| match origin.source.rsplit_once(':') {
+                Some((_, "packets-arrived")) => pool.arrived.ok_or(Absence::NotInThisKernel),
+                Some((_, "sockets-enqueued")) => pool.enqueued.ok_or(Absence::NotInThisKernel),
+                _ => Err(Absence::NotOnThisSystem),
+            };
+            let values: Vec<_> = QUEUE_ORIGINS.iter().map(value).collect();
+            write(QUEUE_COUNTERS, &mut object.instance(&pool.name, None, None), &values, 0);
+        }
+    }
+}
+
+/// A pool of threads, and its counts since the server started.
+#[derive(Debug, PartialEq, Eq)]
+struct Pool {
+    name: String,
+    /// Messages that came for it.
+    arrived: Option<u64>,
+    /// How often a connection had to wait because no thread was idle.
+    enqueued: Option<u64>,
+}
+
+/// The rows of `pool_stats`, whose first line names the columns: `# pool packets-arrived sockets-enqueued`. A row without
+/// a number for its pool is passed over.
+fn pools(text: &[u8]) -> Vec<Pool> {
+    let words = |line: &'_ [u8]| -> Vec<Vec<u8>> {
+        line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect()
+    };
+    let mut lines = text.split(|byte| *byte == b'\n');
+    let mut names = words(lines.next().unwrap_or_default());
+    if names.first().is_some_and(|first| first == b"#") {
+        names.remove(0);
+    }
+    let column = |name: &[u8]| names.iter().position(|known| known == name);
+    let (pool, arrived, enqueued) =
+        (column(b"pool"), column(b"packets-arrived"), column(b"sockets-enqueued"));
+    lines
+        .filter_map(|line| {
+            let fields = words(line);
+            let number = |column: Option<usize>| decimal(fields.get(column?)?);
+            let name = number(pool)?.to_string();
+            Some(Pool { name, arrived: number(arrived), enqueued: number(enqueued) })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{Machine, instance, named, names};
+    use super::*;
+    use crate::proc::fixture::fixture;
+    use tallymon_provider::ValueState;
+
+    #[test]
+    fn what_the_nfs_server_moved() {
+        let mut machine = Machine::new(&[("proc/net/rpc/nfsd", &fixture("written/nfsd"))]);
+        let snapshot = machine.read(330);
+        let values = instance(&snapshot, "");
+        for (counter, value) in [(264, 2_000_002), (276, 1_000_001), (388, 3_000_003), (348, 4), (360, 118)] {
+            assert_eq!(named(&values, counter), Ok(value), "{counter}");
+        }
+        assert_eq!(named(&values, 692), Err(ValueState::Absent(Absence::NotOnThisSystem)));
+        let snapshot = Machine::new(&[]).read(330);
+        let missing = Err(ValueState::Absent(Absence::NotInThisKernel));
+        assert_eq!(
+            named(&instance(&snapshot, ""), 388),
+            missing,
+            "no server, and not a server that did nothing"
+        );
+    }
+
+    #[test]
+    fn pools_by_the_names_of_their_columns() {
+        let mut machine = Machine::new(&[("proc/fs/nfsd/pool_stats", &fixture("written/nfsd-pool_stats"))]);
+        let snapshot = machine.read(1300);
+        assert_eq!(names(&snapshot), ["0", "1"]);
+        let pool = instance(&snapshot, "1");
+        assert_eq!((named(&pool, 1332), named(&pool, 404), named(&pool, 1312)), (Ok(40), Ok(7), Ok(7)));
+        assert!(names(&Machine::new(&[]).read(1300)).is_empty());
+    }
+
+    #[test]
+    fn pools_of_other_columns_and_damaged_ones() {
+        let found = pools(b"# pool new packets-arrived\n3 9 x\nnone\n\n4 9 5\n");
+        let pool = |name: &str, arrived| Pool { name: name.to_string(), arrived, enqueued: None };
+        assert_eq!(found, [pool("3", None), pool("4", Some(5))]);
+        assert!(pools(b"").is_empty());
+    }
+}
