@@ -34,6 +34,7 @@ mod processor;
 mod processor_information;
 mod protocol;
 mod ras;
+mod sensors;
 mod server;
 mod system;
 mod table;
@@ -156,6 +157,9 @@ pub(crate) fn all() -> Vec<Box<dyn Object>> {
         Box::new(nfs_client::NfsClient::mounts()),
         Box::new(server::server()),
         Box::new(server::ServerWorkQueues::new()),
+        Box::new(sensors::supplies()),
+        Box::new(sensors::fans()),
+        Box::new(sensors::voltages()),
         Box::new(paging_file::PagingFile::new()),
     ]
 }
