@@ -179,6 +179,7 @@ impl Object for NfsClient {
         let spec = self.layout.spec();
         let page_size = sources.facts.page_size;
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        let client = client(sources);
         let mounts = sources.mountstats();
         if spec.instances == InstanceKind::Many {
             for mount in mounts.map_or(&[][..], Vec::as_slice) {
@@ -189,9 +190,9 @@ impl Object for NfsClient {
             return;
         }
         let mut values = object.single();
-        match mounts {
+        match mounts.and_then(|mounts| if mounts.is_empty() { client.map(|()| mounts) } else { Ok(mounts) }) {
             Ok(mounts) => {
-                // Without mounts nothing was read or written, and that is the truth.
+                // A client without mounts has read and written nothing, and that is the truth.
                 let mut total = redirector(&Mount::default(), page_size);
                 for mount in mounts {
                     add(&mut total, &redirector(mount, page_size));
@@ -207,6 +208,13 @@ impl Object for NfsClient {
             Err(absence) => values.absent(0..spec.counters.len(), absence),
         }
     }
+}
+
+/// Whether the kernel has a client of NFS: built in, or loaded since the first mount.
+fn client(sources: &mut Sources) -> Result<(), Absence> {
+    let text = sources.text("/proc/filesystems")?;
+    let mut names = text.split(u8::is_ascii_whitespace);
+    if names.any(|name| name == b"nfs" || name == b"nfs4") { Ok(()) } else { Err(Absence::NotInThisKernel) }
 }
 
 #[cfg(test)]
@@ -245,9 +253,15 @@ mod tests {
     }
 
     #[test]
-    fn without_mounts_nothing_was_moved() {
-        let mut machine =
-            Machine::new(&[("proc/self/mountstats", b"device proc mounted on /proc with fstype proc\n")]);
+    fn without_mounts_nothing_was_moved_and_without_a_client_nothing_is_known() {
+        let mut machine = Machine::new(&[
+            ("proc/self/mountstats", b"device proc mounted on /proc with fstype proc\n"),
+            ("proc/filesystems", b"nodev\tproc\n\text4\nnodev\tnfsd\n"),
+        ]);
+        let snapshot = machine.read(262);
+        let missing = Err(ValueState::Absent(Absence::NotInThisKernel));
+        assert_eq!(named(&instance(&snapshot, ""), 388), missing);
+        machine.write("proc/filesystems", b"nodev\tproc\nnodev\tnfs\nnodev\tnfs4\n");
         let snapshot = machine.read(262);
         assert_eq!(named(&instance(&snapshot, ""), 388), Ok(0));
         assert_eq!(named(&instance(&snapshot, ""), 316), Ok(0));
