@@ -9,6 +9,7 @@ mod command;
 mod exit;
 mod output;
 mod paths;
+mod progress;
 mod recording;
 mod session;
 mod stop;

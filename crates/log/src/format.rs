@@ -1,8 +1,10 @@
 //! The formats of logs, which one some bytes are, and opening a log of any.
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::blg::BlgReader;
 use crate::csv::CsvReader;
@@ -149,6 +151,42 @@ pub struct ReadOptions {
     pub code_page: Option<String>,
     /// Minutes to add to local time to get UTC; overrides what the log says.
     pub bias: Option<i32>,
+    /// Counts what is read of files, for who shows how far something is.
+    pub bytes_read: BytesRead,
+}
+
+/// How many bytes were read of files so far; clones count together. A database is read by its library and not counted.
+#[derive(Debug, Clone, Default)]
+pub struct BytesRead(Arc<AtomicU64>);
+
+impl BytesRead {
+    /// The number so far.
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// It changes nothing about what is read, so that all are equal.
+impl PartialEq for BytesRead {
+    fn eq(&self, _: &BytesRead) -> bool {
+        true
+    }
+}
+
+impl Eq for BytesRead {}
+
+/// A file whose bytes are counted.
+struct Counted {
+    file: File,
+    count: BytesRead,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.count.0.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
 }
 
 /// Opens a log of any format.
@@ -167,6 +205,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Lo
         let reader = crate::sqlite::SqliteReader::open(path).map_err(|error| error.in_file(path))?;
         return Ok(Box::new(reader));
     }
+    let file = Counted { file, count: options.bytes_read.clone() };
     read(BufReader::with_capacity(1 << 16, file), options).map_err(|error| error.in_file(path))
 }
 
@@ -215,8 +254,8 @@ fn unreadable(format: Format) -> LogError {
 }
 
 #[cfg(feature = "sqlite")]
-fn begins_like_a_database(file: &mut File) -> std::io::Result<bool> {
-    use std::io::{Seek, SeekFrom};
+fn begins_like_a_database(file: &mut File) -> io::Result<bool> {
+    use io::{Seek, SeekFrom};
     let mut head = Vec::new();
     file.by_ref().take(SQLITE_MAGIC.len() as u64).read_to_end(&mut head)?;
     file.seek(SeekFrom::Start(0))?;

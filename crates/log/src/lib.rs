@@ -62,7 +62,7 @@ mod sqlite;
 
 pub use compare::{Comparison, compare};
 pub use error::{Damage, LogError, LogErrorKind, Notes};
-pub use format::{FORMATS, Format, FormatInfo, ReadOptions, open, read_bytes};
+pub use format::{BytesRead, FORMATS, Format, FormatInfo, ReadOptions, open, read_bytes};
 pub use info::{Info, info};
 pub use reader::{About, Column, Cooker, LogReader, Record, Records};
 pub use relog::{Report, relog, relog_to};

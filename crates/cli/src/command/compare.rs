@@ -10,6 +10,7 @@ use super::stats::{number_of, summary_json};
 use crate::arguments::{self, AlignBy, Common};
 use crate::exit::{Failure, Kind};
 use crate::output::rfc3339;
+use crate::progress::Progress;
 use crate::words::{say, table, visible};
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<(), Failure> {
@@ -18,7 +19,10 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<()
         AlignBy::Clock => Align::Clock,
     };
     let paths = [arguments.first.as_path(), arguments.second.as_path()];
-    let found = compare(paths, align, &selection(&arguments.choice)?, &reading(&arguments.reading))?;
+    let options = reading(&arguments.reading);
+    let progress = Progress::of(&options.bytes_read, &paths, 1);
+    let found = compare(paths, align, &selection(&arguments.choice)?, &options)?;
+    drop(progress);
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", as_json(&found, arguments.top))?;

@@ -9,9 +9,13 @@ use super::relog::reading;
 use crate::arguments::{self, Common};
 use crate::exit::{Failure, Kind};
 use crate::output::rfc3339;
+use crate::progress::Progress;
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Info) -> Result<(), Failure> {
-    let info = info(&arguments.log, &reading(&arguments.reading))?;
+    let options = reading(&arguments.reading);
+    let progress = Progress::of(&options.bytes_read, &[&arguments.log], 1);
+    let info = info(&arguments.log, &options)?;
+    drop(progress);
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", as_json(&info, arguments.columns))?;

@@ -16,6 +16,7 @@ use tallymon::log::{FORMATS, Format, Notes, ReadOptions, Selection};
 use crate::arguments::{Choice, Common, Reading, Relog};
 use crate::exit::{Failure, Kind};
 use crate::output::rfc3339;
+use crate::progress::Progress;
 
 pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
     let mut rename_host = Vec::new();
@@ -36,10 +37,13 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
         line_end: if arguments.lf { LineEnd::Lf } else { LineEnd::CrLf },
         read: reading(&arguments.reading),
     };
+    // Each input is read for its columns, and then for its records.
+    let progress = Progress::of(&options.read.bytes_read, &arguments.inputs, 2);
     let report = match &arguments.output {
         Some(output) => relog(&arguments.inputs, output, &options)?,
         None => relog_to(&arguments.inputs, io::stdout().lock(), &options)?,
     };
+    drop(progress);
     say(&report, arguments.output.as_deref())?;
     let damaged = report.inputs.iter().any(|input| input.notes.damage_count > 0);
     if damaged { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
@@ -58,7 +62,7 @@ pub(super) fn selection(choice: &Choice) -> Result<Selection, Failure> {
 
 /// How to read logs by the options.
 pub(crate) fn reading(reading: &Reading) -> ReadOptions {
-    ReadOptions { code_page: reading.code_page.clone(), bias: reading.bias }
+    ReadOptions { code_page: reading.code_page.clone(), bias: reading.bias, ..ReadOptions::default() }
 }
 
 /// The format that is asked for, else the one of the output's name, else PDH-CSV.

@@ -11,10 +11,14 @@ use super::relog::{reading, say_damage, selection};
 use crate::arguments::{self, Common};
 use crate::exit::{Failure, Kind};
 use crate::output::rfc3339;
+use crate::progress::Progress;
 use crate::words::{say, table, visible};
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Stats) -> Result<(), Failure> {
-    let stats = stats(&arguments.logs, &selection(&arguments.choice)?, &reading(&arguments.reading))?;
+    let options = reading(&arguments.reading);
+    let progress = Progress::of(&options.bytes_read, &arguments.logs, 1);
+    let stats = stats(&arguments.logs, &selection(&arguments.choice)?, &options)?;
+    drop(progress);
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", as_json(&stats))?;

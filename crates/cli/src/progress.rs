@@ -1,0 +1,91 @@
+//! How far long work on logs is: one line on the terminal, for who waits longer than half a second.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tallymon::log::BytesRead;
+
+/// What takes less is not worth a line.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How often the line is drawn.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Columns of the bar.
+const WIDTH: u64 = 30;
+
+/// Shows a bar until it is dropped.
+pub(crate) struct Progress {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Begins to watch how much of some logs was read, where standard error is a terminal. Each of them is read so many
+    /// times.
+    pub(crate) fn of<P: AsRef<Path>>(read: &BytesRead, logs: &[P], times: u64) -> Progress {
+        let nothing = Progress { stop: None, thread: None };
+        if !io::stderr().is_terminal() {
+            return nothing;
+        }
+        let sizes = logs.iter().filter_map(|log| Some(std::fs::metadata(log).ok()?.len()));
+        let total = sizes.fold(0, u64::saturating_add).saturating_mul(times);
+        let read = read.clone();
+        let (stop, stopped) = channel();
+        let draw = move || {
+            let mut wait = PATIENCE;
+            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                wait = PERIOD;
+                // A terminal that went away is no reason to stop the work.
+                let _ = write!(io::stderr(), "\r{}", bar(read.count(), total));
+            }
+            if wait == PERIOD {
+                let _ = write!(io::stderr(), "\r\x1b[K");
+            }
+        };
+        // Without a thread there is no bar, and the same work.
+        match thread::Builder::new().name("progress".into()).spawn(draw) {
+            Ok(thread) => Progress { stop: Some(stop), thread: Some(thread) },
+            Err(_) => nothing,
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has nothing more to draw.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The line of a bar. What is read from elsewhere than the file, as a database is, leaves it at nothing.
+fn bar(done: u64, total: u64) -> String {
+    let share = |of: u64| {
+        let share = u128::from(done.min(total)) * u128::from(of) / u128::from(total.max(1));
+        usize::try_from(share).unwrap_or_default()
+    };
+    let full = share(WIDTH);
+    let rest = usize::try_from(WIDTH).unwrap_or_default().saturating_sub(full);
+    format!("[{}{}] {:>3} %", "=".repeat(full), " ".repeat(rest), share(100))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_go_from_nothing_to_all() {
+        assert_eq!(bar(0, 10), format!("[{}]   0 %", " ".repeat(30)));
+        assert_eq!(bar(5, 10), format!("[{}{}]  50 %", "=".repeat(15), " ".repeat(15)));
+        assert_eq!(bar(u64::MAX, u64::MAX), format!("[{}] 100 %", "=".repeat(30)));
+        // An index is read twice, and an empty file has nothing to read.
+        assert_eq!(bar(11, 10), bar(10, 10));
+        assert_eq!(bar(0, 0), bar(0, 10));
+    }
+}
