@@ -266,9 +266,9 @@ mod tests {
             assert_eq!(Str(units.as_ptr()).get().as_deref(), Some(text));
             assert_eq!(Str(units.as_ptr()).length(), units.len() - 1);
         }
-        let list = [b"one".as_slice(), b"two", b""].join(&0);
-        assert_eq!(Str([list.as_slice(), &[0]].concat().as_ptr()).get_list(), ["one", "two"]);
-        assert!(Str(c"".as_ptr().cast::<u8>()).get_list().is_empty());
+        for texts in [vec![], vec!["one".to_string(), "two".to_string()]] {
+            assert_eq!(Str(crate::text::list::<u8>(&texts).as_ptr()).get_list(), texts);
+        }
         assert_eq!(u16::decode(&[0xd800]), "\u{fffd}");
         assert_eq!(u8::encode("a\0b"), [b'a']);
     }
