@@ -2,7 +2,6 @@
 //!
 //! `docs/c-interface.md` lists them.
 
-use crate::memory::Out;
 use crate::status::{self, Done};
 
 pub(crate) const fn one<A: Copy>(_: A) -> Done {
@@ -19,9 +18,4 @@ pub(crate) const fn three<A: Copy, B: Copy, C: Copy>(_: A, _: B, _: C) -> Done {
 
 pub(crate) const fn four<A: Copy, B: Copy, C: Copy, D: Copy>(_: A, _: B, _: C, _: D) -> Done {
     Err(status::NOT_IMPLEMENTED)
-}
-
-/// The dialog of counters. Without a description of it, that is what is wrong.
-pub(crate) const fn dialog<L: Copy>(config: Out<L>) -> Done {
-    Err(if config.is_null() { status::INVALID_ARGUMENT } else { status::NOT_IMPLEMENTED })
 }

@@ -21,10 +21,12 @@
 //! | `registry` | data blocks and name tables through `RegQueryValueEx` |
 //! | `windows`, `events`, `clock` | the rest of windows.h |
 //! | `publish` | counters of the program's own (on Linux) |
+//! | `dialog` | the dialog of counters |
 //! | `absent` | what is not there yet |
 
 mod absent;
 mod clock;
+mod dialog;
 mod events;
 mod exports;
 mod handles;

@@ -187,6 +187,13 @@ impl<T: Copy> Buf<T> {
     }
 }
 
+impl<L: Letter> Buf<L> {
+    /// The text that stands there; `None` for NULL.
+    pub(crate) fn text(self) -> Option<String> {
+        Str(self.0.cast_const()).get()
+    }
+}
+
 /// An address in a structure that the program gets.
 pub(crate) type Address<L> = *mut L;
 

@@ -14,6 +14,7 @@ pub(crate) const VALID_DATA: Status = 0;
 pub(crate) const NO_INSTANCE: Status = 0x8000_07D1;
 pub(crate) const MORE_DATA: Status = 0x8000_07D2;
 pub(crate) const NO_DATA: Status = 0x8000_07D5;
+pub(crate) const DIALOG_CANCELLED: Status = 0x8000_07D9;
 pub(crate) const CANNOT_SET_DEFAULT: Status = 0x8000_07DC;
 pub(crate) const NO_OBJECT: Status = 0xC000_0BB8;
 pub(crate) const NO_COUNTER: Status = 0xC000_0BB9;

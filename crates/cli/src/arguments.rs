@@ -58,6 +58,8 @@ pub(crate) enum Command {
     List(List),
     /// Find counters by words in their names and help texts, in every language.
     Find(Find),
+    /// Choose counters in a dialog, which prints their paths.
+    Browse(Browse),
     /// Say what a counter means, how it is computed, and from which numbers now.
     Explain(Explain),
     /// Print a data block field by field: of a query, or of a file.
@@ -203,6 +205,22 @@ pub(crate) struct List {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `tally browse`.
+#[derive(Debug, Args)]
+pub(crate) struct Browse {
+    /// Counter path to begin at.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// Close the dialog with the first choice.
+    #[arg(long, short = '1')]
+    pub(crate) one: bool,
+    /// Choose among the counters of a performance log of any format.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) log: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, Args)]

@@ -52,6 +52,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Watch(watch)) => command::watch::run(common, watch),
         Some(Command::List(list)) => command::list::run(common, list),
         Some(Command::Find(find)) => command::find::run(common, find),
+        Some(Command::Browse(browse)) => command::browse::run(common, browse),
         Some(Command::Explain(explain)) => command::explain::run(common, explain),
         Some(Command::Dump(dump)) => command::dump::run(common, dump),
         Some(Command::Relog(relog)) => command::relog::run(common, relog),

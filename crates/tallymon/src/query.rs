@@ -170,8 +170,18 @@ impl Query {
     ///
     /// As [`Query::add`]. An instance that does not exist now is no error.
     pub fn check(&mut self, path: &str) -> Result<(), PathError> {
+        self.named(path).map(drop)
+    }
+
+    /// The object and the counter of a path, the first one when the counter is a pattern; nothing is added.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::check`].
+    pub fn named(&mut self, path: &str) -> Result<(TitleIndex, Option<TitleIndex>), PathError> {
         let parsed = CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?;
-        self.resolve(path, &parsed.path).map(drop)
+        let entry = self.resolve(path, &parsed.path)?;
+        Ok((entry.object, entry.counters.first().copied()))
     }
 
     /// The names of a path, looked up.

@@ -1,6 +1,7 @@
 //! The functions of pdh.h.
 
 use super::{both, statuses};
+use crate::dialog::{self, Config};
 use crate::handles::Handle;
 use crate::logs::{self, TimeInfo};
 use crate::memory::{Buf, Out, Str};
@@ -93,8 +94,8 @@ both! { statuses, L,
     PdhGetDataSourceTimeRangeA PdhGetDataSourceTimeRangeW = logs::time_range,
         (source: Str<L>, entries: Out<u32>, info: Buf<TimeInfo>, bytes: Out<u32>);
     PdhBindInputDataSourceA PdhBindInputDataSourceW = logs::bind, (source: Out<Handle>, names: Str<L>);
-    PdhBrowseCountersA PdhBrowseCountersW = absent::dialog, (config: Out<L>);
-    PdhBrowseCountersHA PdhBrowseCountersHW = absent::dialog, (config: Out<L>);
+    PdhBrowseCountersA PdhBrowseCountersW = dialog::browse, (config: Out<Config<L>>);
+    PdhBrowseCountersHA PdhBrowseCountersHW = dialog::browse, (config: Out<Config<L>>);
     PdhSelectDataSourceA PdhSelectDataSourceW = absent::four, (owner: Handle, flags: u32, source: Buf<L>, size: Out<u32>);
     PdhOpenLogA PdhOpenLogW = recordings::open,
         (name: Str<L>, access: u32, kind: Out<u32>, query: Handle, maximum: u32, caption: Str<L>, log: Out<Handle>);

@@ -477,7 +477,12 @@ static void written_logs(const char *folder) {
 static void absent(void) {
     DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "there is no SQL data source", PdhVerifySQLDBA("x"));
     DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "there is no SQL data source", PdhCreateSQLTablesA("x"));
+    PDH_BROWSE_DLG_CONFIG_A dialog = {0};
     IS(PDH_INVALID_ARGUMENT, PdhBrowseCountersA(NULL));
+    IS(PDH_INVALID_ARGUMENT, PdhBrowseCountersA(&dialog));
+    dialog.szReturnPathBuffer = bytes;
+    dialog.cchReturnPathLength = sizeof bytes;
+    DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "the dialog is on a terminal, and a test has none", PdhBrowseCountersA(&dialog));
 }
 
 static void ends(void) {

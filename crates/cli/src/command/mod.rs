@@ -1,5 +1,6 @@
 //! One module a command.
 
+pub(crate) mod browse;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod dump;

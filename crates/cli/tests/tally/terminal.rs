@@ -369,3 +369,33 @@ fn no_color_has_no_colours() {
         terminal.wait("an empty screen", |screen| !screen.contains("ended with"));
     }
 }
+
+#[test]
+fn chosen_counters_are_printed() {
+    let Some(terminal) = Terminal::open() else { return };
+    terminal.line("unset LANG LC_ALL LC_MESSAGES TALLY_LANG NO_COLOR COLORTERM; echo before");
+    // The dialog is on the screen while the output goes into a variable.
+    terminal.line(&format!(r"chosen=$('{TALLY}' browse '\System\Processes'); echo ended with $?"));
+    let screen = terminal.wait("the dialog", |screen| screen.contains("Add counters"));
+    has(&screen, &[r"\System\Processes"]);
+    terminal.key("Enter");
+    terminal.types("available bytes");
+    terminal.wait("what was searched", |screen| screen.contains(r"\Memory\Available Bytes"));
+    terminal.key("Enter");
+    // The first one clears the search.
+    terminal.key("Escape");
+    terminal.wait("an empty search", |screen| !screen.contains("available bytes"));
+    terminal.key("Escape");
+    terminal.is_restored();
+    terminal.line(r#"echo "$chosen" | tr '\n' '+'"#);
+    terminal.wait("the paths", |screen| screen.contains(r"\System\Processes+\Memory\Available Bytes+"));
+    // Without a choice it says so by its code; with one of --one it ends at once.
+    terminal.line(&format!("'{TALLY}' browse; echo chose $?"));
+    terminal.wait("the dialog", |screen| screen.contains("Add counters"));
+    terminal.key("Escape");
+    terminal.wait("the end", |screen| screen.contains("chose ") && !screen.contains("chose 0"));
+    terminal.line(&format!(r"'{TALLY}' browse --one '\System\Threads'; echo one $?"));
+    terminal.wait("the dialog", |screen| screen.contains("Add counters"));
+    terminal.key("Enter");
+    terminal.wait("the end", |screen| screen.contains("\\System\\Threads\none 0"));
+}

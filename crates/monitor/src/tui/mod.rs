@@ -3,6 +3,7 @@
 mod add;
 mod app;
 mod bars;
+mod browse;
 mod draw;
 mod graph;
 mod hosts;
@@ -29,6 +30,7 @@ mod theme;
 mod undo;
 
 pub use app::App;
+pub use browse::browse;
 pub use options::{LocalTime, Open, Options};
 pub use terminal::{put_back, run};
 pub use theme::Colours;

@@ -1,6 +1,6 @@
 //! The terminal: opened, put back whatever happens, and fed with samples at even times.
 
-use std::io::{self, Stdout, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ use crossterm::terminal::{
     BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
     disable_raw_mode, enable_raw_mode,
 };
-use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use ratatui::{Frame, Terminal};
 use tallymon::Query;
 
 use super::app::App;
@@ -83,7 +83,7 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             typed = true;
             let event = read()?;
             if matches!(event, Event::Resize(..)) {
-                screen.terminal.autoresize()?;
+                screen.resize()?;
             }
             let pause = app.pause();
             app.event(&event);
@@ -98,15 +98,37 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
 }
 
 /// The terminal in raw mode on its alternate screen; put back when this goes away.
-struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<Face>>,
+}
+
+/// The side of the terminal that shows: the output of the program, or, when that goes elsewhere, the one of its errors.
+#[derive(Debug, Default)]
+struct Face(Vec<u8>);
+
+impl Write for Face {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let bytes = std::mem::take(&mut self.0);
+        let mut errors = io::stderr();
+        if io::stdout().is_terminal() || !errors.is_terminal() {
+            let mut output = io::stdout();
+            output.write_all(&bytes)?;
+            output.flush()
+        } else {
+            errors.write_all(&bytes)
+        }
+    }
 }
 
 /// Whether the terminal is ours now and has to be put back.
 static OPEN: AtomicBool = AtomicBool::new(false);
 
 impl Screen {
-    fn open() -> io::Result<Screen> {
+    pub(super) fn open() -> io::Result<Screen> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
@@ -116,7 +138,7 @@ impl Screen {
                 before(panic);
             }));
         });
-        let opened = take().and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
+        let opened = take().and_then(|()| Terminal::new(CrosstermBackend::new(Face::default())));
         match opened {
             Ok(terminal) => Ok(Screen { terminal }),
             Err(error) => {
@@ -133,13 +155,28 @@ impl Screen {
     }
 
     fn draw(&mut self, app: &mut App) -> io::Result<()> {
-        // A terminal that knows these words shows the whole change at once; others ignore them.
-        execute!(io::stdout(), BeginSynchronizedUpdate)?;
-        self.terminal.draw(|frame| app.draw(frame))?;
+        self.show(|frame| app.draw(frame))?;
         if let Some(text) = app.take_clipboard() {
-            write!(io::stdout(), "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+            let mut face = Face::default();
+            write!(face, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+            face.flush()?;
         }
-        execute!(io::stdout(), EndSynchronizedUpdate)
+        Ok(())
+    }
+
+    /// Shows what something draws.
+    pub(super) fn show(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        // A terminal that knows these words shows the whole change at once; others ignore them.
+        // The macro evaluates its writer twice, so it has to be a place and not a new one.
+        let mut face = Face::default();
+        execute!(face, BeginSynchronizedUpdate)?;
+        self.terminal.draw(draw)?;
+        execute!(face, EndSynchronizedUpdate)
+    }
+
+    /// The terminal has another size.
+    pub(super) fn resize(&mut self) -> io::Result<()> {
+        self.terminal.autoresize()
     }
 }
 
@@ -147,7 +184,8 @@ impl Screen {
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
     OPEN.store(true, Ordering::SeqCst);
-    execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)
+    let mut face = Face::default();
+    execute!(face, EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)
 }
 
 impl Drop for Screen {
@@ -160,8 +198,9 @@ impl Drop for Screen {
 pub fn put_back() {
     if OPEN.swap(false, Ordering::SeqCst) {
         // A terminal that is gone needs no restoring.
+        let mut face = Face::default();
         let _ = execute!(
-            io::stdout(),
+            face,
             EndSynchronizedUpdate,
             DisableBracketedPaste,
             DisableMouseCapture,

@@ -1,0 +1,108 @@
+//! The dialog of counters, on the terminal of the program.
+
+use std::io::{IsTerminal, stderr, stdin, stdout};
+use std::ops::ControlFlow;
+
+use tallymon::Expand;
+
+use crate::handles::Handle;
+use crate::machine;
+use crate::memory::{Buf, Letter, Out, Str};
+use crate::status::{self, Done, Status};
+use crate::text::list;
+
+const SINGLE_PER_ADD: u32 = 1 << 1;
+const SINGLE_PER_DIALOG: u32 = 1 << 2;
+const WILDCARD_INSTANCES: u32 = 1 << 4;
+const INITIALIZE_PATH: u32 = 1 << 6;
+
+/// `PDH_BROWSE_DLG_CONFIG` and the one with a handle, which has it where the other has the name of a source.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Config<L> {
+    flags: u32,
+    owner: usize,
+    source: Handle,
+    paths: Buf<L>,
+    room: u32,
+    call: Option<extern "C" fn(usize) -> u32>,
+    argument: usize,
+    status: Status,
+    detail: u32,
+    caption: Str<L>,
+}
+
+/// Has the user choose counters of this machine. The program gets each choice in its buffer, and is called then; without
+/// a terminal there is no dialog.
+pub(crate) fn browse<L: Letter>(config: Out<Config<L>>) -> Done {
+    let wanted = config.get().ok_or(status::INVALID_ARGUMENT)?;
+    if wanted.paths.is_null() || wanted.room == 0 {
+        return Err(status::INVALID_ARGUMENT);
+    }
+    if wanted.source != 0 || !stdin().is_terminal() || !(stdout().is_terminal() || stderr().is_terminal()) {
+        return Err(status::NOT_IMPLEMENTED);
+    }
+    let mut query = machine::query()?;
+    let begin = if wanted.flags & INITIALIZE_PATH != 0 {
+        let path = wanted.paths.text().unwrap_or_default();
+        query.named(&path).ok().and_then(|(object, counter)| Some((object, counter?)))
+    } else {
+        None
+    };
+    let mut done = Err(status::DIALOG_CANCELLED);
+    let shown = tallymon_monitor::browse(query, begin, |path| {
+        done = give(config, &path);
+        if done.is_err() || wanted.flags & SINGLE_PER_DIALOG != 0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    shown.map_err(|_| status::NOT_IMPLEMENTED)?;
+    done
+}
+
+/// Gives the program what the user chose. It may make its buffer larger when it is told that it is too small.
+fn give<L: Letter>(config: Out<Config<L>>, path: &str) -> Done {
+    /// What the program returns when it wants the same once more.
+    const RETRY: Status = 0x8000_07D4;
+    let mut known = config.get().ok_or(status::INVALID_ARGUMENT)?;
+    let mut paths = vec![path.to_string()];
+    if known.flags & WILDCARD_INSTANCES == 0 && path.contains("(*)") {
+        let found = machine::browse(false, |query| {
+            query.expand(path, Expand::default()).map_err(|error| status::of_path(&error))
+        })?;
+        paths = found.iter().map(ToString::to_string).collect();
+    }
+    if known.flags & SINGLE_PER_ADD != 0 {
+        paths.truncate(1);
+    }
+    let units = list::<L>(&paths);
+    // Once more after the program has made room; not for ever.
+    for _ in 0..2 {
+        let fits = usize::try_from(known.room).is_ok_and(|room| units.len() <= room);
+        known.status = if fits { status::VALID_DATA } else { status::MORE_DATA };
+        if fits {
+            known.paths.write(0, &units);
+        }
+        config.set(known);
+        let answer = known.call.map_or(known.status, |call| call(known.argument));
+        if answer != RETRY {
+            return if fits { Ok(()) } else { Err(status::MORE_DATA) };
+        }
+        known = config.get().ok_or(status::INVALID_ARGUMENT)?;
+    }
+    Err(status::MORE_DATA)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The offsets of the header, which it asserts for programs in C.
+    #[test]
+    fn the_description_has_the_size_of_the_header() {
+        let size = if size_of::<usize>() == 8 { 72 } else { 40 };
+        assert_eq!((size_of::<Config<u8>>(), size_of::<Config<u16>>()), (size, size));
+    }
+}

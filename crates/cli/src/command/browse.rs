@@ -1,0 +1,44 @@
+//! `tally browse`: the dialog of counters, which prints the paths that are chosen.
+
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+
+use tallymon::{Log, Query};
+
+use super::relog::reading;
+use crate::arguments::{Browse, Common};
+use crate::exit::{Failure, Kind};
+use crate::paths;
+
+/// The dialog, until the user closes it.
+pub(crate) fn run(common: &Common, wanted: &Browse) -> Result<(), Failure> {
+    if !io::stdin().is_terminal() || !(io::stdout().is_terminal() || io::stderr().is_terminal()) {
+        let words = "a dialog needs a terminal; 'tally list' and 'tally find' name counters without one";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    let mut query = match &wanted.log {
+        Some(log) => {
+            let log = Log::open(log, &reading(&wanted.reading))?;
+            Query::new(Box::new(log.source()), paths::language(common)?)?
+        }
+        None => paths::query(common)?,
+    };
+    let begin = match &wanted.path {
+        Some(path) => {
+            let (object, counter) = query.named(path)?;
+            counter.map(|counter| (object, counter))
+        }
+        None => None,
+    };
+    let mut chosen: Vec<String> = Vec::new();
+    tallymon_monitor::browse(query, begin, |path| {
+        if !chosen.contains(&path) {
+            chosen.push(path);
+        }
+        if wanted.one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    // The paths come when the screen of the dialog is gone: they may be meant for the same terminal.
+    let mut output = io::stdout().lock();
+    chosen.iter().try_for_each(|path| writeln!(output, "{path}"))?;
+    if chosen.is_empty() { Err(Failure::silent(Kind::NotFound)) } else { Ok(()) }
+}
