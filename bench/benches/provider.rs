@@ -44,7 +44,10 @@ fn main() -> std::process::ExitCode {
     }
     let folder = std::env::temp_dir().join(format!("tallymon-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("it can be made");
-    println!("{:>12}{:>14}{:>14}{:>14}{:>16}", "bytes", "child µs", "in process µs", "added µs", "added µs a MB");
+    println!(
+        "{:>12}{:>14}{:>14}{:>14}{:>16}",
+        "bytes", "child µs", "in process µs", "added µs", "added µs a MB"
+    );
     let mut empty = 0.0;
     for length in LENGTHS {
         let library = compile(&folder, length);
@@ -55,7 +58,8 @@ fn main() -> std::process::ExitCode {
         }
         // What a few bytes more cost is less than what the machine's other work adds.
         let megabytes = f64::from(length) / f64::from(1 << 20);
-        let each = if megabytes < 0.1 { String::new() } else { format!("{:.0}", (added - empty) / megabytes) };
+        let each =
+            if megabytes < 0.1 { String::new() } else { format!("{:.0}", (added - empty) / megabytes) };
         println!("{length:>12}{through:>14.1}{here:>14.1}{added:>14.1}{each:>16}");
     }
     let _ = std::fs::remove_dir_all(&folder);
