@@ -10,12 +10,15 @@ namespace Forever
         [MethodImpl(MethodImplOptions.NoInlining)] static int Marked(int n) { return n; }
         [MethodImpl(MethodImplOptions.NoInlining)] static int Work(int n) { return n < 2 ? n : Work(n - 1) + Work(n - 2); }
         [MethodImpl(MethodImplOptions.NoInlining)] static void Batch() { for (int n = 0; n < 1000; n++) Marked(n); }
-        [MethodImpl(MethodImplOptions.NoInlining)] static void Background() { while (true) { Work(12); Thread.Sleep(1); } }
+        static readonly ManualResetEvent Begun = new ManualResetEvent(false);
+        [MethodImpl(MethodImplOptions.NoInlining)] static void Background() { Begun.Set(); while (true) { Work(12); Thread.Sleep(1); } }
 
         static void Main()
         {
             Thread thread = new Thread(Background) { IsBackground = true };
             thread.Start();
+            // A loaded machine may take its time to start a thread.
+            Begun.WaitOne();
             Console.WriteLine("ready");
             string line;
             while ((line = Console.ReadLine()) != null)

@@ -151,6 +151,7 @@ fn compare(low: &Row, found: &Row, high: &Row) {
     }
     assert_eq!(found.is_kernel_thread, low.is_kernel_thread);
     let tick = facts.ticks_to_100ns(1);
+    // What a process has may grow and shrink again between two looks, but not while it does not run.
     let has_run = low.parts.cpu != high.parts.cpu;
     if let (Ok(low), Ok(stat), Ok(high)) = (low.parts.stat, found.parts.stat, high.parts.stat) {
         between("faults", found, low.faults, stat.faults, high.faults);
@@ -171,6 +172,7 @@ fn compare(low: &Row, found: &Row, high: &Row) {
     let slack = slack(&facts);
     if let (Ok(low), Ok(memory), Ok(high)) = (low.parts.memory, found.parts.memory, high.parts.memory)
         && low == high
+        && !has_run
     {
         assert_eq!(memory.address_space, low.address_space);
         assert!(memory.working_set.abs_diff(low.working_set) <= slack, "{memory:?} {low:?}");
@@ -178,6 +180,7 @@ fn compare(low: &Row, found: &Row, high: &Row) {
     }
     if let (Ok(low), Ok(status), Ok(high)) = (low.parts.status, found.parts.status, high.parts.status)
         && low == high
+        && !has_run
     {
         assert_eq!(status.address_space_peak, low.address_space_peak);
         assert_eq!(status.nonpaged, low.nonpaged);
@@ -187,7 +190,7 @@ fn compare(low: &Row, found: &Row, high: &Row) {
         let peak = differs(status.working_set_peak, low.working_set_peak);
         assert!(peak.is_some_and(|by| by <= slack), "{status:?} {low:?}");
     }
-    if low.parts.handles == high.parts.handles {
+    if !has_run && low.parts.handles == high.parts.handles {
         assert_eq!(found.parts.handles, low.parts.handles, "open files of {}", found.name);
     }
     for thread in found.threads() {
@@ -264,6 +267,9 @@ fn forks_and_exits_leave_nothing_wrong() {
 /// Set in a copy of the test below that is being watched: its tier.
 const WATCHED: &str = "TALLYMON_TEST_TIER";
 
+/// How often a tier is watched before the test fails.
+const LOOKS: usize = 10;
+
 /// A folder that is not there: going to it marks a place among the system calls.
 const MARK: &str = "/tallymon-mark";
 
@@ -284,7 +290,12 @@ fn one_counter_costs_the_system_calls_of_one_counter() {
     }
     let mut tiers = vec!["t0"];
     tiers.extend(at_once().map(|_| "t2"));
-    for tier in tiers {
+    let mut enough = None;
+    // Other tests start processes, whose files are read: the look that counts is one in which nobody did.
+    for (tier, attempt) in tiers.into_iter().flat_map(|tier| (0..LOOKS).map(move |attempt| (tier, attempt))) {
+        if enough == Some(tier) {
+            continue;
+        }
         let name = "objects::process_table::tiers::one_counter_costs_the_system_calls_of_one_counter";
         let result = Command::new("strace")
             .args(["-f", "-qq", "-o", "/dev/stderr"])
@@ -308,7 +319,11 @@ fn one_counter_costs_the_system_calls_of_one_counter() {
         let count = |call: &str| second.matches(&format!(" {call}(")).count();
         // The first refresh knows who is who; the second asks the clock of each and reads files of new ones only.
         let files = count("openat") + count("pread64") + count("statx") + count("newfstatat");
-        assert!(files <= 10, "{tier}: {second}");
+        assert!(files <= 10 || attempt + 1 < LOOKS, "{tier}: {second}");
+        if files > 10 {
+            continue;
+        }
+        enough = Some(tier);
         if tier == "t2" {
             let processors = thread::available_parallelism().unwrap().get();
             let clocks = count("clock_gettime");
