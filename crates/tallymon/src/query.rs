@@ -116,7 +116,7 @@ impl Query {
 
     /// Adds a path: names in any language of the source, or numbers; wildcards in instance and counter.
     ///
-    /// An instance need not exist yet; readings say [`NoValue::NoInstance`] until it does.
+    /// An instance need not exist yet; readings say [`NoValue::NoInstance`](tallymon_core::flow::NoValue::NoInstance) until it does.
     ///
     /// # Errors
     ///
