@@ -50,7 +50,7 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
 }
 
 /// The counters and records that are asked for.
-pub(super) fn selection(choice: &Choice) -> Result<Selection, Failure> {
+pub(crate) fn selection(choice: &Choice) -> Result<Selection, Failure> {
     let mut counters = Vec::new();
     for path in &choice.counter {
         counters.push(CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?.path);

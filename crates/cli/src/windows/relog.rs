@@ -5,15 +5,14 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
-use tallymon::PathError;
-use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::log::relog::{Options, relog};
-use tallymon::log::{Format, Selection, info};
+use tallymon::log::{Format, info};
 
 use super::completed;
 use super::words::{Known, Takes, Words};
-use crate::command::relog::time;
+use crate::arguments::Choice;
+use crate::command::relog::selection;
 use crate::exit::{Failure, Kind};
 use crate::output::timestamp;
 
@@ -108,19 +107,18 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
 }
 
 fn options(words: &Words) -> Result<Options, Failure> {
-    let mut counters = Vec::new();
-    for path in words.counters(&[])? {
-        counters.push(CounterPath::parse(&path).map_err(|error| PathError::syntax(&path, error))?.path);
-    }
     let name = words.one("f").unwrap_or("BIN");
     let format =
         if name.eq_ignore_ascii_case("SQL") { Format::from_name("sqlite") } else { Format::from_name(name) };
     let format = format.ok_or_else(|| {
         Failure::new(Kind::Usage, format_args!("-f {name}: no such format; there are CSV, TSV and BIN"))
     })?;
-    let from = words.one("b").map(time).transpose()?;
-    let to = words.one("e").map(time).transpose()?;
-    Ok(Options { format, select: Selection { counters, from, to }, ..Options::default() })
+    let choice = Choice {
+        counter: words.counters(&[])?,
+        from: words.one("b").map(str::to_owned),
+        to: words.one("e").map(str::to_owned),
+    };
+    Ok(Options { format, select: selection(&choice)?, ..Options::default() })
 }
 
 fn every(text: &str) -> Result<NonZeroU32, String> {
