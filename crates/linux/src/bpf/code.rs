@@ -103,8 +103,12 @@ pub enum Compute {
     Multiply,
     /// Bits in both.
     And,
+    /// Shift to the left.
+    Left,
     /// Shift to the right, zeros from the left.
     Right,
+    /// Shift to the right, the sign from the left.
+    RightWithSign,
     /// The other operand.
     Move,
 }
@@ -115,7 +119,9 @@ impl Compute {
             Compute::Add => 0x00,
             Compute::Multiply => 0x20,
             Compute::And => 0x50,
+            Compute::Left => 0x60,
             Compute::Right => 0x70,
+            Compute::RightWithSign => 0xc0,
             Compute::Move => 0xb0,
         }
     }

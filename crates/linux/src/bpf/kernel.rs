@@ -135,6 +135,17 @@ pub(super) struct Steps {
     pub(super) sequence: u32,
 }
 
+/// Where the pages of a process are that Linux keeps apart for each processor until they are many, since 6.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shares {
+    /// Where in the memory of a process it says where the shares of the first kind of pages are.
+    pub(super) first: u32,
+    /// The same of the second kind. Since Linux 6.6 the kinds stand one behind the other.
+    pub(super) second: u32,
+    /// Where a map that has a value for each processor says where those are.
+    pub(super) of_map: u32,
+}
+
 /// What the program needs to know of the running kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kernel {
@@ -142,6 +153,8 @@ pub(super) struct Kernel {
     /// Parts that this kernel does not have.
     pub(super) missing: Asked,
     pub(super) steps: Steps,
+    /// `None` before Linux 6.2.
+    pub(super) shares: Option<Shares>,
     /// `None` before Linux 6.7.
     pub(super) walk: Option<Walk>,
     /// The function that stands for running a program for each task.
@@ -189,10 +202,11 @@ impl Kernel {
                 (Function, "bpf_iter_task_next"),
                 (Function, "bpf_iter_task_destroy"),
             ]);
-        let [lock, unlock, each_task] = btf.find([
+        let [lock, unlock, each_task, map] = btf.find([
             (Function, "bpf_rcu_read_lock"),
             (Function, "bpf_rcu_read_unlock"),
             (Function, "bpf_iter_task"),
+            (Struct, "bpf_array"),
         ]);
         let walk =
             (|| Some(Walk { new: new?, next: next?, destroy: destroy?, lock: lock?, unlock: unlock? }))();
@@ -227,6 +241,13 @@ impl Kernel {
             open: at(table, "fdtable", "open_fds")?,
             sequence: at(meta, "bpf_iter_meta", "seq")?,
         };
+        let shares = (|| {
+            Some(Shares {
+                first: at(Some(memory), MEMORY, "rss_stat[0].counters").ok()?,
+                second: at(Some(memory), MEMORY, "rss_stat[1].counters").ok()?,
+                of_map: at(map, "bpf_array", "pptrs").ok()?,
+            })
+        })();
         let mut fields = Vec::new();
         let mut missing = Asked::default();
         for wanted in WANTED {
@@ -248,7 +269,7 @@ impl Kernel {
                 Err(error) => return Err(Unsuited::Field(name, error)),
             }
         }
-        Ok(Kernel { fields, missing, steps, walk, each_task })
+        Ok(Kernel { fields, missing, steps, shares, walk, each_task })
     }
 }
 

@@ -12,7 +12,7 @@
 //! in memory too: the verifier follows a number in a register through each round and gives up, one in memory it does not.
 
 use super::code::{Code, CodeError, Compute, Place, Reg, When, Width};
-use super::kernel::{Base, Kernel, Walk};
+use super::kernel::{Base, Kernel, Shares, Walk};
 use super::record::{self, Asked, Slot};
 
 /// The words that a program and its user share.
@@ -25,10 +25,22 @@ pub(super) mod control {
     pub(crate) const BEGIN: u32 = 16;
     /// The process that found no place, 0 when all did; set to 0 by the user.
     pub(crate) const REST: u32 = 24;
+    /// Where the value of each processor is, see [`areas`](super::areas); 0 of one that is not there.
+    pub(crate) const AREAS: u32 = 32;
+    /// How many processors have a place there.
+    pub(crate) const PROCESSORS: u32 = 64;
     /// How many words there are.
-    pub(crate) const WORDS: usize = 4;
+    pub(crate) const WORDS: usize = 68;
     /// Bytes of them.
-    pub(crate) const SIZE: u32 = 32;
+    pub(crate) const SIZE: u32 = 544;
+}
+
+/// The pages of a process that are kept apart for each processor, and how far the memory of each is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Apart {
+    pub(super) shares: Shares,
+    /// Bytes from what the kernel notes as the place to where it is, one a processor.
+    pub(super) distances: Vec<u64>,
 }
 
 /// The maps of a program, as descriptors.
@@ -53,6 +65,7 @@ pub(super) fn walking(
     walk: &Walk,
     maps: Maps,
     namespace: Option<Namespace>,
+    apart: Option<&Apart>,
 ) -> Result<Vec<u8>, CodeError> {
     let mut code = Code::new();
     let [next, begun, full, done] = std::array::from_fn(|_| code.place());
@@ -85,7 +98,7 @@ pub(super) fn walking(
     code.load(Width::B8, Reg::R1, CONTROL, control::COUNT);
     code.compute_number(Compute::Add, Reg::R1, 1);
     code.store(Width::B8, CONTROL, control::COUNT, Reg::R1);
-    write_task(&mut code, kernel, namespace, next);
+    write_task(&mut code, kernel, namespace, apart, next);
     code.jump(next);
     code.set(full);
     code.load(Width::B4, Reg::R1, TASK, kernel.steps.tgid);
@@ -104,6 +117,7 @@ pub(super) fn for_each_task(
     kernel: &Kernel,
     maps: Maps,
     namespace: Option<Namespace>,
+    apart: Option<&Apart>,
 ) -> Result<Vec<u8>, CodeError> {
     /// `bpf_seq_write`
     const WRITE: i32 = 127;
@@ -123,7 +137,7 @@ pub(super) fn for_each_task(
     code.number(Reg::R1, 0);
     code.store_in_frame(KEY, Reg::R1);
     take_record(&mut code, maps.records, next);
-    write_task(&mut code, kernel, namespace, write);
+    write_task(&mut code, kernel, namespace, apart, write);
     code.set(write);
     code.load_from_frame(Reg::R1, SEQUENCE);
     code.copy(Reg::R2, RECORD);
@@ -153,6 +167,44 @@ pub(super) fn own_namespace(kernel: &Kernel, control: i32) -> Result<Vec<u8>, Co
     code.finish()
 }
 
+/// A program that notes where a map with one value each processor says that they are, and where each of them is.
+///
+/// The difference is the same for everything that the kernel keeps for each processor.
+pub(super) fn areas(shares: Shares, control: i32, map: i32) -> Result<Vec<u8>, CodeError> {
+    /// `bpf_map_lookup_percpu_elem`
+    const LOOKUP_OF_PROCESSOR: i32 = 195;
+    let mut code = Code::new();
+    let end = code.place();
+    code.map_value(CONTROL, control, 0);
+    // An address that went through memory is a number, with which one may count.
+    code.map(Reg::R1, map);
+    code.store(Width::B8, CONTROL, control::COUNT, Reg::R1);
+    code.load(Width::B8, Reg::R3, CONTROL, control::COUNT);
+    code.compute_number(Compute::Add, Reg::R3, shares.of_map.cast_signed());
+    code.copy(Reg::R1, CONTROL);
+    code.compute_number(Compute::Add, Reg::R1, control::COUNT.cast_signed());
+    code.number(Reg::R2, 8);
+    code.call_helper(READ);
+    code.number(Reg::R1, 0);
+    code.store_in_frame(KEY, Reg::R1);
+    for processor in 0..control::PROCESSORS {
+        code.map(Reg::R1, map);
+        code.frame(Reg::R2, KEY);
+        code.number(Reg::R3, processor.cast_signed());
+        code.call_helper(LOOKUP_OF_PROCESSOR);
+        code.jump_if(When::Equal, Reg::R0, 0, end);
+        let place = control::AREAS.saturating_add(processor.saturating_mul(8));
+        code.store(Width::B8, CONTROL, place, Reg::R0);
+    }
+    code.set(end);
+    code.number(Reg::R0, 0);
+    code.exit();
+    code.finish()
+}
+
+/// `bpf_probe_read_kernel`: what can not be read is zeros.
+const READ: i32 = 113;
+
 const TASK: Reg = Reg::R6;
 const RECORD: Reg = Reg::R7;
 const CONTROL: Reg = Reg::R8;
@@ -165,6 +217,8 @@ const KEY: u16 = 32;
 const OWN: u16 = 40;
 const SEQUENCE: u16 = 48;
 const SAVED: u16 = 56;
+const MEMORY: u16 = 64;
+const PAGES: u16 = 80;
 
 /// Each process and each of its threads.
 const ALL_THREADS: i32 = 1;
@@ -204,7 +258,13 @@ fn own_number(code: &mut Code, kernel: &Kernel, namespace: Option<Namespace>, ta
 }
 
 /// Writes the record; goes to `next` early when the task does not stand for a process.
-fn write_task(code: &mut Code, kernel: &Kernel, namespace: Option<Namespace>, next: Place) {
+fn write_task(
+    code: &mut Code,
+    kernel: &Kernel,
+    namespace: Option<Namespace>,
+    apart: Option<&Apart>,
+    next: Place,
+) {
     let steps = &kernel.steps;
     code.load_from_frame(Reg::R1, OWN);
     code.store(Width::B4, RECORD, record::OWN.offset(), Reg::R1);
@@ -222,7 +282,7 @@ fn write_task(code: &mut Code, kernel: &Kernel, namespace: Option<Namespace>, ne
     copy_fields(code, kernel, Base::Signal, Reg::R3);
     code.set(without);
     write_parent(code, kernel, namespace);
-    write_memory(code, kernel);
+    write_memory(code, kernel, apart);
     write_files(code, kernel);
 }
 
@@ -265,7 +325,7 @@ fn write_parent(code: &mut Code, kernel: &Kernel, namespace: Option<Namespace>) 
     code.set(behind);
 }
 
-fn write_memory(code: &mut Code, kernel: &Kernel) {
+fn write_memory(code: &mut Code, kernel: &Kernel, apart: Option<&Apart>) {
     let steps = &kernel.steps;
     let [none, behind] = std::array::from_fn(|_| code.place());
     unless_asked(code, Asked::MEMORY | Asked::STATUS, behind);
@@ -276,6 +336,11 @@ fn write_memory(code: &mut Code, kernel: &Kernel) {
     code.load(Width::B8, Reg::R3, TASK, steps.mm);
     code.jump_if(When::Equal, Reg::R3, 0, none);
     copy_fields(code, kernel, Base::Memory, Reg::R3);
+    code.store_in_frame(MEMORY, Reg::R3);
+    if let Some(apart) = apart {
+        add_pages(code, apart);
+    }
+    code.load_from_frame(Reg::R3, MEMORY);
     // It may have been given up meanwhile, and be the memory of another process by now.
     code.load(Width::B8, Reg::R1, TASK, steps.mm);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R3, none);
@@ -288,9 +353,40 @@ fn write_memory(code: &mut Code, kernel: &Kernel) {
     code.set(behind);
 }
 
+/// Adds the pages that are kept apart. Of all kinds together there is one piece of memory a processor.
+fn add_pages(code: &mut Code, apart: &Apart) {
+    const KINDS: [Slot; 4] =
+        [record::FILE_PAGES, record::ANON_PAGES, record::SWAP_PAGES, record::SHARED_PAGES];
+    let behind = code.place();
+    code.load(Width::B8, Reg::R1, Reg::R3, apart.shares.first);
+    code.load(Width::B8, Reg::R2, Reg::R3, apart.shares.second);
+    code.store_in_frame(SAVED, Reg::R1);
+    // Before Linux 6.6 each kind has memory of its own; their shares are left out.
+    code.compute_number(Compute::Add, Reg::R1, 4);
+    code.jump_if_both(When::Differ, Reg::R1, Reg::R2, behind);
+    for distance in &apart.distances {
+        code.load_from_frame(Reg::R3, SAVED);
+        code.wide_number(Reg::R1, *distance);
+        code.compute(Compute::Add, Reg::R3, Reg::R1);
+        code.frame(Reg::R1, PAGES);
+        code.number(Reg::R2, 16);
+        code.call_helper(READ);
+        for (kind, slot) in KINDS.into_iter().enumerate() {
+            let half = if kind % 2 == 0 { Compute::Left } else { Compute::RightWithSign };
+            code.load_from_frame(Reg::R1, if kind < 2 { PAGES } else { PAGES.saturating_sub(8) });
+            code.compute_number(half, Reg::R1, 32);
+            if half == Compute::Left {
+                code.compute_number(Compute::RightWithSign, Reg::R1, 32);
+            }
+            code.load(Width::B8, Reg::R2, RECORD, slot.offset());
+            code.compute(Compute::Add, Reg::R2, Reg::R1);
+            code.store(Width::B8, RECORD, slot.offset(), Reg::R2);
+        }
+    }
+    code.set(behind);
+}
+
 fn write_files(code: &mut Code, kernel: &Kernel) {
-    /// `bpf_probe_read_kernel`
-    const READ: i32 = 113;
     let steps = &kernel.steps;
     let [none, many, set, behind] = std::array::from_fn(|_| code.place());
     unless_asked(code, Asked::HANDLES, behind);

@@ -23,6 +23,16 @@ impl Array {
     pub(super) fn new(size: u32, count: u32) -> io::Result<Array> {
         const ARRAY: u32 = 2;
         const MAPPABLE: u32 = 1 << 10;
+        Array::create(ARRAY, size, count, MAPPABLE)
+    }
+
+    /// Makes a map of one value of `size` bytes for each processor, whose memory can not be seen from here.
+    pub(super) fn one_each_processor(size: u32) -> io::Result<Array> {
+        const ARRAY_EACH_PROCESSOR: u32 = 6;
+        Array::create(ARRAY_EACH_PROCESSOR, size, 1, 0)
+    }
+
+    fn create(kind: u32, size: u32, count: u32, flags: u32) -> io::Result<Array> {
         #[repr(C)]
         struct Create {
             kind: u32,
@@ -31,8 +41,7 @@ impl Array {
             entries: u32,
             flags: u32,
         }
-        let mut attributes =
-            Create { kind: ARRAY, key_size: 4, value_size: size, entries: count, flags: MAPPABLE };
+        let mut attributes = Create { kind, key_size: 4, value_size: size, entries: count, flags };
         // SAFETY: the structure holds no address, so the kernel only reads it.
         let descriptor = unsafe { bpf_descriptor(MAP_CREATE, &mut attributes) }?;
         Ok(Array { descriptor })

@@ -11,7 +11,7 @@ use rustix::thread::CapabilitySet;
 use super::btf::Btf;
 use super::code::CodeError;
 use super::kernel::{Kernel, Walk};
-use super::program::{self, Maps, Namespace, control};
+use super::program::{self, Apart, Maps, Namespace, control};
 use super::record::{self, Asked, Record};
 use super::sys::{Area, Array, Link, Program, ProgramKind, Refused};
 
@@ -38,6 +38,7 @@ pub struct Refusal {
 pub struct Tasks {
     kernel: Kernel,
     namespace: Option<Namespace>,
+    apart: Option<Apart>,
     control_map: Array,
     control: Area,
     reader: Reader,
@@ -99,6 +100,7 @@ impl Tasks {
         let control_map = Array::new(control::SIZE, 1).map_err(|error| denied(&error))?;
         let control = control_map.map(control::WORDS.saturating_mul(8)).map_err(|error| denied(&error))?;
         let namespace = own_namespace(&kernel, &control_map, &control)?;
+        let apart = apart(&kernel, &control_map, &control);
         let reader = match way {
             Way::Walk => {
                 let Some(walk) = kernel.walk else {
@@ -107,16 +109,22 @@ impl Tasks {
                         remedy: "use Linux 6.7 or newer".to_string(),
                     });
                 };
-                Reader::walk(&kernel, walk, namespace, &control_map, capacity)?
+                Reader::walk(&kernel, walk, namespace, apart.as_ref(), &control_map, capacity)?
             }
-            Way::EachTask => Reader::each_task(&kernel, namespace, &control_map)?,
+            Way::EachTask => Reader::each_task(&kernel, namespace, apart.as_ref(), &control_map)?,
         };
-        Ok(Tasks { kernel, namespace, control_map, control, reader, delivered: Vec::new() })
+        Ok(Tasks { kernel, namespace, apart, control_map, control, reader, delivered: Vec::new() })
     }
 
     /// Parts that the running kernel does not have.
     pub fn missing(&self) -> Asked {
         self.kernel.missing
+    }
+
+    /// Whether pages in memory are counted with those that Linux keeps apart for each processor.
+    #[cfg(test)]
+    pub(super) fn is_exact(&self) -> bool {
+        self.apart.is_some()
     }
 
     /// Reads what is asked for of all tasks of our pid namespace; of each process first its first thread, then the others.
@@ -182,7 +190,8 @@ impl Tasks {
                         "process {rest} has more than {capacity} threads"
                     )));
                 }
-                self.reader = Reader::walk(&self.kernel, *walk, self.namespace, &self.control_map, larger)?;
+                let (apart, control) = (self.apart.as_ref(), &self.control_map);
+                self.reader = Reader::walk(&self.kernel, *walk, self.namespace, apart, control, larger)?;
             }
             begin = rest;
         }
@@ -231,6 +240,7 @@ impl Reader {
         kernel: &Kernel,
         walk: Walk,
         namespace: Option<Namespace>,
+        apart: Option<&Apart>,
         control: &Array,
         capacity: u32,
     ) -> Result<Reader, Refusal> {
@@ -238,12 +248,17 @@ impl Reader {
         let length = usize::try_from(u64::from(capacity).saturating_mul(u64::from(record::SIZE)));
         let records = map.map(length.unwrap_or(usize::MAX)).map_err(|error| denied(&error))?;
         let maps = Maps { control: control.number(), records: map.number() };
-        let code = program::walking(kernel, &walk, maps, namespace).map_err(unwritten)?;
+        let code = program::walking(kernel, &walk, maps, namespace, apart).map_err(unwritten)?;
         let program = Program::load(ProgramKind::Called, &code).map_err(refused)?;
         Ok(Reader::Walk { walk, program, records, _map: map, capacity })
     }
 
-    fn each_task(kernel: &Kernel, namespace: Option<Namespace>, control: &Array) -> Result<Reader, Refusal> {
+    fn each_task(
+        kernel: &Kernel,
+        namespace: Option<Namespace>,
+        apart: Option<&Apart>,
+        control: &Array,
+    ) -> Result<Reader, Refusal> {
         let Some(function) = kernel.each_task else {
             return Err(Refusal {
                 reason: "this kernel runs no programs for its tasks".to_string(),
@@ -252,7 +267,7 @@ impl Reader {
         };
         let map = Array::new(record::SIZE, 1).map_err(|error| denied(&error))?;
         let maps = Maps { control: control.number(), records: map.number() };
-        let code = program::for_each_task(kernel, maps, namespace).map_err(unwritten)?;
+        let code = program::for_each_task(kernel, maps, namespace, apart).map_err(unwritten)?;
         let program = Program::load(ProgramKind::EachTask(function), &code).map_err(refused)?;
         let link = program.link().map_err(|error| denied(&error))?;
         Ok(Reader::EachTask { link, _map: map, bytes: Vec::new(), words: Vec::new(), order: Vec::new() })
@@ -305,6 +320,26 @@ fn own_namespace(kernel: &Kernel, map: &Array, control: &Area) -> Result<Option<
         return Err(Refusal::of_kernel("the pid namespace of this program can not be told".to_string()));
     };
     Ok(Some(Namespace { level, inode }))
+}
+
+/// How far the memory of each processor is. Without it, sizes in memory are off by what is kept apart; so they are where
+/// there are too many processors, since adding it up takes 20 ns each.
+fn apart(kernel: &Kernel, control_map: &Array, control: &Area) -> Option<Apart> {
+    let shares = kernel.shares?;
+    let map = Array::one_each_processor(8).ok()?;
+    let code = program::areas(shares, control_map.number(), map.number()).ok()?;
+    Program::load(ProgramKind::Called, &code).ok()?.run().ok()?;
+    let load = |offset: u32| word(control, offset).map_or(0, |word| word.load(Ordering::Relaxed));
+    let base = load(control::COUNT);
+    let areas = (0..control::PROCESSORS).map(|processor| load(control::AREAS.saturating_add(processor * 8)));
+    let areas: Vec<u64> = areas.take_while(|area| *area != 0).collect();
+    let is_whole = base != 0 && (1..size_of(control::PROCESSORS)).contains(&areas.len());
+    let distances = areas.iter().map(|area| area.wrapping_sub(base)).collect();
+    is_whole.then_some(Apart { shares, distances })
+}
+
+fn size_of(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 fn word(area: &Area, offset: u32) -> Option<&AtomicU64> {

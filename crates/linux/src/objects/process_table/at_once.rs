@@ -2,7 +2,8 @@
 //!
 //! What comes out is what the files of each process say, with these differences, all for the better: times are in
 //! nanoseconds where `stat` has ticks, nobody's I/O is denied, and all values are of the same tenth of a millisecond.
-//! Sizes in memory may be off by some pages a processor, which Linux keeps apart until they are many.
+//! Sizes in memory count the pages that Linux keeps apart for each processor until they are many; the files do so since
+//! Linux 6.16. Before Linux 6.6, and with 64 processors or more, those are left out.
 //!
 //! A kernel may keep some processes from programs and show them in `/proc`. Those are looked for now and then, and read
 //! from their files.
