@@ -325,17 +325,26 @@ fn write(
     definition: &ObjectDefinition,
     stale: bool,
 ) {
-    for position in 0..definition.counters.len() {
-        match instance.value(position) {
-            Some(Published::Number(number)) => block.set(position, number),
-            Some(Published::Text(text)) => block.set_text(position, text),
-            None => {
-                block.state(position, ValueState::Absent(Absence::ReadFailed));
-                continue;
+    let mut position = 0usize;
+    while position < definition.counters.len() {
+        let first = position;
+        for number in instance.numbers_from(first) {
+            block.set(position, number);
+            position = position.saturating_add(1);
+        }
+        if position == first {
+            position = position.saturating_add(1);
+            match instance.value(first) {
+                Some(Published::Number(number)) => block.set(first, number),
+                Some(Published::Text(text)) => block.set_text(first, text),
+                None => {
+                    block.state(first, ValueState::Absent(Absence::ReadFailed));
+                    continue;
+                }
             }
         }
         if stale {
-            block.state(position, ValueState::Stale);
+            (first..position).for_each(|written| block.state(written, ValueState::Stale));
         }
     }
 }

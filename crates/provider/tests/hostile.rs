@@ -97,6 +97,11 @@ fn look(reader: &mut Reader) -> usize {
                 );
                 assert!(instance.name().len() <= 216 && n <= 100_000);
                 values += (0..object.counters.len()).filter(|at| instance.value(*at).is_some()).count();
+                for first in 0..=object.counters.len() {
+                    for (at, number) in (first..).zip(instance.numbers_from(first)) {
+                        assert_eq!(instance.value(at), Some(Published::Number(number)));
+                    }
+                }
             }
         }
     }

@@ -110,6 +110,10 @@ fn every_kind_of_value_arrives() {
     let parent = instances[1].parent().unwrap();
     assert_eq!((parent.object, parent.position), (0, 0));
     assert_eq!([0, 1, 2].map(|counter| number(instances[0], counter)), [3, 7, 5]);
+    // What is one word each by itself, one behind the other; the third is a sum, what follows the fifth a group.
+    let plain = [0, 1, 2, 3, 5, 7, 9].map(|first| instances[0].numbers_from(first).collect::<Vec<_>>());
+    assert_eq!(plain, [vec![3, 7], vec![7], vec![], vec![], vec![], vec![], vec![]]);
+    assert_eq!(instances[0].numbers_from(4).collect::<Vec<_>>(), [number(instances[0], 4)]);
     assert_eq!(instances[0].value(3), Some(Published::Text("ääääääääääää")));
     let age = publication.time() - number(instances[0], 4);
     assert!(age < 600_000_000, "{age}");

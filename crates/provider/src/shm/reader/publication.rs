@@ -1,0 +1,337 @@
+//! What one program publishes: its objects, and the copy of its values.
+
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::copy::{Copied, MAX_AGAIN, copy, read_exact};
+use super::instance::{InstanceRef, Instances};
+use super::parse::{Extent, Head, check_header, parse_extent, parse_instance, program_name};
+use super::refusal::RefusalReason;
+use super::slots::{Live, Slots};
+use crate::shm::bytes::{FormatError, Part};
+use crate::shm::definition::{ObjectDefinition, decode};
+use crate::shm::layout::{MAX_FILE, extent, header, instance};
+use crate::shm::process::{belongs_to, perf_time, start_time, watch};
+
+/// Two ranges that are nearer than this are copied as one: a system call costs more than the bytes between.
+const MERGE: usize = 8192;
+
+/// How many names are copied at once when one is new: 16 KiB.
+const NAMES_AT_ONCE: usize = 64;
+
+/// What one program publishes.
+#[derive(Debug)]
+pub struct Publication {
+    path: PathBuf,
+    directory: usize,
+    file: OwnedFd,
+    /// Becomes readable when the process ends.
+    watch: Option<OwnedFd>,
+    /// Whether its process has ended; its last values are kept then.
+    ended: bool,
+    pid: u32,
+    start: u64,
+    name: String,
+    objects: Vec<ObjectDefinition>,
+    /// The copy of the file, at the same offsets.
+    image: Vec<u8>,
+    /// How much of the file is known.
+    used: usize,
+    extents: Vec<Extent>,
+    /// What to copy for new values.
+    ranges: Vec<Range<usize>>,
+    /// The slots of each object.
+    slots: Vec<Slots>,
+    time: u64,
+    /// Why it can not be read any longer.
+    fault: Option<RefusalReason>,
+}
+
+impl Publication {
+    /// Opens a file and reads its definitions.
+    pub(super) fn open(path: &Path, directory: usize) -> Result<Publication, RefusalReason> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
+            Errno::LOOP => RefusalReason::NotAFile,
+            errno => errno.into(),
+        })?;
+        let about = rustix::fs::fstat(&file)?;
+        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+            return Err(RefusalReason::NotAFile);
+        }
+        if about.st_mode & 0o022 != 0 {
+            return Err(RefusalReason::Writable);
+        }
+        let mut image = vec![0; header::SIZE];
+        read_exact(&file, &mut image, 0)?;
+        let head = Part::new(&image, 0);
+        let Head { version, keep, pid, start, definitions: length, objects: n_objects, used } =
+            check_header(head)?;
+        // First the descriptor, then the comparison: the number can not pass to another process in between.
+        let watch = watch(pid);
+        let ended = start_time(pid) != Some(start);
+        if ended && !keep {
+            return Err(RefusalReason::Dead { pid });
+        }
+        if !ended && !belongs_to(pid, about.st_uid) {
+            return Err(RefusalReason::WrongOwner { pid, owner: about.st_uid });
+        }
+        let name = program_name(head)?;
+        let size = usize::try_from(about.st_size).unwrap_or(0);
+        let end = header::SIZE.saturating_add(length);
+        let first_extent = end.next_multiple_of(extent::VALUES);
+        if first_extent > used || used > size {
+            let found = u64::try_from(used).unwrap_or(u64::MAX);
+            let needed = "at least the definitions, at most the length of the file";
+            return Err(FormatError { what: "used length", at: header::USED, needed, found }.into());
+        }
+        image.resize(first_extent, 0);
+        read_exact(&file, image.get_mut(header::SIZE..).unwrap_or_default(), header::SIZE)?;
+        let definitions = Part::new(&image, 0).part(header::SIZE, length, "definitions")?;
+        let objects = decode(definitions, n_objects, version)?;
+        let slots = objects.iter().map(Slots::new).collect();
+        let mut publication = Publication {
+            path: path.to_path_buf(),
+            directory,
+            file,
+            watch: watch.filter(|_| !ended),
+            ended,
+            pid,
+            start,
+            name,
+            objects,
+            image,
+            used: first_extent,
+            extents: Vec::new(),
+            ranges: Vec::new(),
+            slots,
+            time: 0,
+            fault: None,
+        };
+        publication.plan();
+        publication.read_now()?;
+        Ok(publication)
+    }
+
+    /// Reads all values. False when that is not possible any longer; the next [`Reader::scan`] drops it then.
+    pub fn read(&mut self) -> bool {
+        if self.fault.is_none()
+            && let Err(reason) = self.read_now()
+        {
+            self.fault = Some(reason);
+            for slots in &mut self.slots {
+                slots.live.clear();
+            }
+        }
+        self.fault.is_none()
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Number of the process.
+    pub const fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Whether its process has ended: its values are the last ones, kept as the program asked for.
+    pub const fn is_stale(&self) -> bool {
+        self.ended
+    }
+
+    /// Name of the program, as it calls itself.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its objects.
+    pub fn objects(&self) -> &[ObjectDefinition] {
+        &self.objects
+    }
+
+    /// When its values were read: units of 100 ns since the machine started.
+    pub const fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// The instances of the object at a position, as they were when values were last read. An object without instances
+    /// has one, without a name, if its program made it.
+    pub fn instances(&self, object: usize) -> impl ExactSizeIterator<Item = InstanceRef<'_>> {
+        Instances::new(self, &self.image, self.slots.get(object).zip(self.objects.get(object)))
+    }
+
+    pub(super) fn slots(&self, object: usize) -> Option<&Slots> {
+        self.slots.get(object)
+    }
+
+    /// Bytes of memory for the copy of the file.
+    pub(super) fn memory(&self) -> usize {
+        self.image.len()
+    }
+
+    /// What tells that the process has ended, to be polled; `None` when that is not possible or it is known.
+    pub(super) fn watch(&self) -> Option<PollFd<'_>> {
+        self.watch.as_ref().map(|watch| PollFd::new(watch, PollFlags::IN))
+    }
+
+    /// Whether `/proc` says that the process has ended.
+    pub(super) fn is_gone(&self) -> bool {
+        start_time(self.pid) != Some(self.start)
+    }
+
+    /// Takes note whether the process has ended, and says whether the publication is still to be read.
+    pub(super) fn goes_on(&mut self, gone: bool) -> bool {
+        if gone && !self.ended {
+            self.watch = None;
+            self.ended = self.keeps();
+        }
+        (!gone || self.ended) && self.fault.is_none()
+    }
+
+    /// Why it can not be read any longer.
+    pub(super) fn take_fault(&mut self) -> Option<RefusalReason> {
+        self.fault.take()
+    }
+
+    /// Position of its directory among those of the reader.
+    pub(super) const fn directory(&self) -> usize {
+        self.directory
+    }
+
+    /// Whether the values stay when the process has ended, as the header said last.
+    fn keeps(&mut self) -> bool {
+        // The program may have asked for it after the last reading.
+        if copy(&self.file, &mut self.image, 0, header::NAME).is_err() {
+            return false;
+        }
+        let head = Part::new(&self.image, 0).part(0, header::SIZE, "header");
+        head.and_then(check_header).is_ok_and(|head| head.keep)
+    }
+
+    fn read_now(&mut self) -> Result<(), RefusalReason> {
+        // A publication that grows while it is read is followed; one that never stops growing fills its 64 MiB soon.
+        loop {
+            for range in &self.ranges {
+                let part = self.image.get_mut(range.clone()).unwrap_or_default();
+                read_exact(&self.file, part, range.start)?;
+            }
+            self.time = perf_time();
+            let used = Part::new(&self.image, 0).long(header::USED, "used length")?;
+            if used == self.used {
+                break;
+            }
+            self.follow(used)?;
+        }
+        self.look_at_slots()
+    }
+
+    /// Takes up extents that are new.
+    fn follow(&mut self, used: usize) -> Result<(), RefusalReason> {
+        let size = usize::try_from(rustix::fs::fstat(&self.file)?.st_size).unwrap_or(0);
+        if used < self.used || used > size.min(MAX_FILE) {
+            let found = u64::try_from(used).unwrap_or(u64::MAX);
+            let needed = "never less than before, at most the length of the file";
+            return Err(FormatError { what: "used length", at: header::USED, needed, found }.into());
+        }
+        let old = self.used;
+        self.image.resize(used, 0);
+        read_exact(&self.file, self.image.get_mut(old..).unwrap_or_default(), old)?;
+        let mut at = old;
+        while at < used {
+            let part = Part::new(&self.image, 0).part(at, used.saturating_sub(at), "extent")?;
+            let n_known = |object: usize| self.slots.get(object).map(|slots| slots.known.len());
+            let extent = parse_extent(part, at, &self.objects, n_known)?;
+            if let Some(slots) = self.slots.get_mut(extent.object) {
+                slots.add(extent.slots);
+            }
+            at = extent.end;
+            self.extents.push(extent);
+        }
+        self.used = used;
+        self.plan();
+        Ok(())
+    }
+
+    /// Makes the list of ranges to copy: the numbers of the header that change, and the values of each extent.
+    fn plan(&mut self) {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        ranges.push(0..header::NAME);
+        for extent in &self.extents {
+            let end = extent.values_end();
+            match ranges.last_mut() {
+                Some(last) if extent.values.saturating_sub(last.end) <= MERGE => last.end = end,
+                _ => ranges.push(extent.values..end),
+            }
+        }
+        self.ranges = ranges;
+    }
+
+    /// Sees which slots have an instance, copies again what was just being written, and names that are new.
+    fn look_at_slots(&mut self) -> Result<(), RefusalReason> {
+        let mut again = MAX_AGAIN;
+        for (object, slots) in self.slots.iter_mut().enumerate() {
+            let extents = || self.extents.iter().filter(|extent| extent.object == object);
+            let as_before = slots.live.iter().all(|live| live.whole)
+                && extents().all(|extent| {
+                    let values = self.image.get(extent.values..extent.values_end()).unwrap_or_default();
+                    slots.are_as_before(extent.numbers(), values)
+                });
+            if as_before {
+                continue;
+            }
+            slots.live.clear();
+            let named = self.objects.get(object).is_some_and(|definition| definition.has_instances);
+            for extent in extents() {
+                look_at_extent(&self.file, &mut self.image, slots, extent, named, &mut again)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sees which slots of an extent have an instance.
+fn look_at_extent(
+    file: &OwnedFd,
+    image: &mut [u8],
+    slots: &mut Slots,
+    extent: &Extent,
+    named: bool,
+    again: &mut u32,
+) -> Result<(), RefusalReason> {
+    let Slots { uses, known, live, checked, .. } = slots;
+    let uses = uses.get_mut(extent.numbers()).unwrap_or_default();
+    let known = known.get_mut(extent.numbers()).unwrap_or_default();
+    // Names that are new are copied some at a time: up to this slot they are.
+    let mut copied_up_to = 0usize;
+    for (position, (seen, known)) in uses.iter_mut().zip(known).enumerate() {
+        let values = extent.values.saturating_add(position.saturating_mul(extent.stride));
+        *seen = 0;
+        let copied = Copied { file, image, at: values, stride: extent.stride, checked };
+        let Some(settled) = copied.settle(again)? else { continue };
+        let number = settled.number;
+        if number % 2 == 1 && number != known.number {
+            let at = extent.names.saturating_add(position.saturating_mul(instance::SIZE));
+            if position >= copied_up_to {
+                let n = extent.slots.saturating_sub(position).min(NAMES_AT_ONCE);
+                copy(file, image, at, n.saturating_mul(instance::SIZE))?;
+                copied_up_to = position.saturating_add(n);
+            }
+            let record = Part::new(image, 0).part(at, instance::SIZE, "instance")?;
+            // One that is replaced at this moment is seen the next time.
+            let Some(new) = parse_instance(record, number, named)? else { continue };
+            *known = new;
+        }
+        *seen = number;
+        if number % 2 == 1 {
+            live.push(Live { number: extent.first.saturating_add(position), values, whole: settled.whole });
+        }
+    }
+    Ok(())
+}
