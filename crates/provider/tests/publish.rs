@@ -303,6 +303,38 @@ fn no_increment_is_lost_without_restartable_sequences() {
     assert!(test.status.success() && said.contains("1 passed"), "{said}");
 }
 
+#[test]
+fn a_group_is_changed_at_once() {
+    let scratch = Scratch::new("at-once");
+    let kind = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
+    let set = CounterSet::new("G")
+        .together(|set| (0..3).fold(set, |set, n| set.counter(format!("n{n}"), kind)))
+        .counter("Alone", kind);
+    let publisher = Publisher::start_in(&scratch.0, "at-once", &[set]).unwrap();
+    let instance = publisher.single("G").unwrap();
+    let mut group = instance.group("n0").unwrap();
+    let mut reader = scratch.reader();
+    reader.scan();
+    let mut seen = || {
+        let publication = reader.publications_mut().first_mut().unwrap();
+        assert!(publication.read());
+        let instance = publication.instances(0).next().unwrap();
+        [0, 1, 2, 3].map(|at| number(instance, at))
+    };
+    group.add(&[1, u64::MAX, 3]);
+    assert_eq!(seen(), [1, u64::MAX, 3, 0]);
+    group.add(&[10, 20]);
+    assert_eq!(seen(), [11, 19, 3, 0]);
+    // What is more than there are numbers has no effect.
+    group.add(&[1, 1, 1, 1, 1]);
+    assert_eq!(seen(), [12, 20, 4, 0]);
+    group.set(&[7, 8]);
+    assert_eq!(seen(), [7, 8, 4, 0]);
+    group.set(&[1, 2, 3, 4, 5]);
+    group.add(&[]);
+    assert_eq!(seen(), [1, 2, 3, 0]);
+}
+
 struct StopAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for StopAtEnd<'_> {
@@ -335,8 +367,9 @@ fn no_group_and_no_text_is_torn() {
                 (b'a'..=b'z').map(|letter| char::from(letter).to_string().repeat(64)).collect();
             let mut n = 0usize;
             while !stop.load(Ordering::Relaxed) {
-                for _ in 0..64 {
+                for _ in 0..32 {
                     group.update(|numbers| (0..8).for_each(|at| numbers.add(at, 1 + at as u64)));
+                    group.add(&[1, 2, 3, 4, 5, 6, 7, 8]);
                 }
                 n += 1;
                 text.set(&letters[n % letters.len()][..1 + n % 64]);

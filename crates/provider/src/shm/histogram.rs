@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::definition::Storage;
-use super::handle::{Average, add};
+use super::handle::Average;
 use super::map::Words;
+use super::protocol::add;
 use super::publisher::{Instance, PublishError};
 
 /// What a histogram is like.

@@ -10,12 +10,13 @@ use std::fs::File;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use super::protocol::SharedMemory;
 use super::rseq::Area;
 
 /// A file mapped for reading and writing.
@@ -110,6 +111,28 @@ impl Mapping {
         // SAFETY: the address is a multiple of 8 (the base is that of a page), mapped as long as `self` lives, backed
         // by the file, and everybody in this process uses it as an atomic only.
         Some(unsafe { address.cast::<AtomicU64>().as_ref() })
+    }
+}
+
+impl SharedMemory for Mapping {
+    fn get(&self, at: usize) -> u64 {
+        self.word(at).map_or(0, |word| word.load(Ordering::Relaxed))
+    }
+
+    fn put(&self, at: usize, number: u64) {
+        if let Some(word) = self.word(at) {
+            word.store(number, Ordering::Relaxed);
+        }
+    }
+
+    fn put_last(&self, at: usize, number: u64) {
+        if let Some(word) = self.word(at) {
+            word.store(number, Ordering::Release);
+        }
+    }
+
+    fn fence(&self) {
+        fence(Ordering::Release);
     }
 }
 

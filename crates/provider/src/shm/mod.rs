@@ -42,6 +42,7 @@ mod layout;
 mod map;
 mod name;
 mod process;
+mod protocol;
 mod publisher;
 mod reader;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", target_env = "gnu", not(miri)))]

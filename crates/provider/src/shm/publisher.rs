@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,9 +14,10 @@ use rustix::io::Errno;
 
 use super::definition::{ObjectDefinition, encode, version};
 use super::directory::{MAX_FILES, SUFFIX, writable};
-use super::layout::{MAX_DEFINITIONS, MAX_FILE, VERSION_2, extent, header, instance, slot};
+use super::layout::{MAX_DEFINITIONS, MAX_FILE, VERSION_2, extent, header, instance};
 use super::map::{Lanes, Mapping, Word, Words};
 use super::process::{perf_time, start_time};
+use super::protocol::{self, NewUse, SharedMemory, both};
 use super::reader::kept_name;
 use super::set::{CounterSet, DeclareError};
 
@@ -289,7 +290,6 @@ impl Publisher {
     /// An instance that is dropped is gone as ever. A program that ends in good order and wants its values to stay
     /// leaves them with [`std::mem::forget`].
     pub fn keep_last_values(&self) {
-        let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let length = u32::try_from(header::SIZE).unwrap_or(u32::MAX);
         self.shared.put(header::VERSION, both(VERSION_2, length));
         self.shared.put(header::PID, both(self.shared.pid, header::KEEP));
@@ -361,7 +361,6 @@ impl Shared {
             Errno::FBIG => PublishError::Full { needed: end },
             errno => PublishError::File { path: self.path.clone(), error: errno.into() },
         })?;
-        let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         self.put(at.saturating_add(extent::MAGIC), both(extent::MAGIC_NUMBER, narrow(object)));
         self.put(at.saturating_add(extent::SLOTS), both(n, narrow(stride)));
@@ -386,9 +385,7 @@ impl Shared {
 
     /// Sets a word that no reader looks at yet.
     fn put(&self, at: usize, value: u64) {
-        if let Some(word) = self.mapping.word(at) {
-            word.store(value, Ordering::Relaxed);
-        }
+        self.mapping.put(at, value);
     }
 
     fn create(self: &Arc<Shared>, object: usize, new: &NewInstance<'_>) -> Result<Instance, PublishError> {
@@ -420,50 +417,25 @@ impl Shared {
         Ok(Instance { inner: Arc::new(inner) })
     }
 
-    /// Fills a slot for a new instance. The words are written from the last to the first, and readers read from the
-    /// first to the last: who finds the same use number at both ends has what belongs to that use.
+    /// Fills a slot for a new instance.
     fn begin_use(&self, place: Place, definition: &ObjectDefinition, new: &NewInstance<'_>) -> u64 {
-        let load = |at: usize| self.mapping.word(at).map_or(0, |word| word.load(Ordering::Relaxed));
-        let number = load(place.values).wrapping_add(1) | 1;
-        let last = place.values.saturating_add(definition.stride.saturating_sub(8));
-        self.put(last, number);
-        self.put(place.names.saturating_add(instance::USE_AGAIN), number);
-        fence(Ordering::Release);
-        for offset in (slot::VALUES..definition.stride.saturating_sub(8)).step_by(8) {
-            self.put(place.values.saturating_add(offset), 0);
-        }
-        let at = |offset: usize| place.names.saturating_add(offset);
-        let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        let id = new.id.unwrap_or(-1).cast_unsigned();
-        let name_length = u32::try_from(new.name.len()).unwrap_or(0);
-        self.put(at(instance::ID), both(id, name_length));
-        let (parent, parent_number) = match new.parent {
-            Some(parent) => {
-                let object = u32::try_from(parent.inner.object).unwrap_or(instance::NO_PARENT);
-                (both(object, parent.inner.place.number), parent.inner.number)
-            }
-            None => (both(instance::NO_PARENT, 0), 0),
-        };
-        self.put(at(instance::PARENT_OBJECT), parent);
-        self.put(at(instance::PARENT_USE), parent_number);
-        put_bytes(&self.mapping, at(instance::NAME), new.name.as_bytes(), instance::MAX_NAME);
-        for first in [place.names, place.values] {
-            if let Some(word) = self.mapping.word(first) {
-                word.store(number, Ordering::Release);
-            }
-        }
+        let parent = new.parent.map(|parent| {
+            let object = u32::try_from(parent.inner.object).unwrap_or(instance::NO_PARENT);
+            (object, parent.inner.place.number, parent.inner.number)
+        });
+        let Place { values, names, .. } = place;
+        let (name, id) = (new.name, new.id.unwrap_or(-1));
+        let number = protocol::begin_use(
+            &*self.mapping,
+            &NewUse { values, stride: definition.stride, names, name, id, parent },
+        );
         self.changed();
         number
     }
 
     /// Marks a slot as unused.
     fn end_use(&self, place: Place, stride: usize, number: u64) {
-        let ended = number.wrapping_add(1);
-        for at in [place.values.saturating_add(stride.saturating_sub(8)), place.values] {
-            if let Some(word) = self.mapping.word(at) {
-                word.store(ended, Ordering::Release);
-            }
-        }
+        protocol::end_use(&*self.mapping, place.values, stride, number);
         self.changed();
     }
 
@@ -480,27 +452,6 @@ impl Drop for Shared {
         if std::process::id() == self.pid && !*self.keep.get_mut() {
             // Readers drop it when the process ends; there is nobody to tell that it could not be removed.
             let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-/// Bytes as whole words, the last one filled up with zeros.
-pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> {
-    bytes.chunks(8).map(|chunk| {
-        let mut word = [0u8; 8];
-        for (to, from) in word.iter_mut().zip(chunk) {
-            *to = *from;
-        }
-        u64::from_le_bytes(word)
-    })
-}
-
-/// Stores bytes as whole words, filled up with zeros up to `room` bytes, a multiple of 8.
-fn put_bytes(mapping: &Mapping, at: usize, bytes: &[u8], room: usize) {
-    let words = words_of(bytes).chain(std::iter::repeat(0));
-    for (offset, word) in (0..room).step_by(8).zip(words) {
-        if let Some(place) = mapping.word(at.saturating_add(offset)) {
-            place.store(word, Ordering::Relaxed);
         }
     }
 }

@@ -4,10 +4,11 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::handle::{Claim, Group, Numbers, Text, add};
+use super::handle::{Claim, Group, Numbers, Text};
 use super::histogram::Histogram;
 use super::map::Word;
 use super::process::perf_time;
+use super::protocol::add;
 use super::publisher::{Instance, PublishError};
 use super::shared::SharedCounter;
 
@@ -81,7 +82,7 @@ impl Writer {
     #[inline(always)]
     pub fn add(&self, n: i64) -> Result<(), KindError> {
         match &self.0 {
-            Kind::Number { word, .. } => add(word, n.cast_unsigned()),
+            Kind::Number { word, .. } => add(&**word, n.cast_unsigned()),
             Kind::Shared(counter) => counter.add(n.cast_unsigned()),
             _ => return Err(Writer::NUMBER),
         }
