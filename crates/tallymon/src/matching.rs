@@ -57,6 +57,8 @@ pub(crate) struct Instances {
     pub(crate) keys: Arc<Keys>,
     /// Who they are.
     pub(crate) identities: Vec<Option<InstanceIdentity>>,
+    /// Which ones of the snapshot before they are.
+    pub(crate) pairs: Pairs,
 }
 
 impl Instances {
@@ -64,12 +66,17 @@ impl Instances {
     pub(crate) fn of(
         object: SnapshotObject<'_>,
         before: Option<(SnapshotObject<'_>, &Instances)>,
+        matching: Matching,
     ) -> Instances {
         let keys = match before {
             Some((older, known)) if has_names_of(object, older) => Arc::clone(&known.keys),
             _ => Arc::new(Keys { list: keys(object), places: OnceLock::new() }),
         };
-        Instances { keys, identities: identities(object) }
+        let mut instances = Instances { keys, identities: identities(object), pairs: Pairs::None };
+        if let Some((_, before)) = before {
+            instances.pairs = pair(before, &instances, matching);
+        }
+        instances
     }
 
     fn identities(&self, matching: Matching) -> impl Iterator<Item = Identity<'_>> {
@@ -191,7 +198,7 @@ impl Pairs {
 }
 
 /// For each instance of `newer`, the same one in `older`.
-pub(crate) fn pair(older: &Instances, newer: &Instances, matching: Matching) -> Pairs {
+fn pair(older: &Instances, newer: &Instances, matching: Matching) -> Pairs {
     if newer.stand_as_in(older, matching) {
         return Pairs::Same;
     }

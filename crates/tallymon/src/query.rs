@@ -1,6 +1,7 @@
 //! A query: counter paths are added once, then samples are collected as often as wanted.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use tallymon_core::block::{CounterDefinition, Snapshot};
@@ -18,10 +19,13 @@ use crate::names::Names;
 use crate::path_error::{PathError, PathPart, PathProblem};
 
 mod expand;
+mod plan;
 mod read;
 
 pub use expand::Expand;
 pub use read::{CounterValue, Reading};
+
+use plan::Plan;
 
 /// Counter paths over one source, and the last two samples of them.
 pub struct Query {
@@ -37,7 +41,9 @@ pub struct Query {
     older: Option<Taken>,
     newer: Option<Taken>,
     /// What is asked for; made anew when paths come or go.
-    request: Option<Request>,
+    asked: OnceCell<Asked>,
+    /// What the paths mean; made anew when paths or instances come or go.
+    plan: OnceCell<Plan>,
 }
 
 /// A path that was added to a [`Query`].
@@ -53,6 +59,13 @@ struct Entry {
     chosen: Option<Chosen>,
     /// A power of ten for its values, instead of the one of the query's format.
     scale: Option<i32>,
+}
+
+/// What a source is asked for.
+struct Asked {
+    /// The objects that paths are of.
+    objects: Vec<TitleIndex>,
+    request: Request,
 }
 
 /// The instances that a path means.
@@ -100,7 +113,8 @@ impl Query {
             matching: Matching::default(),
             older: None,
             newer: None,
-            request: None,
+            asked: OnceCell::new(),
+            plan: OnceCell::new(),
         })
     }
 
@@ -139,14 +153,20 @@ impl Query {
         let handle = CounterHandle(self.next);
         self.next = self.next.saturating_add(1);
         self.entries.insert(handle, entry);
-        self.request = None;
+        self.forget_meaning();
         Ok(handle)
     }
 
     /// Takes a path out again. What it read so far is gone; other handles stay what they are.
     pub fn remove(&mut self, handle: CounterHandle) {
         self.entries.remove(&handle);
-        self.request = None;
+        self.forget_meaning();
+    }
+
+    /// Paths came or went.
+    fn forget_meaning(&mut self) {
+        self.asked.take();
+        self.plan.take();
     }
 
     /// The power of ten that the values of one path are multiplied by, within [`counter::SCALE_RANGE`]; `None` for what
@@ -156,6 +176,7 @@ impl Query {
     pub fn set_scale(&mut self, handle: CounterHandle, power: Option<i32>) -> bool {
         let known = power.is_none_or(|power| counter::SCALE_RANGE.contains(&power));
         let entry = self.entries.get_mut(&handle).filter(|_| known);
+        self.plan.take();
         entry.map(|entry| entry.scale = power).is_some()
     }
 
@@ -330,30 +351,15 @@ impl Query {
     ///
     /// The source does not answer. The samples from before stay.
     pub fn collect(&mut self) -> Result<FileTime, SourceError> {
-        let request = match self.request.take() {
-            Some(request) => request,
-            None => self.request(),
-        };
-        let answer = self.source.snapshot(&request);
-        self.request = Some(request);
+        let asked = self.asked.get_or_init(|| Asked::of(&self.entries));
+        let answer = self.source.snapshot(&asked.request);
         Ok(self.accept(answer?))
     }
 
     /// What [`Query::collect`] asks the source for, for somebody who asks the same source elsewhere, as in a thread that
     /// may have to wait, and gives the answer to [`Query::accept`].
     pub fn request(&self) -> Request {
-        let mut interest = Interest::everything();
-        let mut objects: Vec<TitleIndex> = Vec::new();
-        for entry in self.entries.values() {
-            if !objects.contains(&entry.object) {
-                objects.push(entry.object);
-            }
-            for counter in entry.counters.iter().chain(&IDENTITY_COUNTERS) {
-                interest.add(entry.object, *counter);
-            }
-        }
-        objects.sort_unstable();
-        Request::objects(objects).with_interest(interest)
+        self.asked.get_or_init(|| Asked::of(&self.entries)).request.clone()
     }
 
     /// As [`Query::collect`], but takes every object that is not costly, also those that no path means.
@@ -375,33 +381,30 @@ impl Query {
 
     /// Takes a snapshot as the newest sample of every path; returns its time.
     pub fn accept(&mut self, snapshot: Snapshot) -> FileTime {
+        let before = self.newer.take();
         let mut instances = HashMap::new();
-        let mut last = None;
-        // Paths of one object mostly follow each other.
-        for name in self.entries.values().map(|entry| entry.object) {
-            if last.replace(name) == Some(name) || instances.contains_key(&name) {
+        let mut are_same = before.is_some();
+        for name in &self.asked.get_or_init(|| Asked::of(&self.entries)).objects {
+            let known = before.as_ref().and_then(|taken| taken.instances.get(name));
+            let object = snapshot.object(*name).filter(|object| object.has_instances());
+            let Some(object) = object else {
+                are_same &= known.is_none();
                 continue;
-            }
-            if let Some(object) = snapshot.object(name).filter(|object| object.has_instances()) {
-                let before = self
-                    .newer
-                    .as_ref()
-                    .and_then(|taken| taken.snapshot.object(name).zip(taken.instances.get(&name)));
-                instances.insert(name, Instances::of(object, before));
-            }
+            };
+            let older = before.as_ref().and_then(|taken| taken.snapshot.object(*name)).zip(known);
+            let now = Instances::of(object, older, self.matching);
+            are_same &= known.is_some_and(|known| Arc::ptr_eq(&known.keys, &now.keys));
+            instances.insert(*name, now);
         }
         let time = snapshot.header().perf_time_100ns;
-        let taken = Taken { snapshot, instances };
-        let mut last: Option<(TitleIndex, Option<&Arc<Keys>>)> = None;
-        for entry in self.entries.values_mut() {
-            let keys = match last {
-                Some((object, keys)) if object == entry.object => keys,
-                _ => taken.instances.get(&entry.object).map(|known| &known.keys),
-            };
-            last = Some((entry.object, keys));
-            entry.choose(keys);
+        if !are_same {
+            for entry in self.entries.values_mut() {
+                entry.choose(instances.get(&entry.object).map(|known| &known.keys));
+            }
+            self.plan.take();
         }
-        self.older = self.newer.replace(taken);
+        self.older = before;
+        self.newer = Some(Taken { snapshot, instances });
         time
     }
 
@@ -479,5 +482,21 @@ impl Entry {
                 keys.map(|keys| keys.chosen(&chosen.wanted, &chosen.pattern)).unwrap_or_default();
             chosen.of = keys.cloned();
         }
+    }
+}
+
+impl Asked {
+    fn of(entries: &BTreeMap<CounterHandle, Entry>) -> Asked {
+        let mut interest = Interest::everything();
+        let mut objects = BTreeSet::new();
+        for entry in entries.values() {
+            objects.insert(entry.object);
+            for counter in entry.counters.iter().chain(&IDENTITY_COUNTERS) {
+                interest.add(entry.object, *counter);
+            }
+        }
+        let objects: Vec<TitleIndex> = objects.into_iter().collect();
+        let request = Request::objects(objects.iter().copied()).with_interest(interest);
+        Asked { objects, request }
     }
 }

@@ -35,7 +35,7 @@ pub use crate::bytes::ByteOrder;
 pub use counts::WriteCounts;
 pub use foreign::{definitions_only, with_counter, with_state};
 pub use note::{ObjectNote, ReadWindow};
-pub use snapshot::{Snapshot, SnapshotInstance, SnapshotObject};
+pub use snapshot::{Snapshot, SnapshotColumn, SnapshotInstance, SnapshotObject};
 pub use spec::{CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};
 pub use view::{
     CounterBlock, CounterDefinition, CounterDefinitions, DataBlock, Header, Instance, Instances,

@@ -3,55 +3,97 @@
 use super::view::{CounterBlock, CounterDefinition, Header, ObjectHeader, RawValue};
 use crate::counter::{CounterType, Denominator};
 use crate::flow::{Absence, NoValue, Sample, ValueState};
-use crate::time::Frequency;
+use crate::time::{FileTime, Frequency};
 
-/// The sample of the counter at `position` of `definitions`.
-pub(super) fn sample(
-    header: &Header,
-    object: &ObjectHeader,
-    definitions: &[CounterDefinition],
+/// How the samples of one counter are taken out of counter blocks of its object: everything that is the same for all
+/// instances is looked up once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SampleReader<'s> {
+    definition: &'s CounterDefinition,
     position: usize,
-    block: CounterBlock<'_>,
-) -> Result<Sample, NoValue> {
-    let definition = definitions.get(position).ok_or(NoValue::NoCounter)?;
-    let counter_type = definition.counter_type;
-    if let ValueState::Absent(absence) = state(definitions, position, block) {
-        return Err(NoValue::NoData(absence));
+    /// The counter of the object that tells the state of each value.
+    status: Option<&'s CounterDefinition>,
+    /// The base behind it.
+    follower: Option<&'s CounterDefinition>,
+    second: Second,
+    multi: bool,
+    time: FileTime,
+}
+
+/// What a counter is divided by.
+#[derive(Debug, Clone, Copy)]
+enum Second {
+    /// The same for all instances: a clock, or nothing.
+    Of(u64, Frequency),
+    /// The base behind it.
+    Base(Frequency),
+}
+
+impl<'s> SampleReader<'s> {
+    /// For the counter at `position` of `definitions`; `None` when there is no such counter.
+    pub(super) fn new(
+        header: &Header,
+        object: &ObjectHeader,
+        definitions: &'s [CounterDefinition],
+        position: usize,
+    ) -> Option<SampleReader<'s>> {
+        let definition = definitions.get(position)?;
+        let second = match definition.counter_type.denominator() {
+            Denominator::None => Second::Of(0, Frequency::default()),
+            Denominator::PerfTime => Second::Of(header.perf_time.0.cast_unsigned(), header.perf_freq),
+            Denominator::Time100ns => {
+                let frequency = Frequency(crate::time::UNITS_PER_SECOND.cast_signed());
+                Second::Of(header.perf_time_100ns.0, frequency)
+            }
+            Denominator::ObjectTime => Second::Of(object.perf_time.0.cast_unsigned(), object.perf_freq),
+            Denominator::Base => Second::Base(Frequency::default()),
+            Denominator::BaseAndPerfFrequency => Second::Base(header.perf_freq),
+        };
+        Some(SampleReader {
+            definition,
+            position,
+            status: definitions.last().filter(|last| last.counter_type == CounterType::VALUE_STATUS),
+            follower: definitions.get(position.saturating_add(1)).filter(|next| next.counter_type.is_base()),
+            second,
+            multi: definition.counter_type.multi(),
+            time: header.perf_time_100ns,
+        })
     }
-    let first = number(definition, block)?;
-    let follower = definitions.get(position.saturating_add(1)).filter(|next| next.counter_type.is_base());
-    let base = || number(follower.ok_or(NoValue::NoBase)?, block);
-    let (second, frequency) = match counter_type.denominator() {
-        Denominator::None => (0, Frequency::default()),
-        Denominator::PerfTime => (header.perf_time.0.cast_unsigned(), header.perf_freq),
-        Denominator::Time100ns => {
-            (header.perf_time_100ns.0, Frequency(crate::time::UNITS_PER_SECOND.cast_signed()))
+
+    /// The definition of the counter.
+    pub(super) const fn definition(&self) -> &'s CounterDefinition {
+        self.definition
+    }
+
+    /// The sample in the counter block of an instance.
+    #[inline]
+    pub(super) fn sample(&self, block: CounterBlock<'_>) -> Result<Sample, NoValue> {
+        if let ValueState::Absent(absence) = self.state(block) {
+            return Err(NoValue::NoData(absence));
         }
-        Denominator::ObjectTime => (object.perf_time.0.cast_unsigned(), object.perf_freq),
-        Denominator::Base => (base()?, Frequency::default()),
-        Denominator::BaseAndPerfFrequency => (base()?, header.perf_freq),
-    };
-    let multi_count = if counter_type.multi() { multi_count(definition, follower, block)? } else { 1 };
-    Ok(Sample { counter_type, first, second, frequency, multi_count, time: header.perf_time_100ns })
+        let first = number(self.definition, block)?;
+        let (second, frequency) = match self.second {
+            Second::Of(second, frequency) => (second, frequency),
+            Second::Base(frequency) => (number(self.follower.ok_or(NoValue::NoBase)?, block)?, frequency),
+        };
+        let multi_count = if self.multi { multi_count(self.definition, self.follower, block)? } else { 1 };
+        let counter_type = self.definition.counter_type;
+        Ok(Sample { counter_type, first, second, frequency, multi_count, time: self.time })
+    }
+
+    /// The state of a value as the object's status counter says; present when it has none.
+    #[inline]
+    pub(super) fn state(&self, block: CounterBlock<'_>) -> ValueState {
+        let Some(status) = self.status else { return ValueState::Present };
+        let byte = match block.raw(status) {
+            Ok(RawValue::Bytes(bytes)) => bytes.get(self.position).copied(),
+            _ => None,
+        };
+        byte.map_or(ValueState::Present, ValueState::from_byte)
+    }
 }
 
-/// The state of a value as the object's status counter says; present when it has none.
-pub(super) fn state(
-    definitions: &[CounterDefinition],
-    position: usize,
-    block: CounterBlock<'_>,
-) -> ValueState {
-    let Some(status) = definitions.last().filter(|last| last.counter_type == CounterType::VALUE_STATUS)
-    else {
-        return ValueState::Present;
-    };
-    let byte = match block.raw(status) {
-        Ok(RawValue::Bytes(bytes)) => bytes.get(position).copied(),
-        _ => None,
-    };
-    byte.map_or(ValueState::Present, ValueState::from_byte)
-}
-
+#[inline]
 fn number(definition: &CounterDefinition, block: CounterBlock<'_>) -> Result<u64, NoValue> {
     match block.raw(definition) {
         Ok(RawValue::Number(number)) => Ok(number),

@@ -1,14 +1,15 @@
 //! What a query found: every value, borrowed and without a text made for it, or as readings that can be kept.
 
-use tallymon_core::block::{CounterDefinition, SnapshotInstance, SnapshotObject};
+use tallymon_core::block::{CounterDefinition, SnapshotColumn, SnapshotObject};
 use tallymon_core::counter::{self, Format, Scale};
 use tallymon_core::flow::{Cell, NoValue, Sample, Value, ValueState};
 use tallymon_core::path::InstancePath;
 use tallymon_core::title::TitleIndex;
 
-use super::{CounterHandle, Entry, Query};
+use super::plan::{ColumnName, Plan, Run};
+use super::{CounterHandle, Query};
 use crate::catalog::CatalogObject;
-use crate::matching::{self, InstanceIdentity, InstanceKey, Instances, Pairs};
+use crate::matching::{InstanceIdentity, InstanceKey, Instances};
 use crate::names::Names;
 use crate::precision::Precision;
 
@@ -78,23 +79,16 @@ impl Reading {
     }
 }
 
-/// An object in the last two snapshots, as all paths of it need it.
-struct ReadObject<'q> {
-    name: TitleIndex,
-    catalog: &'q CatalogObject,
-    newer: Option<SnapshotObject<'q>>,
-    older: Option<SnapshotObject<'q>>,
-    instances: Option<&'q Instances>,
-    pairs: Pairs,
-}
-
 /// A counter in the last two snapshots.
-#[derive(Clone, Copy)]
-struct ReadCounter<'q> {
+struct ReadColumn<'q> {
     object: TitleIndex,
     definition: &'q CounterDefinition,
-    newer: Option<usize>,
-    older: Option<usize>,
+    /// Where its samples are; or why there are none.
+    newer: Result<SnapshotColumn<'q>, NoValue>,
+    older: Option<SnapshotColumn<'q>>,
+    /// `None` for an object without instances.
+    instances: Option<&'q Instances>,
+    precision: Option<Precision>,
 }
 
 impl Query {
@@ -103,23 +97,12 @@ impl Query {
     ///
     /// A path that matches nothing now has one value that says so, unless it has a wildcard.
     pub fn for_each<'q>(&'q self, mut act: impl FnMut(CounterValue<'q>)) {
-        let mut objects: Vec<ReadObject<'q>> = Vec::new();
-        let mut at = 0;
-        let mut last: Option<ReadCounter<'q>> = None;
-        for (handle, entry) in &self.entries {
-            // Paths of one object mostly follow each other.
-            if objects.get(at).is_none_or(|object| object.name != entry.object) {
-                at = match objects.iter().position(|object| object.name == entry.object) {
-                    Some(at) => at,
-                    None => {
-                        let Some(object) = self.read_object(entry.object) else { continue };
-                        objects.push(object);
-                        objects.len().saturating_sub(1)
-                    }
-                };
-            }
-            if let Some(object) = objects.get(at) {
-                self.read_entry(*handle, entry, object, &mut last, &mut act);
+        let plan = self.plan();
+        let columns: Vec<Option<ReadColumn<'q>>> =
+            plan.columns().iter().map(|name| self.read_column(*name)).collect();
+        for run in plan.runs() {
+            if let Some(Some(column)) = columns.get(run.column) {
+                self.read_run(run, column, &mut act);
             }
         }
     }
@@ -136,92 +119,80 @@ impl Query {
     pub fn readings_of(&self, handle: CounterHandle) -> Vec<Reading> {
         let mut readings = Vec::new();
         let mut paths = Paths { query: self, of: None, start: String::new(), counter: String::new() };
-        if let Some(entry) = self.entries.get(&handle)
-            && let Some(object) = self.read_object(entry.object)
-        {
-            self.read_entry(handle, entry, &object, &mut None, &mut |value| {
-                readings.push(paths.reading(value))
-            });
+        let plan = self.plan();
+        for run in plan.runs_of(handle) {
+            let name = plan.columns().get(run.column);
+            if let Some(column) = name.and_then(|name| self.read_column(*name)) {
+                self.read_run(run, &column, &mut |value| readings.push(paths.reading(value)));
+            }
         }
         readings
     }
 
-    fn read_object(&self, name: TitleIndex) -> Option<ReadObject<'_>> {
-        let catalog = self.catalog.object(name)?;
-        let newer = self.newer.as_ref().and_then(|taken| taken.snapshot.object(name));
-        let older = self.older.as_ref().and_then(|taken| taken.snapshot.object(name));
-        let instances = self.newer.as_ref().and_then(|taken| taken.instances.get(&name));
-        let before = self.older.as_ref().and_then(|taken| taken.instances.get(&name));
-        let pairs = match (older.is_some() && newer.is_some(), before, instances) {
-            (true, Some(before), Some(instances)) => matching::pair(before, instances, self.matching),
-            (true, None, None) => Pairs::Same,
-            _ => Pairs::None,
-        };
-        Some(ReadObject { name, catalog, newer, older, instances, pairs })
+    fn plan(&self) -> &Plan {
+        self.plan.get_or_init(|| Plan::of(&self.entries))
     }
 
-    fn read_entry<'q>(
-        &'q self,
-        handle: CounterHandle,
-        entry: &'q Entry,
-        object: &ReadObject<'q>,
-        last: &mut Option<ReadCounter<'q>>,
-        act: &mut impl FnMut(CounterValue<'q>),
-    ) {
-        let format = Format { scale: entry.scale.map_or(self.format.scale, Scale::Power), ..self.format };
-        for name in &entry.counters {
-            let is_known =
-                |known: &ReadCounter<'_>| known.object == object.name && known.definition.name == *name;
-            let counter = match last.filter(is_known) {
-                Some(known) => known,
-                None => {
-                    let Some(definition) = object.catalog.counter(*name) else { continue };
-                    let position = |snapshot: Option<SnapshotObject<'q>>| {
-                        snapshot.and_then(|snapshot| snapshot.position(*name))
-                    };
-                    let (newer, older) = (position(object.newer), position(object.older));
-                    *last.insert(ReadCounter { object: object.name, definition, newer, older })
+    fn read_column(&self, name: ColumnName) -> Option<ReadColumn<'_>> {
+        let definition = self.catalog.object(name.object)?.counter(name.counter)?;
+        let [newer, older] =
+            [&self.newer, &self.older].map(|taken| taken.as_ref()?.snapshot.object(name.object));
+        Some(ReadColumn {
+            object: name.object,
+            definition,
+            newer: match newer {
+                Some(object) => column(object, name).ok_or(NoValue::NoCounter),
+                None => Err(NoValue::NoObject),
+            },
+            older: older.and_then(|object| column(object, name)),
+            instances: self.newer.as_ref().and_then(|taken| taken.instances.get(&name.object)),
+            precision: precision(newer, older, definition),
+        })
+    }
+
+    #[inline]
+    fn read_run<'q>(&'q self, run: &Run, column: &ReadColumn<'q>, act: &mut impl FnMut(CounterValue<'q>)) {
+        let format = Format { scale: run.scale.map_or(self.format.scale, Scale::Power), ..self.format };
+        let nothing = |why| CounterValue {
+            handle: run.handle,
+            object: column.object,
+            definition: column.definition,
+            instance: None,
+            identity: None,
+            cell: no_value(why),
+            older: None,
+            precision: None,
+        };
+        let samples = match &column.newer {
+            Ok(_) | Err(NoValue::NoCounter) if run.is_missing => return act(nothing(NoValue::NoInstance)),
+            Err(NoValue::NoObject) => return act(nothing(NoValue::NoObject)),
+            other => other,
+        };
+        let precision = column.precision.map(|precision| Precision { format, ..precision });
+        for position in self.plan().positions(run) {
+            let before = match column.instances {
+                Some(instances) => instances.pairs.before(*position),
+                None => Some(*position),
+            };
+            let (cell, older) = match samples {
+                Ok(newer) => {
+                    let older = column.older.zip(before);
+                    let older = older.and_then(|(column, before)| column.sample(before).ok());
+                    read(newer, *position, older, column.definition, &format)
                 }
+                Err(why) => (no_value(*why), None),
             };
-            let precision = precision(object, counter, format);
-            let nothing = |why| CounterValue {
-                handle,
-                object: object.name,
-                definition: counter.definition,
-                instance: None,
-                identity: None,
-                cell: no_value(why),
-                older: None,
-                precision: None,
-            };
-            let Some(newer) = object.newer else {
-                act(nothing(NoValue::NoObject));
-                continue;
-            };
-            let mut read = |position: usize| {
-                let before = object.pairs.before(position);
-                let older =
-                    before.and_then(|before| object.older?.instance(before)?.sample(counter.older?).ok());
-                let (cell, older) = read(newer.instance(position), counter, older, &format);
-                let known = object.instances;
-                act(CounterValue {
-                    handle,
-                    object: object.name,
-                    definition: counter.definition,
-                    instance: known.and_then(|known| known.keys.list.get(position)),
-                    identity: known.and_then(|known| known.identities.get(position).copied().flatten()),
-                    cell,
-                    older,
-                    precision,
-                });
-            };
-            match &entry.chosen {
-                None => read(0),
-                Some(chosen) if chosen.positions.is_empty() && !chosen.wanted.is_wild() => {
-                    act(nothing(NoValue::NoInstance));
-                }
-                Some(chosen) => chosen.positions.iter().for_each(|position| read(*position)),
-            }
+            let known = column.instances;
+            act(CounterValue {
+                handle: run.handle,
+                object: column.object,
+                definition: column.definition,
+                instance: known.and_then(|known| known.keys.list.get(*position)),
+                identity: known.and_then(|known| known.identities.get(*position).copied().flatten()),
+                cell,
+                older,
+                precision,
+            });
         }
     }
 
@@ -233,39 +204,48 @@ impl Query {
     }
 }
 
+fn column(object: SnapshotObject<'_>, name: ColumnName) -> Option<SnapshotColumn<'_>> {
+    object.column(object.position(name.counter)?)
+}
+
 /// How exact the samples of a counter are.
-fn precision(object: &ReadObject<'_>, counter: ReadCounter<'_>, format: Format) -> Option<Precision> {
-    let newer = object.newer?;
+fn precision(
+    newer: Option<SnapshotObject<'_>>,
+    older: Option<SnapshotObject<'_>>,
+    definition: &CounterDefinition,
+) -> Option<Precision> {
+    let newer = newer?;
     Some(Precision {
-        older: object.older?.window()?,
+        older: older?.window()?,
         newer: newer.window()?,
-        quantum: newer.quantum(counter.newer?),
-        default_scale: counter.definition.default_scale,
-        format,
+        quantum: newer.quantum(newer.position(definition.name)?),
+        default_scale: definition.default_scale,
+        format: Format::default(),
     })
 }
 
 /// The sample now and what it means with the one before of the same instance.
+#[inline]
 fn read(
-    instance: Option<SnapshotInstance<'_>>,
-    counter: ReadCounter<'_>,
+    column: &SnapshotColumn<'_>,
+    position: usize,
     older: Option<Sample>,
+    definition: &CounterDefinition,
     format: &Format,
 ) -> (Cell, Option<Sample>) {
-    let Some(instance) = instance else { return (no_value(NoValue::NoInstance), None) };
-    let Some(position) = counter.newer else { return (no_value(NoValue::NoCounter), None) };
-    let stale = instance.state(position) == ValueState::Stale;
-    if let Some(text) = instance.text(position) {
-        return (Cell { sample: None, value: Ok(Value::Text(text)), stale }, None);
-    }
-    let sample = match instance.sample(position) {
+    let sample = match column.sample(position) {
         Ok(sample) => sample,
-        Err(why) => return (no_value(why), None),
+        // A text is one of the reasons why there is no sample.
+        Err(why) => {
+            let value = column.text(position).map(Value::Text).ok_or(why);
+            let stale = value.is_ok() && column.state(position) == ValueState::Stale;
+            return (Cell { sample: None, value, stale }, None);
+        }
     };
-    let value = counter::compute(older.as_ref(), &sample).map(|value| {
-        let definition = counter.definition;
-        counter::apply(value, definition.counter_type, definition.default_scale, format)
-    });
+    let stale = column.state(position) == ValueState::Stale;
+    let value = counter::compute(older.as_ref(), &sample);
+    let value =
+        value.map(|value| counter::apply(value, definition.counter_type, definition.default_scale, format));
     (Cell { sample: Some(sample), value, stale }, older)
 }
 
