@@ -110,6 +110,9 @@ pub(crate) struct Mon {
     /// Do not read all processes with each sample to say who made a spike.
     #[arg(long)]
     pub(crate) no_top: bool,
+    /// Memory for what was seen, in MiB, 64 if not given; the oldest is forgotten when it is full.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) memory: Option<u16>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

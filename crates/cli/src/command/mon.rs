@@ -72,6 +72,9 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     options.settings = settings;
     options.log = log;
     options.top = !wanted.no_top;
+    if let Some(memory) = wanted.memory {
+        options.budget = usize::from(memory).saturating_mul(1 << 20);
+    }
     if let Some(glyphs) = wanted.glyphs {
         options.glyphs = glyphs;
     }

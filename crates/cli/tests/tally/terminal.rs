@@ -260,6 +260,17 @@ fn the_monitor_follows_the_window() {
 }
 
 #[test]
+fn memory_is_stated_in_mebibytes() {
+    for (amount, fault) in [("0", "1..=65535"), ("much", "invalid digit")] {
+        has(&super::support::tally(&["mon", "--memory", amount]).words(2), &["--memory", fault]);
+    }
+    let Some(terminal) = Terminal::open() else { return };
+    terminal.start_with("", "Context Switches/sec", &format!("{SWITCHES} --memory 1"));
+    terminal.key("q");
+    terminal.is_restored();
+}
+
+#[test]
 fn ctrl_c_puts_the_terminal_back() {
     let Some(terminal) = Terminal::open() else { return };
     terminal.start_with("", "Context Switches/sec", SWITCHES);
