@@ -11,6 +11,7 @@ use tallymon::core::title::TitleIndex;
 use super::add::{AddDialog, Asked};
 use super::terminal::Screen;
 use super::theme::{Colours, Theme};
+use super::typed::unfolded;
 use crate::chart::Glyphs;
 use crate::words::Words;
 
@@ -49,20 +50,22 @@ pub fn browse(
         if !poll(next.saturating_duration_since(Instant::now()))? {
             continue;
         }
-        match read()? {
-            Event::Key(key) if key.kind != KeyEventKind::Release => match dialog.key(key) {
-                Asked::Close => return Ok(()),
-                Asked::Add(path) => {
-                    if act(path).is_break() {
-                        return Ok(());
+        for event in unfolded(read()?) {
+            match event {
+                Event::Key(key) if key.kind != KeyEventKind::Release => match dialog.key(key) {
+                    Asked::Close => return Ok(()),
+                    Asked::Add(path) => {
+                        if act(path).is_break() {
+                            return Ok(());
+                        }
                     }
-                }
-                // There is one host only.
-                Asked::Host(_) | Asked::Nothing => {}
-            },
-            Event::Paste(text) => dialog.paste(&text),
-            Event::Resize(..) => screen.resize()?,
-            _ => {}
+                    // There is one host only.
+                    Asked::Host(_) | Asked::Nothing => {}
+                },
+                Event::Paste(text) => dialog.paste(&text),
+                Event::Resize(..) => screen.resize()?,
+                _ => {}
+            }
         }
     }
 }

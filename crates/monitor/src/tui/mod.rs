@@ -27,6 +27,7 @@ mod table;
 mod terminal;
 mod text;
 mod theme;
+mod typed;
 mod undo;
 
 pub use app::App;

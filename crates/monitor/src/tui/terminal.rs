@@ -20,6 +20,7 @@ use tallymon::Query;
 use super::app::App;
 use super::job::Job;
 use super::options::Options;
+use super::typed::unfolded;
 
 /// How long a request to end may wait, since it does not wake whoever waits for a key.
 const ATTENTION: Duration = Duration::from_millis(200);
@@ -86,9 +87,11 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
                 screen.resize()?;
             }
             let pause = app.pause();
-            app.event(&event);
-            if app.has_quit() {
-                return Ok(());
+            for event in unfolded(event) {
+                app.event(&event);
+                if app.has_quit() {
+                    return Ok(());
+                }
             }
             if app.pause() < pause {
                 next = next.min(Instant::now() + app.pause());
@@ -199,15 +202,10 @@ pub fn put_back() {
     if OPEN.swap(false, Ordering::SeqCst) {
         // A terminal that is gone needs no restoring.
         let mut face = Face::default();
-        let _ = execute!(
-            face,
-            EndSynchronizedUpdate,
-            DisableBracketedPaste,
-            DisableMouseCapture,
-            LeaveAlternateScreen,
-            crossterm::cursor::Show
-        );
+        let _ = execute!(face, EndSynchronizedUpdate, DisableBracketedPaste, DisableMouseCapture);
+        // What is typed once the other screen is seen is for whoever comes next: an Enter of raw mode ends no line there.
         let _ = disable_raw_mode();
+        let _ = execute!(face, LeaveAlternateScreen, crossterm::cursor::Show);
     }
 }
 
