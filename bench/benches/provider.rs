@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tallymon_provider::library::child;
 use tallymon_provider::library::client::{self, Client, Outcome, Settings, Times};
-use tallymon_provider::library::in_process::InProcess;
+use tallymon_provider::library::in_process::{InProcess, Indexes};
 use tallymon_provider::library::protocol::Load;
 
 /// This program again, as the one that loads libraries.
@@ -102,6 +102,7 @@ fn through_child(load: &Load) -> f64 {
         program: std::env::current_exe().expect("it has a path"),
         load: load.clone(),
         as_nobody: false,
+        in_process: None,
         environment: vec![(CHILD.to_string(), "1".to_string())],
         times: Times { answer: patience, first_answer: patience, collect: patience, open: patience },
     });
@@ -116,7 +117,7 @@ fn through_child(load: &Load) -> f64 {
 }
 
 fn in_process(load: &Load) -> f64 {
-    let mut library = InProcess::load(load, &[]).expect("it can be loaded");
+    let mut library = InProcess::load(load, &Indexes::default()).expect("it can be loaded");
     median(|| {
         black_box(library.collect("Global").expect("it answers"));
     })

@@ -461,6 +461,9 @@ pub(crate) enum ProviderAction {
         #[arg(required = true, value_name = "SERVICE")]
         services: Vec<String>,
     },
+    /// Set numbers that say how libraries are asked: of one service, or of all. Without any, show what can be set and what
+    /// is.
+    Set(ProviderSet),
     /// Undo the last change, or go to another version that is kept.
     Rollback {
         /// Number of the version.
@@ -470,6 +473,16 @@ pub(crate) enum ProviderAction {
         #[arg(long, conflicts_with = "to")]
         list: bool,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProviderSet {
+    /// The service; all services without it.
+    #[arg(long, value_name = "SERVICE")]
+    pub(crate) service: Option<String>,
+    /// Names of Windows' values with their numbers, such as "Configuration Flags=2"; nothing behind = takes one away.
+    #[arg(value_name = "NAME=NUMBER")]
+    pub(crate) values: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -507,10 +520,17 @@ pub(crate) struct ProviderAdd {
     /// Index of an object of others that it changes.
     #[arg(long, value_name = "INDEX")]
     pub(crate) wraps: Vec<u32>,
-    /// Longest time that its first function may take, in milliseconds.
+    /// Trust the library as it is now, and load it into the process of whoever reads counters: nothing protects that
+    /// process from it.
+    #[arg(long)]
+    pub(crate) in_process: bool,
+    /// How long a request waits for its data before the last values stand in, in milliseconds; 50 without it.
+    #[arg(long, value_name = "MS")]
+    pub(crate) deadline: Option<u32>,
+    /// Time after which its first function is broken off, in milliseconds; 10,000 without it.
     #[arg(long, value_name = "MS")]
     pub(crate) open_timeout: Option<u32>,
-    /// Longest time that its data may take, in milliseconds.
+    /// Time after which its data is no longer hoped for and its process is killed, in milliseconds; 10,000 without it.
     #[arg(long, value_name = "MS")]
     pub(crate) collect_timeout: Option<u32>,
 }

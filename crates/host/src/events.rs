@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tallymon_core::time::FileTime;
-use tallymon_provider::library::event::Event;
+use tallymon_provider::library::event::{Event, EventLevel, EventSource};
 
 use crate::registry::{Roots, Scope};
 
@@ -28,6 +28,8 @@ pub struct EventLog {
     /// The files that are tried, best first.
     files: Vec<PathBuf>,
     journal: bool,
+    /// `EventLogLevel`; `None` for all events.
+    level: Option<u32>,
 }
 
 impl EventLog {
@@ -41,11 +43,28 @@ impl EventLog {
 
     /// Beside the registries, without the journal.
     pub fn of(roots: &Roots) -> EventLog {
-        EventLog { files: files(roots), journal: false }
+        EventLog { files: files(roots), journal: false, level: None }
+    }
+
+    /// Says which events of Perflib are written (`EventLogLevel`): 0 none, 1 errors, 2 warnings too, 3 or `None` all.
+    pub fn set_level(&mut self, level: Option<u32>) {
+        self.level = level;
+    }
+
+    fn wants(&self, event: &Event) -> bool {
+        let needed = match event.kind.level {
+            EventLevel::Error => 1,
+            EventLevel::Warning => 2,
+            EventLevel::Information => 3,
+        };
+        event.kind.source != EventSource::Perflib || self.level.is_none_or(|level| level >= needed)
     }
 
     /// Writes an event. That it can not be written is nobody's trouble but that of who looks for it.
     pub fn write(&self, event: &Event) {
+        if !self.wants(event) {
+            return;
+        }
         let line = line(event, SystemTime::now());
         let _ = self.files.iter().any(|file| append(file, &line).is_ok());
         if self.journal {

@@ -132,7 +132,8 @@ impl Host {
 
     /// How each source of counters is, and what it has cost so far.
     pub fn sources(&self) -> Vec<SourceStatus> {
-        self.providers.iter().flat_map(|provider| provider.sources()).collect()
+        let built_in = self.providers.iter().flat_map(|provider| provider.sources());
+        built_in.chain(self.libraries.iter().flat_map(Libraries::sources)).collect()
     }
 
     /// What the providers found out about this machine.
@@ -314,6 +315,10 @@ impl Source for Host {
         let tells = self.tells_of_sources && objects.contains(&provider_object::NAME);
         if tells && !matches!(request.kind, RequestKind::Metadata { .. }) {
             self.try_sources(&objects);
+            // Those that this request means are on their way already.
+            if let (Some(libraries), RequestKind::Objects(_)) = (&mut self.libraries, &request.kind) {
+                libraries.try_untried();
+            }
         }
         let default_object = match &request.kind {
             RequestKind::Objects(objects) => objects.first().map_or(-1, |object| object.0.cast_signed()),

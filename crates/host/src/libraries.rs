@@ -4,30 +4,34 @@
 //! answers are taken, each until its own deadline. Whoever is late is answered for with its last values, marked as
 //! old; whatever else goes wrong costs the objects of that service only, and is reported.
 
+#[path = "libraries/report.rs"]
+mod report;
+#[path = "libraries/settings.rs"]
+mod settings;
 #[path = "libraries/trial.rs"]
 mod trial;
 #[path = "libraries/wrap.rs"]
 mod wrap;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tallymon_core::block::{Objects, ObjectsWriter, definitions_only, with_state};
 use tallymon_core::flow::ValueState;
 use tallymon_core::request::RequestKind;
 use tallymon_core::title::TitleIndex;
-use tallymon_provider::Finding;
 use tallymon_provider::library::check::check;
-use tallymon_provider::library::client::{self, Answered, Client, Function, Outcome, Settings, Times};
+use tallymon_provider::library::client::{self, Answered, Client, Function, Outcome};
 use tallymon_provider::library::event::{self, Event};
-use tallymon_provider::library::process::{Exit, find_program};
-use tallymon_provider::library::protocol::{Load, Loaded, Stage};
+use tallymon_provider::{Finding, SourceStatus};
 
 use crate::dispatch::{self, Listed};
 use crate::events::EventLog;
-use crate::library::{LibraryCounts, LibraryOptions, LibraryStatus, finding};
-use crate::registry::{Installed, Roots, Scope, Service, Writer};
+use crate::library::{LibraryCounts, LibraryOptions, LibraryStatus, finding, source};
+use crate::registry::{Installed, Roots, Scope, Service, Trust, Writer};
 
+use report::{crashed, not_loaded};
+use settings::{ForAll, settings};
 pub use trial::try_library;
 
 /// All libraries that are registered.
@@ -36,6 +40,7 @@ pub(crate) struct Libraries {
     roots: Roots,
     options: LibraryOptions,
     log: EventLog,
+    for_all: ForAll,
     versions: Option<[Option<u32>; 2]>,
     /// Ordered by the name of the service.
     libraries: Vec<Library>,
@@ -51,6 +56,10 @@ struct Library {
     disabled_here: bool,
     /// That it is late was reported, and it has been late ever since.
     late: bool,
+    /// The same of one in this process, which is waited for.
+    slow: bool,
+    /// Whether it was looked at if it is trusted.
+    trust_reported: bool,
     /// Its last objects, by the index of their names.
     last: BTreeMap<TitleIndex, LastObject>,
     /// What was seen of it last, in words, if that is not good.
@@ -85,7 +94,7 @@ pub(crate) struct Answers {
 
 impl Libraries {
     pub(crate) fn new(roots: Roots, options: LibraryOptions, log: EventLog) -> Libraries {
-        Libraries { roots, options, log, versions: None, libraries: Vec::new() }
+        Libraries { roots, options, log, for_all: ForAll::default(), versions: None, libraries: Vec::new() }
     }
 
     /// Looks again who is registered, if the registry has changed.
@@ -96,9 +105,11 @@ impl Libraries {
         }
         self.versions = Some(versions);
         let (installed, _) = Installed::read_what_is_whole(&self.roots);
+        self.for_all = ForAll::of(&installed, &self.options);
+        self.log.set_level(self.for_all.event_level);
         let mut old: Vec<Library> = std::mem::take(&mut self.libraries);
         for (scope, service) in installed.services() {
-            let Some(settings) = settings(service, &self.options) else { continue };
+            let Some(settings) = settings(service, &self.options, &self.for_all) else { continue };
             let same = |library: &Library| library.scope == scope && library.service.name == service.name;
             let known = old.iter().position(same).map(|position| old.swap_remove(position));
             self.libraries.push(match known {
@@ -126,15 +137,23 @@ impl Libraries {
             .iter()
             .map(|library| Listed {
                 objects: &library.service.object_list,
-                enabled: library.may_be_asked() && library.service.wrapped_objects.is_empty(),
+                enabled: !self.for_all.disabled
+                    && library.may_be_asked()
+                    && library.service.wrapped_objects.is_empty(),
             })
             .collect();
         let asked = dispatch::asked(kind, &listed, is_built_in, this_host);
-        let query = dispatch::query(kind);
-        for (library, _) in self.libraries.iter_mut().zip(&asked).filter(|(_, asked)| **asked) {
+        let asking = Asking { kind: kind.clone(), asked };
+        self.ask(&asking);
+        asking
+    }
+
+    fn ask(&mut self, asking: &Asking) {
+        let query = dispatch::query(&asking.kind);
+        for (library, _) in self.libraries.iter_mut().zip(&asking.asked).filter(|(_, asked)| **asked) {
+            library.report_trust(&self.log);
             library.client.ask(&query);
         }
-        Asking { kind: kind.clone(), asked }
     }
 
     /// The parents of objects that were asked for, as far as they are known from earlier answers.
@@ -162,7 +181,7 @@ impl Libraries {
         client::wait(&mut clients);
         let mut answers = Answers::default();
         for (library, _) in self.libraries.iter_mut().zip(asked()).filter(|(_, asked)| *asked) {
-            let bytes = library.outcome(&asking.kind, &self.roots, &self.options, &self.log);
+            let bytes = library.outcome(&asking.kind, &self.roots, &self.for_all, &self.log);
             let metadata = matches!(asking.kind, RequestKind::Metadata { .. });
             for object in Objects::bare(&bytes.objects, bytes.count).filter_map(Result::ok) {
                 answers.objects.insert(object.header().name);
@@ -183,7 +202,29 @@ impl Libraries {
 
     /// How each library is now.
     pub(crate) fn status(&self) -> Vec<LibraryStatus> {
-        self.libraries.iter().map(Library::status).collect()
+        self.libraries.iter().map(|library| library.status(&self.for_all)).collect()
+    }
+
+    /// How each library is now, as any other source of counters.
+    pub(crate) fn sources(&self) -> Vec<SourceStatus> {
+        self.status().iter().map(source).collect()
+    }
+
+    /// Asks those libraries for everything once that nobody has asked so far, so that it is known how they are. Those
+    /// that change objects of others stay unknown until one of these is wanted.
+    pub(crate) fn try_untried(&mut self) {
+        self.refresh();
+        let untried =
+            |library: &Library| library.counts.asked == 0 && library.service.wrapped_objects.is_empty();
+        let disabled = self.for_all.disabled;
+        let asked: Vec<bool> = self
+            .libraries
+            .iter()
+            .map(|library| !disabled && library.may_be_asked() && untried(library))
+            .collect();
+        let asking = Asking { kind: RequestKind::Global, asked };
+        self.ask(&asking);
+        self.finish(&asking, &mut ObjectsWriter::growing(&mut Vec::new()));
     }
 
     /// How each library is, after it was asked for everything.
@@ -191,7 +232,7 @@ impl Libraries {
         let asking = self.begin(&RequestKind::Global, |_| false, "");
         let mut bytes = Vec::new();
         self.finish(&asking, &mut ObjectsWriter::growing(&mut bytes));
-        self.libraries.iter().map(|library| finding(&library.status())).collect()
+        self.status().iter().map(finding).collect()
     }
 }
 
@@ -201,47 +242,10 @@ impl Drop for Libraries {
     }
 }
 
-/// How a service is asked; `None` when it has no library.
-fn settings(service: &Service, options: &LibraryOptions) -> Option<Settings> {
-    let name = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
-    let load = Load {
-        library: name(&service.library)?,
-        open: name(&service.open)?,
-        collect: name(&service.collect)?,
-        close: name(&service.close)?,
-        context: context(&service.export),
-    };
-    // Without the program asking fails, and says so.
-    let program = options.program.clone().or_else(find_program).unwrap_or("tally-host".into());
-    let times = Times::of(service.open_timeout, service.collect_timeout);
-    let environment = environment(service);
-    Some(Settings { program, load, as_nobody: service.as_nobody, environment, times })
-}
-
 /// Has libraries call Close and end.
 fn close(libraries: &mut [Library]) {
     let mut clients: Vec<&mut Client> = libraries.iter_mut().map(|library| &mut library.client).collect();
     client::close(&mut clients);
-}
-
-/// What a library finds in its environment: its name and first indexes, for those that can not read the registry. A
-/// library that is installed anew gets others, and is loaded again.
-fn environment(service: &Service) -> Vec<(String, String)> {
-    let mut all = vec![("TALLYMON_SERVICE".to_string(), service.name.clone())];
-    if let Some(range) = service.titles {
-        all.push(("TALLYMON_FIRST_COUNTER".to_string(), range.first_counter.to_string()));
-        all.push(("TALLYMON_FIRST_HELP".to_string(), range.first_help.to_string()));
-    }
-    all
-}
-
-/// What Open is given: the texts of `Linkage\Export`, each with its end, and one more end.
-fn context(export: &[String]) -> Option<Vec<u16>> {
-    if export.is_empty() {
-        return None;
-    }
-    let texts = export.iter().flat_map(|text| text.encode_utf16().chain(std::iter::once(0)));
-    Some(texts.chain(std::iter::once(0)).collect())
 }
 
 /// Objects to be written.
@@ -259,6 +263,8 @@ impl Library {
             client,
             disabled_here: false,
             late: false,
+            slow: false,
+            trust_reported: false,
             last: BTreeMap::new(),
             trouble: None,
             counts: LibraryCounts::default(),
@@ -269,14 +275,26 @@ impl Library {
         !self.service.disabled && !self.disabled_here
     }
 
+    /// Reports once that its library is not the one that was marked as trusted, or not trusted enough for this process.
+    fn report_trust(&mut self, log: &EventLog) {
+        if std::mem::replace(&mut self.trust_reported, true) {
+            return;
+        }
+        let Service { name, library, in_process, .. } = &self.service;
+        let library = library.as_deref().unwrap_or_default();
+        let trust = self.service.trust();
+        let remedy = format!("'tally lodctr /T:{name}' trusts it as it is now");
+        if trust == Trust::Changed {
+            log.write(&Event::new(&event::CHANGED, [library, name]).with_detail(&remedy));
+        }
+        if *in_process && trust != Trust::Trusted {
+            let words = format!("it is loaded into a process of its own instead; {remedy}");
+            log.write(&Event::new(&event::NOT_TRUSTED, [library, "5"]).with_detail(words));
+        }
+    }
+
     /// Looks at what came of asking; gives the objects that can be written.
-    fn outcome(
-        &mut self,
-        kind: &RequestKind,
-        roots: &Roots,
-        options: &LibraryOptions,
-        log: &EventLog,
-    ) -> Written {
+    fn outcome(&mut self, kind: &RequestKind, roots: &Roots, for_all: &ForAll, log: &EventLog) -> Written {
         let Service { name, library, .. } = &self.service;
         let (name, path) = (name.clone(), library.clone().unwrap_or_default());
         let outcome = self.client.outcome();
@@ -292,14 +310,15 @@ impl Library {
         let (events, words) = match outcome {
             Outcome::Answered(answered) => {
                 self.trouble = None;
-                return self.answered(answered, kind, roots, options, log);
+                self.report_slowness(answered.time, for_all, log);
+                return self.answered(answered, kind, roots, for_all, log);
             }
             Outcome::Late { during, earlier } => {
                 if let Some(answered) = earlier {
-                    self.answered(answered, kind, roots, options, log);
+                    self.answered(answered, kind, roots, for_all, log);
                 }
                 let event = if during == Function::Open { &event::OPEN_LATE } else { &event::COLLECT_LATE };
-                if !was_late && options.rules.tests_times() {
+                if !was_late && for_all.rules.tests_times() {
                     log.write(&Event::new(event, [&name, &path]));
                 }
                 self.trouble = Some("it did not answer in time".to_string());
@@ -340,26 +359,41 @@ impl Library {
         Written::default()
     }
 
+    /// Reports once that a library in this process took longer than anybody would have waited for another.
+    fn report_slowness(&mut self, time: Duration, for_all: &ForAll, log: &EventLog) {
+        let settings = self.client.settings();
+        let slow = settings.in_process.is_some() && time > settings.times.answer;
+        if slow && !std::mem::replace(&mut self.slow, slow) && for_all.rules.tests_times() {
+            let library = self.service.library.as_deref().unwrap_or_default();
+            let words = format!("it took {time:.0?}, and everybody waited, since it is in this process");
+            log.write(&Event::new(&event::COLLECT_LATE, [&self.service.name, library]).with_detail(words));
+        }
+        self.slow = slow;
+    }
+
     /// Checks an answer, reports what is wrong with it, and keeps its objects.
     fn answered(
         &mut self,
         answered: Answered,
         kind: &RequestKind,
         roots: &Roots,
-        options: &LibraryOptions,
+        for_all: &ForAll,
         log: &EventLog,
     ) -> Written {
         self.counts.last = answered.time;
         self.counts.busy = self.counts.busy.saturating_add(answered.time);
         let path = self.service.library.clone().unwrap_or_default();
         let name = self.service.name.clone();
-        let verdict = check(&answered.returned, &answered.data, &path, &name, options.rules);
+        let verdict = check(&answered.returned, &answered.data, &path, &name, for_all.rules);
         verdict.events.iter().for_each(|event| log.write(event));
         if let Some(event) = verdict.events.first() {
             self.trouble = Some(event.to_string());
         }
-        if verdict.grave && options.rules.may_disable() {
+        if verdict.grave && for_all.rules.may_disable() {
             self.disable(roots, log);
+        }
+        if verdict.objects == 0 && !verdict.events.is_empty() {
+            self.counts.failed = self.counts.failed.saturating_add(1);
         }
         if verdict.objects == 0 {
             return Written::default();
@@ -411,13 +445,17 @@ impl Library {
         written
     }
 
-    fn status(&self) -> LibraryStatus {
+    fn status(&self, for_all: &ForAll) -> LibraryStatus {
         LibraryStatus {
             service: self.service.name.clone(),
             scope: self.scope,
             library: self.service.library.clone().unwrap_or_default(),
             process: self.client.process_id(),
+            in_process: self.client.settings().in_process.is_some(),
+            trust: self.service.trust(),
+            started: self.client.started(),
             disabled: self.service.disabled || self.disabled_here,
+            all_disabled: for_all.disabled,
             late: self.late,
             trouble: self.trouble.clone(),
             objects: self.last.len(),
@@ -435,58 +473,4 @@ fn is_whole(object: &[u8]) -> bool {
                 && object.counter_block().is_none_or(|block| block.is_ok())
         })
     })
-}
-
-/// What is reported of a library that could not be loaded, and in words.
-fn not_loaded(loaded: &Loaded, service: &Service) -> (Vec<Event>, String) {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let (error, library) = (loaded.error.to_string(), text(&service.library));
-    let (library, service, names) = (
-        library.as_str(),
-        service.name.as_str(),
-        [&service.open, &service.collect, &service.close].map(text),
-    );
-    let [open, collect, close] = &names;
-    let event = match loaded.stage {
-        Stage::Library => Event::new(&event::NOT_LOADED, [library, &error]),
-        Stage::NoOpen => Event::new(&event::NO_OPEN, [open, library, service, &error]),
-        Stage::NoCollect => Event::new(&event::NO_COLLECT, [collect, library, service, &error]),
-        Stage::NoClose => Event::new(&event::NO_CLOSE, [close, library, service, &error]),
-        Stage::Open | Stage::OpenFailed => Event::new(&event::OPEN_FAILED, [service, library, &error]),
-    };
-    let event = event.with_detail(loaded.detail.as_str());
-    let words = event.to_string();
-    (vec![event], words)
-}
-
-/// What is reported of a library whose process ended, and in words.
-fn crashed(during: Function, exit: Exit, service: &str, library: &str) -> (Vec<Event>, String) {
-    let kind = match during {
-        Function::Open => &event::OPEN_CRASHED,
-        Function::Collect => &event::COLLECT_CRASHED,
-        Function::Close => &event::CLOSE_CRASHED,
-    };
-    let detail = match exit {
-        Exit { signal: Some(signal), .. } => format!("its process ended with signal {signal}"),
-        Exit { code: Some(code), .. } => format!("its process ended with exit code {code}"),
-        Exit { .. } => "its process closed its connection".to_string(),
-    };
-    let code = format!("{:#010x}", exception(exit));
-    let event = Event::new(kind, [library, service, &code, ""]).with_detail(&detail);
-    (vec![event], detail)
-}
-
-/// NT's code for what ended a process.
-const fn exception(exit: Exit) -> u32 {
-    match exit.signal {
-        // SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
-        Some(4) => 0xc000_001d,
-        Some(6) => 0xc000_0409,
-        Some(7) => 0xc000_0006,
-        Some(8) => 0xc000_0094,
-        Some(11) => 0xc000_0005,
-        // STATUS_FATAL_APP_EXIT, STATUS_PROCESS_IS_TERMINATING.
-        Some(_) => 0x4000_0015,
-        None => 0xc000_010a,
-    }
 }

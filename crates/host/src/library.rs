@@ -6,17 +6,17 @@ use std::time::Duration;
 use tallymon_core::title::TitleIndex;
 use tallymon_provider::library::check::Rules;
 use tallymon_provider::library::event::Event;
-use tallymon_provider::{Finding, FindingState};
+use tallymon_provider::{Finding, FindingState, Health, SourceName, SourceStatus};
 
-use crate::registry::Scope;
+use crate::registry::{Scope, Trust};
 
 /// How libraries are asked.
 #[derive(Debug, Clone, Default)]
 pub struct LibraryOptions {
     /// The program that loads them; `None` for the one that is installed.
     pub program: Option<PathBuf>,
-    /// Which checks are made.
-    pub rules: Rules,
+    /// Which checks are made; `None` for those that the registry says.
+    pub rules: Option<Rules>,
 }
 
 /// How a library is, and what it has cost, in this process.
@@ -30,8 +30,16 @@ pub struct LibraryStatus {
     pub library: String,
     /// Number of its process, while it has one.
     pub process: Option<u32>,
+    /// It is loaded in this process.
+    pub in_process: bool,
+    /// Whether its library is the one that was marked as trusted.
+    pub trust: Trust,
+    /// How often a process was started for it.
+    pub started: u64,
     /// It is not asked.
     pub disabled: bool,
+    /// Nobody's library is asked.
+    pub all_disabled: bool,
     /// It did not answer the last request in time.
     pub late: bool,
     /// What is wrong with it; `None` when nothing is.
@@ -81,6 +89,12 @@ pub(crate) fn finding(status: &LibraryStatus) -> Finding {
     let LibraryStatus { service, library, objects, .. } = status;
     let subject = format!("service {service}");
     let why = format!("'tally events --provider {service}' shows more");
+    if status.all_disabled {
+        let detail = "disabled, as all libraries are".to_string();
+        let remedy =
+            "'tally provider set \"Disable Performance Counters=0\"' has them asked again".to_string();
+        return Finding { subject, state: FindingState::Missing, detail, remedy };
+    }
     if status.disabled {
         let detail = match &status.trouble {
             Some(trouble) => format!("disabled: {trouble}"),
@@ -100,6 +114,41 @@ pub(crate) fn finding(status: &LibraryStatus) -> Finding {
         return Finding { subject, state: FindingState::Good, detail, remedy: String::new() };
     }
     let time = status.counts.last;
-    let detail = format!("{library} answers in {time:.0?} with {objects} objects");
+    let place = if status.in_process { ", in the process of whoever asks" } else { "" };
+    let mut detail = format!("{library} answers in {time:.0?} with {objects} objects{place}");
+    if status.trust == Trust::Changed {
+        detail.push_str("; it is no longer the one that was trusted");
+        let remedy = format!("'tally lodctr /T:{service}' trusts it as it is now");
+        return Finding { subject, state: FindingState::Limited, detail, remedy };
+    }
     Finding { subject, state: FindingState::Good, detail, remedy: String::new() }
+}
+
+/// The same as a source of counters, as "Tallymon Provider" shows all of them.
+pub(crate) fn source(status: &LibraryStatus) -> SourceStatus {
+    let LibraryCounts { asked, answered, late, failed, busy, last } = status.counts;
+    let health = match &status.trouble {
+        _ if status.disabled || status.all_disabled => Health::Failed,
+        Some(_) if status.late || status.objects > 0 => Health::Degraded,
+        Some(_) => Health::Failed,
+        None if asked == 0 => Health::NotAsked,
+        None => Health::Healthy,
+    };
+    let trouble = status.trouble.clone().unwrap_or_default();
+    let reason = match (status.disabled || status.all_disabled, trouble.is_empty()) {
+        (true, true) => "disabled".to_string(),
+        (true, false) => format!("disabled: {trouble}"),
+        (false, _) => trouble,
+    };
+    SourceStatus {
+        collections: answered,
+        busy,
+        last,
+        errors: failed,
+        late: Some(late),
+        restarts: (!status.in_process).then(|| status.started.saturating_sub(1)),
+        health,
+        reason: reason.into(),
+        ..SourceStatus::new(SourceName::Named(format!("service {}", status.service)))
+    }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tallymon_provider::library::check::{Rules, check};
 use tallymon_provider::library::client::Answered;
-use tallymon_provider::library::in_process::InProcess;
+use tallymon_provider::library::in_process::{InProcess, Indexes};
 use tallymon_provider::library::protocol::Load;
 use tallymon_testkit::peer;
 
@@ -70,8 +70,8 @@ fn load(library: &Path) -> InProcess {
         close: name("Close"),
         context: None,
     };
-    let firsts = [("TALLYMON_FIRST_COUNTER", "1848"), ("TALLYMON_FIRST_HELP", "1849")];
-    InProcess::load(&load, &firsts.map(|(name, value)| (name.to_string(), value.to_string()))).unwrap()
+    let service = "Twin".to_string();
+    InProcess::load(&load, &Indexes { service, first_counter: 1848, first_help: 1849 }).unwrap()
 }
 
 fn answer(library: &mut InProcess, query: &str) -> Answered {

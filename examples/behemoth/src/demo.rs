@@ -93,7 +93,7 @@ pub(crate) fn install(folder: &Path, library: Option<&Path>) -> Result<String, S
          [HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Services\\Behemoth\\Performance]\r\n\
          \"Library\"=\"{library}\"\r\n\
          \"Open\"=\"BehemothOpen\"\r\n\"Collect\"=\"BehemothCollect\"\r\n\"Close\"=\"BehemothClose\"\r\n\
-         \"Collect Timeout\"=dword:000003e8\r\n"
+         \"Deadline\"=dword:000003e8\r\n"
     );
     for (name, text) in [("behemoth.ini", INI), ("behemoth.h", SYMBOLS), ("behemoth.reg", &registration)] {
         fs::write(folder.join(name), text).map_err(failed)?;

@@ -1,5 +1,7 @@
 //! `tally provider`: names of counters, and who provides them.
 
+mod set;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,7 +12,8 @@ use tallymon::core::title::TitleIndex;
 use tallymon::events::EventLog;
 use tallymon::library::event::{self, Event};
 use tallymon::registry::{
-    Installed, Manifest, Package, Removed, Roots, Scope, Service, TitleRange, Writer, read_reg,
+    Installed, Manifest, Package, Removed, Roots, Scope, Service, ServiceSetting, TitleRange, Trust,
+    ValidationCode, Writer, read_reg,
 };
 use tallymon::{LibraryOptions, LibraryTrial, try_library};
 
@@ -49,6 +52,7 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
         }
         ProviderAction::Enable { services } => set_enabled(writer_of, services, true),
         ProviderAction::Disable { services } => set_enabled(writer_of, services, false),
+        ProviderAction::Set(set) => set::run(&roots, scope, set),
         ProviderAction::Rollback { list: true, .. } => versions(&writer()?),
         ProviderAction::Rollback { to, list: false } => {
             let writer = writer()?;
@@ -107,8 +111,18 @@ fn read(files: &ProviderFiles) -> Result<Vec<Input>, Failure> {
 }
 
 fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
+    let library = add.library.as_deref().map(in_full);
+    let validation_code = library.as_deref().filter(|_| add.in_process).and_then(ValidationCode::of);
+    if add.in_process && validation_code.is_none() {
+        let words = "--in-process needs --library with the path of the library, so that it can be told whether it changes";
+        return Err(Failure::new(Kind::Usage, words));
+    }
     let registration = Service {
-        library: add.library.as_deref().map(in_full),
+        library,
+        trusted: add.in_process,
+        in_process: add.in_process,
+        validation_code,
+        deadline: add.deadline,
         open: add.open.clone(),
         collect: add.collect.clone(),
         close: add.close.clone(),
@@ -295,7 +309,30 @@ fn registration(out: &mut impl Write, service: &Service) -> io::Result<()> {
             writeln!(out, "  {name:8} {value}")?;
         }
     }
-    Ok(())
+    let shown = |setting: &ServiceSetting| *setting != ServiceSetting::Disabled;
+    for setting in ServiceSetting::ALL.into_iter().filter(shown) {
+        if let Some(value) = setting.get(service) {
+            writeln!(out, "  {} {value}", setting.text().name)?;
+        }
+    }
+    match service.trust() {
+        Trust::Trusted => writeln!(out, "  trusted"),
+        Trust::Changed => writeln!(
+            out,
+            "  trusted once, and changed since; 'tally lodctr /T:{}' trusts it again",
+            service.name
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// How far a library is trusted, for programs.
+fn trust_word(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Trusted => "trusted",
+        Trust::Changed => "changed",
+        _ => "unmarked",
+    }
 }
 
 fn set_enabled<F>(writer_of: F, services: &[String], enabled: bool) -> Result<(), Failure>
@@ -338,6 +375,12 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
                 "objects": objects,
                 "enabled": !service.disabled,
                 "trusted": service.trusted,
+                "trust": trust_word(service.trust()),
+                "in_process": service.in_process,
+                "as_nobody": service.as_nobody,
+                "deadline": service.deadline,
+                "open_timeout": service.open_timeout,
+                "collect_timeout": service.collect_timeout,
                 "file": service.ini,
             }));
             continue;

@@ -252,8 +252,7 @@ fn make(experiment: &Experiment) -> Option<(Vec<String>, Vec<u64>, bool)> {
         open: name("Open"),
         collect: name("Collect"),
         close: name("Close"),
-        collect_timeout: Some(8000),
-        open_timeout: Some(8000),
+        deadline: Some(8000),
         ..Service::default()
     };
     place.writer().register(&[service]).unwrap();

@@ -11,7 +11,7 @@ use tallymon::core::title::TitleIndex;
 use crate::support::{Place, Provider, ask, objects, wait_for};
 
 /// The value of the only counter of the only instance, and its state.
-fn value(snapshot: &Snapshot, object: u32) -> Option<(u64, ValueState)> {
+pub(crate) fn value(snapshot: &Snapshot, object: u32) -> Option<(u64, ValueState)> {
     let object = snapshot.object(TitleIndex(object))?;
     let instance = object.instance(0)?;
     assert_eq!(instance.name().to_string_lossy(), "one");
@@ -21,7 +21,7 @@ fn value(snapshot: &Snapshot, object: u32) -> Option<(u64, ValueState)> {
     }
 }
 
-const PRESENT: ValueState = ValueState::Present;
+pub(crate) const PRESENT: ValueState = ValueState::Present;
 
 #[test]
 fn a_good_library_answers_and_is_closed() {
@@ -100,13 +100,7 @@ fn each_fault_costs_its_own_object_and_is_reported() {
 fn a_library_that_loops_or_sleeps_delays_nobody_else() {
     for fault in ["LOOP", "LONG_SLEEP", "OPEN_SLEEPS"] {
         let place = Place::new();
-        let bad = Provider {
-            service: "Bad",
-            fault,
-            collect_timeout: None,
-            open_timeout: Some(300),
-            ..Provider::default()
-        };
+        let bad = Provider { service: "Bad", fault, deadline: None, ..Provider::default() };
         let (Some(good), Some(bad)) = (place.install(&Provider::default()), place.install(&bad)) else {
             return;
         };
@@ -230,7 +224,7 @@ fn a_disabled_library_is_not_loaded_until_it_is_enabled() {
 #[test]
 fn a_late_library_answers_with_its_last_values_marked_as_old() {
     let place = Place::new();
-    let late = Provider { fault: "SLEEP", collect_timeout: None, ..Provider::default() };
+    let late = Provider { fault: "SLEEP", deadline: None, ..Provider::default() };
     let Some(index) = place.install(&late) else { return };
     let mut host = place.host();
     assert_eq!(value(&ask(&mut host, "Global"), index), Some((41, PRESENT)));
@@ -248,8 +242,8 @@ fn a_late_library_answers_with_its_last_values_marked_as_old() {
 fn nobody_waits_for_a_stopped_process() {
     let place = Place::new();
     // Both have the deadline that everybody has.
-    let other = Provider { service: "Other", collect_timeout: None, ..Provider::default() };
-    let Some(one) = place.install(&Provider { collect_timeout: None, ..Provider::default() }) else { return };
+    let other = Provider { service: "Other", deadline: None, ..Provider::default() };
+    let Some(one) = place.install(&Provider { deadline: None, ..Provider::default() }) else { return };
     let Some(two) = place.install(&other) else { return };
     let mut host = place.host();
     wait_for("both answer in time", || {

@@ -48,7 +48,7 @@ fn install(place: &Place, name: &str, service: &str) -> bool {
     let text = format!(
         "REGEDIT4\n\n[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Services\\{service}\\Performance]\n\
          \"Library\"=\"{}\"\n\"Open\"=\"Open\"\n\"Collect\"=\"Collect\"\n\"Close\"=\"Close\"\n\
-         \"Open Timeout\"=dword:00001f40\n\"Collect Timeout\"=dword:00001f40\n",
+         \"Deadline\"=dword:00001f40\n",
         library.display()
     );
     fs::write(&reg, text).unwrap();

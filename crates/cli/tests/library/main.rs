@@ -6,5 +6,6 @@ mod experiments;
 mod faults;
 mod listings;
 mod rights;
+mod settings;
 mod support;
 mod wrapping;

@@ -82,10 +82,20 @@ static struct {
 } answer;
 #pragma pack(pop)
 
-static DWORD number(const char *name)
+/* What a reader says that loads it into its own process. */
+static DWORD told[2];
+
+void OpenIndexes(const WCHAR *service, DWORD counter, DWORD help)
+{
+    note("OpenIndexes %c...\n", (char)service[0]);
+    told[0] = counter;
+    told[1] = help;
+}
+
+static DWORD number(const char *name, DWORD here)
 {
     const char *text = getenv(name);
-    return text ? (DWORD)strtoul(text, NULL, 10) : 0;
+    return here ? here : text ? (DWORD)strtoul(text, NULL, 10) : 0;
 }
 
 DWORD CALLBACK Open(LPWSTR context)
@@ -98,8 +108,8 @@ DWORD CALLBACK Open(LPWSTR context)
     answer.type.TotalByteLength = sizeof answer;
     answer.type.DefinitionLength = sizeof answer.type + sizeof answer.counter;
     answer.type.HeaderLength = sizeof answer.type;
-    answer.type.ObjectNameTitleIndex = number("TALLYMON_FIRST_COUNTER");
-    answer.type.ObjectHelpTitleIndex = number("TALLYMON_FIRST_HELP");
+    answer.type.ObjectNameTitleIndex = number("TALLYMON_FIRST_COUNTER", told[0]);
+    answer.type.ObjectHelpTitleIndex = number("TALLYMON_FIRST_HELP", told[1]);
     answer.type.DetailLevel = PERF_DETAIL_NOVICE;
     answer.type.NumCounters = 1;
     answer.type.NumInstances = 1;

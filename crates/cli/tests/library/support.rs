@@ -24,20 +24,12 @@ pub(crate) struct Provider<'a> {
     /// Whether its object is in its Object List.
     pub(crate) listed: bool,
     /// Milliseconds; long enough for a machine that has other things to do, where nothing else is tested.
-    pub(crate) collect_timeout: Option<u32>,
-    pub(crate) open_timeout: Option<u32>,
+    pub(crate) deadline: Option<u32>,
 }
 
 impl Default for Provider<'_> {
     fn default() -> Self {
-        let patient = Some(8000);
-        Provider {
-            service: "MyPerf",
-            fault: "GOOD",
-            listed: true,
-            collect_timeout: patient,
-            open_timeout: patient,
-        }
+        Provider { service: "MyPerf", fault: "GOOD", listed: true, deadline: Some(8000) }
     }
 }
 
@@ -91,7 +83,7 @@ impl Place {
 
     /// Compiles, registers and names a provider; gives the index of its object, `None` without a compiler.
     pub(crate) fn install(&self, provider: &Provider<'_>) -> Option<u32> {
-        let Provider { service, fault, listed, collect_timeout, open_timeout } = *provider;
+        let Provider { service, fault, listed, deadline } = *provider;
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/library/provider.c");
         let options = [format!("-DLOG=\"{}\"", self.log(service).display()), format!("-DFAULT={fault}")];
         let library = self.compile(&source, &format!("{service}.so"), &options)?;
@@ -101,8 +93,7 @@ impl Place {
             open: name("Open"),
             collect: name("Collect"),
             close: name("Close"),
-            collect_timeout,
-            open_timeout,
+            deadline,
             ..Service::default()
         };
         let package = Package::read(&self.ini(service, listed), None).unwrap();

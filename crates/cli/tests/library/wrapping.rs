@@ -29,8 +29,7 @@ fn install(place: &Place, fault: u32, timeout: u32) -> Option<TitleIndex> {
         open: name("Open"),
         collect: name("Collect"),
         close: name("Close"),
-        open_timeout: Some(timeout),
-        collect_timeout: Some(timeout),
+        deadline: Some(timeout),
         wrapped_objects: vec![SYSTEM],
         ..Service::default()
     };

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use tallymon_core::block::ObjectsWriter;
 use tallymon_core::request::RequestKind;
 use tallymon_core::title::TitleIndex;
-use tallymon_provider::Finding;
+use tallymon_provider::{Finding, SourceStatus};
 
 use crate::dispatch;
 use crate::events::EventLog;
-use crate::library::{LibraryOptions, LibraryStatus, LibraryTrial, finding};
+use crate::library::{LibraryOptions, LibraryStatus, LibraryTrial, finding, source};
 use crate::registry::{Roots, Service};
 
 /// No library can be tried.
@@ -69,6 +69,12 @@ impl Libraries {
     pub(crate) fn status(&self) -> Vec<LibraryStatus> {
         Vec::new()
     }
+
+    pub(crate) fn sources(&self) -> Vec<SourceStatus> {
+        self.status().iter().map(source).collect()
+    }
+
+    pub(crate) fn try_untried(&mut self) {}
 
     pub(crate) fn findings(&mut self) -> Vec<Finding> {
         self.status().iter().map(finding).collect()

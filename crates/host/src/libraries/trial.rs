@@ -7,7 +7,9 @@ use tallymon_provider::library::check::{Rules, check};
 use tallymon_provider::library::client::{self, Client, Outcome, Times};
 use tallymon_provider::library::event::{self, Event};
 
-use super::{Library, crashed, not_loaded};
+use super::Library;
+use super::report::{crashed, not_loaded};
+use super::settings::{ForAll, settings};
 use crate::library::{LibraryOptions, LibraryTrial};
 use crate::registry::{Scope, Service};
 
@@ -17,7 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Asks a library with several queries, one after the other, until it fails. Nothing is reported, and nobody is
 /// disabled. A service without a library is not asked.
 pub fn try_library(service: &Service, options: &LibraryOptions) -> Vec<LibraryTrial> {
-    let Some(mut settings) = super::settings(service, options) else { return Vec::new() };
+    let Some(mut settings) = settings(service, options, &ForAll::default()) else { return Vec::new() };
+    // A trial is for libraries that nobody knows yet.
+    settings.in_process = None;
     settings.times = Times { answer: PATIENCE, first_answer: PATIENCE, collect: PATIENCE, open: PATIENCE };
     let mut library = Library::new(Scope::System, service.clone(), Client::new(settings));
     let list: Vec<String> = service.object_list.iter().map(ToString::to_string).collect();

@@ -16,14 +16,15 @@ use crate::dispatch;
 impl Libraries {
     /// The objects that services have put themselves in front of.
     pub(crate) fn wrapped(&self) -> BTreeSet<TitleIndex> {
-        let wrapping = self.libraries.iter().filter(|library| library.may_be_asked());
+        let may_be_asked = |library: &&Library| !self.for_all.disabled && library.may_be_asked();
+        let wrapping = self.libraries.iter().filter(may_be_asked);
         wrapping.flat_map(|library| library.service.wrapped_objects.iter().copied()).collect()
     }
 
     /// Has the services change objects, which stand here by the index of their names.
     pub(crate) fn wrap(&mut self, kind: &RequestKind, objects: &mut BTreeMap<TitleIndex, Vec<u8>>) {
         let query = dispatch::query(kind);
-        let Libraries { roots, options, log, libraries, .. } = self;
+        let Libraries { roots, for_all, log, libraries, .. } = self;
         for library in libraries.iter_mut().filter(|library| library.may_be_asked()) {
             let theirs: BTreeSet<TitleIndex> = library
                 .service
@@ -38,9 +39,10 @@ impl Libraries {
             if count == 0 {
                 continue;
             }
+            library.report_trust(log);
             library.client.ask_to_wrap(&query, originals.concat(), count);
             client::wait(&mut [&mut library.client]);
-            let written = library.outcome(kind, roots, options, log);
+            let written = library.outcome(kind, roots, for_all, log);
             library.take_changed(&written, &theirs, objects);
         }
     }

@@ -6,6 +6,7 @@ use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
 
 use super::roots::{BASE_INDEX, Scope};
 use super::service::{Service, TitleRange, folded, wrong_name};
+use super::setting::PerflibSetting;
 
 /// The services and texts of one version of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Contents {
     pub parent: u32,
     /// What was changed against that one, for people.
     pub change: String,
+    /// How all libraries are asked, as far as that is set.
+    pub perflib: BTreeMap<PerflibSetting, u32>,
     /// The services by their name in small letters.
     services: BTreeMap<String, Service>,
     /// The texts of every language, by index.
@@ -53,6 +56,7 @@ impl Contents {
             last_help: base_index,
             parent: 0,
             change: String::new(),
+            perflib: BTreeMap::new(),
             services: BTreeMap::new(),
             tables: BTreeMap::new(),
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 #[cfg_attr(not(unix), path = "files/other.rs")]
 mod platform;
 
-pub(crate) use platform::{default_state_folder, default_system_folder};
+pub(crate) use platform::{default_state_folder, default_system_folder, identity};
 
 /// No file of the registry, and none that is installed into it, is longer than this in bytes.
 pub(crate) const LONGEST: u64 = 64 << 20;

@@ -11,6 +11,8 @@ use super::contents::Contents;
 use super::error::Problem;
 use super::roots::Scope;
 use super::service::{CounterSet, ManifestProvider, Service, SetCounter, TitleRange, folded};
+use super::setting::{PerflibSetting, ServiceSetting};
+use super::trust::ValidationCode;
 
 /// Number of the format that is written, and the only one that is read.
 const FORMAT: &str = "1";
@@ -29,6 +31,9 @@ pub(crate) fn to_files(contents: &Contents) -> BTreeMap<String, String> {
     main.add("last help", contents.last_help);
     main.add("parent", contents.parent);
     main.add("change", &contents.change);
+    for setting in PerflibSetting::ALL {
+        main.add_some(&setting.text().key(), contents.perflib.get(&setting));
+    }
     for language in contents.languages() {
         main.add("language", language);
         let mut text = String::new();
@@ -73,7 +78,10 @@ pub(crate) fn from_files<E: From<Problem>>(
             "change" => contents.change = line.value.clone(),
             "language" => languages.push(line.language()?),
             "service" => services.push((line.value.clone(), line.line)),
-            _ => return Err(line.unknown().into()),
+            key => match PerflibSetting::of_name(key) {
+                Some(setting) => _ = contents.perflib.insert(setting, line.number()?),
+                None => return Err(line.unknown().into()),
+            },
         }
         seen.push(line.key);
     }
@@ -123,17 +131,13 @@ fn service_text(service: &Service) -> String {
     for text in &service.export {
         lines.add("export", text);
     }
-    lines.add_some("open timeout", service.open_timeout);
-    lines.add_some("collect timeout", service.collect_timeout);
-    if service.disabled {
-        lines.add("disable performance counters", 1);
+    for setting in ServiceSetting::ALL {
+        lines.add_some(&setting.text().key(), setting.get(service));
     }
     if service.trusted {
         lines.add("trusted", 1);
     }
-    if service.as_nobody {
-        lines.add("run as nobody", 1);
-    }
+    lines.add_some("library validation code", service.validation_code);
     if let Some(range) = service.titles {
         lines.add("first counter", range.first_counter);
         lines.add("last counter", range.last_counter);
@@ -197,11 +201,12 @@ fn read_service(path: &Path, text: &str) -> Result<Service, Problem> {
             "collect" => service.collect = Some(value),
             "close" => service.close = Some(value),
             "export" => service.export.push(value),
-            "open timeout" => service.open_timeout = Some(line.number()?),
-            "collect timeout" => service.collect_timeout = Some(line.number()?),
-            "disable performance counters" => service.disabled = line.number()? != 0,
             "trusted" => service.trusted = line.number()? != 0,
-            "run as nobody" => service.as_nobody = line.number()? != 0,
+            "library validation code" => {
+                let code =
+                    ValidationCode::parse(&value).ok_or_else(|| line.wrong("64 hexadecimal digits"))?;
+                service.validation_code = Some(code);
+            }
             "first counter" => first_counter = Some(line.number()?),
             "last counter" => last_counter = Some(line.number()?),
             "first help" => first_help = Some(line.number()?),
@@ -209,7 +214,10 @@ fn read_service(path: &Path, text: &str) -> Result<Service, Problem> {
             "object list" => service.object_list = line.indexes()?,
             "wrapped objects" => service.wrapped_objects = line.indexes()?,
             "ini" => service.ini = Some(value),
-            _ => read_manifest_line(&line, &mut manifest)?,
+            key => match ServiceSetting::of_name(key) {
+                Some(setting) => setting.set(&mut service, Some(line.number()?)),
+                None => read_manifest_line(&line, &mut manifest)?,
+            },
         }
     }
     service.titles = match (first_counter, last_counter, first_help, last_help) {
@@ -434,6 +442,7 @@ mod tests {
         let texts = BTreeMap::from([(0, text("Signal\tGenerator", "a\\b\nc")), (4, text(" = x # y", "h"))]);
         let titles = contents.allocate(&texts).unwrap();
         contents.change = "install PERFGEN\nand more".into();
+        contents.perflib = PerflibSetting::ALL.into_iter().zip(1..).collect();
         contents.insert(Service {
             name: "PerfGen 생성".into(),
             library: Some("C:\\new\\perf gen.so ".into()),
@@ -447,8 +456,11 @@ mod tests {
             disabled: true,
             trusted: true,
             as_nobody: true,
+            in_process: true,
+            validation_code: ValidationCode::parse(&"0f".repeat(32)),
             open_timeout: Some(5),
             collect_timeout: Some(u32::MAX),
+            deadline: Some(0),
             ini: Some("/a/b.ini".into()),
             manifest: Some(ManifestProvider {
                 guid: "{1}".into(),

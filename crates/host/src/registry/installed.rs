@@ -8,6 +8,7 @@ use super::contents::Contents;
 use super::error::RegistryError;
 use super::roots::{Roots, Scope};
 use super::service::{Service, folded};
+use super::setting::PerflibSetting;
 use super::store::Store;
 
 /// One moment of the system's and of the user's registry.
@@ -75,6 +76,11 @@ impl Installed {
             }
         }
         services.into_values()
+    }
+
+    /// How all libraries are asked: the number of the user's registry, else that of the system's.
+    pub fn perflib(&self, setting: PerflibSetting) -> Option<u32> {
+        self.user.perflib.get(&setting).or_else(|| self.system.perflib.get(&setting)).copied()
     }
 
     /// The languages that there are texts in.

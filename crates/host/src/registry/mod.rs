@@ -27,8 +27,10 @@ mod package;
 mod reg;
 mod roots;
 mod service;
+mod setting;
 mod store;
 mod symbols;
+mod trust;
 mod writer;
 
 pub use contents::Contents;
@@ -40,5 +42,7 @@ pub use package::{HIGHEST_OFFSET, Package, PackageTitle};
 pub use reg::read_reg;
 pub use roots::{BASE_INDEX, FIRST_INDEX_OUTSIDE, OWN_INDEXES, Roots, Scope};
 pub use service::{CounterSet, ManifestProvider, Service, SetCounter, TitleRange};
+pub use setting::{PerflibSetting, ServiceSetting, SettingText};
 pub use store::Version;
+pub use trust::{Trust, ValidationCode};
 pub use writer::{Removed, Writer};

@@ -11,6 +11,7 @@ use super::error::{Problem, RegistryError, RegistryErrorKind};
 use super::files::read_limited;
 use super::ini::MOST_PROBLEMS;
 use super::service::{Service, folded, wrong_name};
+use super::setting::ServiceSetting;
 
 /// The services that a `.reg` file registers: those with a key `Services\NAME\Performance` or `Services\NAME\Linkage`.
 /// All other keys are left out.
@@ -133,22 +134,15 @@ fn value(service: &mut Service, is_linkage: bool, line: &str) -> Result<(), Stri
             service.wrapped_objects = indexes
                 .map_err(|_| format!("{name:?} must be indexes with blanks between, found {text:?}"))?;
         }
-        (false, "open timeout", Data::Number(number)) => service.open_timeout = Some(number),
-        (false, "collect timeout", Data::Number(number)) => service.collect_timeout = Some(number),
-        (false, "disable performance counters", Data::Number(number)) => service.disabled = number != 0,
-        (false, "run as nobody", Data::Number(number)) => service.as_nobody = number != 0,
         (false, "library" | "open" | "collect" | "close" | "wrapped objects", found) => {
             return Err(format!("{name:?} must be a text, found {found:?}"));
         }
-        (
-            false,
-            "open timeout" | "collect timeout" | "disable performance counters" | "run as nobody",
-            found,
-        ) => {
-            return Err(format!("{name:?} must be a dword, found {found:?}"));
-        }
-        // Indexes of another machine mean nothing here, and other values are for others.
-        _ => {}
+        (false, name, data) => match (ServiceSetting::of_name(name), data) {
+            (Some(setting), Data::Number(number)) => setting.set(service, Some(number)),
+            (Some(_), found) => return Err(format!("{name:?} must be a dword, found {found:?}")),
+            // Indexes and codes of another machine mean nothing here, and other values are for others.
+            (None, _) => {}
+        },
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 use tallymon_core::counter::CounterType;
 use tallymon_core::title::{HelpIndex, TitleIndex};
 
+use super::trust::ValidationCode;
+
 /// A service that has counters, as its key `Performance` has it on Windows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Service {
@@ -32,10 +34,16 @@ pub struct Service {
     /// Its library is loaded by a process of the user nobody where root asks (`Run As Nobody`); others ask it as
     /// themselves.
     pub as_nobody: bool,
-    /// Longest time that `Open` may take, in milliseconds; 10,000 when it is not set.
+    /// Its library is loaded by the reader itself, as long as it is trusted and has not changed since (`In Process`).
+    pub in_process: bool,
+    /// What the library was when it was marked as trusted (`Library Validation Code`).
+    pub validation_code: Option<ValidationCode>,
+    /// Longest time that loading and `Open` may take, in milliseconds; 10,000 when it is not set.
     pub open_timeout: Option<u32>,
     /// Longest time that `Collect` may take, in milliseconds; 10,000 when it is not set.
     pub collect_timeout: Option<u32>,
+    /// How long a request waits for an answer, in milliseconds; 50 when it is not set.
+    pub deadline: Option<u32>,
     /// The file that its names came from.
     pub ini: Option<String>,
     /// What a manifest says, for services that have one.

@@ -13,7 +13,9 @@ use super::manifest::{Manifest, ManifestPackage, parse_guid};
 use super::package::Package;
 use super::roots::{Roots, Scope};
 use super::service::{Service, TitleRange, wrong_name};
+use super::setting::{PerflibSetting, ServiceSetting, SettingText};
 use super::store::{Store, Version};
+use super::trust::ValidationCode;
 use crate::titles;
 
 /// Changes one registry. Every change is made whole or not at all, and waits for those of other processes.
@@ -282,13 +284,61 @@ impl Writer {
         self.change_service(service, word, |service| service.disabled = !enabled)
     }
 
-    /// Marks the library of a service as trusted.
+    /// Marks the library of a service as trusted, as it is now: one that is changed later is no longer.
     ///
     /// # Errors
     ///
-    /// There is no such service; the registry can not be written.
+    /// There is no such service; its library is no file, or has no path; the registry can not be written.
     pub fn trust(&self, service: &str) -> Result<(), RegistryError> {
-        self.change_service(service, "trust", |service| service.trusted = true)
+        self.change(|contents| {
+            let name = self.name_of(contents, service)?;
+            contents.change = format!("trust {name}");
+            let Some(service) = contents.service_mut(&name) else { return Ok(()) };
+            service.validation_code = service.library.as_deref().and_then(ValidationCode::of);
+            service.trusted = true;
+            if service.validation_code.is_none() {
+                let words = format!(
+                    "the library of {name} is {:?}; the path of a file from the root on is needed, so that it can be told \
+                     whether it changes",
+                    service.library.as_deref().unwrap_or_default()
+                );
+                return Err(RegistryError::new(RegistryErrorKind::NotFound, words));
+            }
+            Ok(())
+        })
+    }
+
+    /// Sets a number of a service, or takes it away.
+    ///
+    /// # Errors
+    ///
+    /// The number means nothing; there is no such service; the registry can not be written.
+    pub fn set(
+        &self,
+        service: &str,
+        setting: ServiceSetting,
+        value: Option<u32>,
+    ) -> Result<(), RegistryError> {
+        let text = setting.text();
+        check_setting(&text, value)?;
+        self.change_service(service, &format!("{} of", text.name), |service| setting.set(service, value))
+    }
+
+    /// Sets a number of all services, or takes it away.
+    ///
+    /// # Errors
+    ///
+    /// The number means nothing; the registry can not be written.
+    pub fn set_perflib(&self, setting: PerflibSetting, value: Option<u32>) -> Result<(), RegistryError> {
+        check_setting(&setting.text(), value)?;
+        self.change(|contents| {
+            contents.change = format!("{} of all", setting.text().name);
+            match value {
+                Some(value) => _ = contents.perflib.insert(setting, value),
+                None => _ = contents.perflib.remove(&setting),
+            }
+            Ok(())
+        })
     }
 
     /// Goes back to a version, or to the one that the one in use was made from. Gives the numbers of both.
@@ -397,7 +447,10 @@ impl Writer {
         };
         service.titles = Some(range);
         service.object_list = objects;
-        service.trusted |= package.trusted;
+        if package.trusted {
+            service.validation_code = service.library.as_deref().and_then(ValidationCode::of);
+            service.trusted = true;
+        }
         let path = std::path::absolute(&package.path).unwrap_or_else(|_| package.path.clone());
         service.ini = Some(path.display().to_string());
         Ok(range)
@@ -502,15 +555,18 @@ fn register(contents: &mut Contents, new: &Service) -> Result<(), RegistryError>
         None => contents.insert(Service { titles: None, object_list: Vec::new(), ..new.clone() }),
         Some(known) => {
             let new = new.clone();
+            for setting in ServiceSetting::ALL {
+                if let Some(value) = setting.get(&new) {
+                    setting.set(known, Some(value));
+                }
+            }
             known.library = new.library.or(known.library.take());
             known.open = new.open.or(known.open.take());
             known.collect = new.collect.or(known.collect.take());
             known.close = new.close.or(known.close.take());
-            known.open_timeout = new.open_timeout.or(known.open_timeout);
-            known.collect_timeout = new.collect_timeout.or(known.collect_timeout);
-            known.disabled |= new.disabled;
-            known.trusted |= new.trusted;
-            known.as_nobody |= new.as_nobody;
+            if new.trusted {
+                (known.trusted, known.validation_code) = (true, new.validation_code);
+            }
             if !new.export.is_empty() {
                 known.export = new.export;
             }
@@ -520,6 +576,16 @@ fn register(contents: &mut Contents, new: &Service) -> Result<(), RegistryError>
         }
     }
     Ok(())
+}
+
+fn check_setting(text: &SettingText, value: Option<u32>) -> Result<(), RegistryError> {
+    match value {
+        Some(value) if value > text.highest => {
+            let words = format!("{} is {value}; at most {} needed ({})", text.name, text.highest, text.about);
+            Err(RegistryError::new(RegistryErrorKind::Usage, words))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn no_indexes(path: &Path, out: &OutOfIndexes) -> RegistryError {

@@ -1,7 +1,8 @@
 /* The first indexes of a service, which lodctr gave to its names. Both examples include it.
  *
  * On Windows this reads "First Counter" and "First Help" of the key Performance of the service. A library in a process
- * of its own finds them in its environment too, so that it needs no other library for two numbers.
+ * of its own finds them in its environment too, so that it needs no other library for two numbers. A reader that loads it
+ * into its own process calls OpenIndexes before Open instead, because an environment belongs to the whole process.
  */
 #ifndef REGISTRY_H
 #define REGISTRY_H
@@ -11,6 +12,9 @@
 #include <windows.h>
 
 namespace Registry {
+
+/* Not shared with other libraries in the same process. */
+static DWORD first[2];
 
 inline DWORD GetNumber(const char *name, DWORD *number)
 {
@@ -23,10 +27,21 @@ inline DWORD GetNumber(const char *name, DWORD *number)
 
 inline DWORD GetFirst(DWORD *name, DWORD *help)
 {
+    if (first[0] != 0) {
+        *name = first[0];
+        *help = first[1];
+        return ERROR_SUCCESS;
+    }
     DWORD res = GetNumber("TALLYMON_FIRST_COUNTER", name);
     return res == ERROR_SUCCESS ? GetNumber("TALLYMON_FIRST_HELP", help) : res;
 }
 
 } // namespace Registry
+
+extern "C" void OpenIndexes(const WCHAR *, DWORD firstCounter, DWORD firstHelp)
+{
+    Registry::first[0] = firstCounter;
+    Registry::first[1] = firstHelp;
+}
 
 #endif

@@ -11,7 +11,6 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
@@ -25,6 +24,7 @@ const ERROR_PROC_NOT_FOUND: u32 = 127;
 
 type Open = unsafe extern "system" fn(*mut u16) -> u32;
 type Collect = unsafe extern "system" fn(*mut u16, *mut *mut c_void, *mut u32, *mut u32) -> u32;
+type Tell = unsafe extern "system" fn(*const u16, u32, u32);
 type Close = unsafe extern "system" fn() -> u32;
 
 /// Objects that a library is given to change; none for most.
@@ -41,7 +41,7 @@ pub(crate) struct Library {
     collect: Collect,
     close: Close,
     /// Behind the functions, which must not outlive it.
-    _library: libloading::Library,
+    library: libloading::Library,
 }
 
 impl Library {
@@ -74,7 +74,7 @@ impl Library {
         let close = unsafe { library.get::<Close>(load.close.as_bytes()) }
             .map(|function| *function)
             .map_err(|error| failed(Stage::NoClose, ERROR_PROC_NOT_FOUND, error))?;
-        Ok(Library { open, collect, close, _library: library })
+        Ok(Library { open, collect, close, library })
     }
 
     /// Calls Open with a text that has its terminators, or with NULL.
@@ -86,17 +86,16 @@ impl Library {
         unsafe { (self.open)(pointer) }
     }
 
-    /// Calls Open with variables in the environment of this process, which stay there.
-    pub(crate) fn open_with(&self, context: Option<&[u16]>, environment: &[(String, String)]) -> u32 {
-        // Two libraries find the same variables with other values.
-        static ENVIRONMENT: Mutex<()> = Mutex::new(());
-        let _guard = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
-        for (name, value) in environment {
-            // SAFETY: Rust code is kept away by the standard library's lock; whoever has a library loaded into this
-            // process is told that no other C code may look at the environment meanwhile.
-            unsafe { std::env::set_var(name, value) };
+    /// Calls the function that tells a library the name of its service, without end, and its indexes; does nothing when
+    /// the library has none. Its name is that of Open and `Indexes`.
+    pub(crate) fn tell(&self, open: &str, service: &[u16], first_counter: u32, first_help: u32) {
+        let service: Vec<u16> = service.iter().copied().chain(std::iter::once(0)).collect();
+        // SAFETY: a function of this name has this form, as the documentation of libraries says.
+        let tell = unsafe { self.library.get::<Tell>(format!("{open}Indexes").as_bytes()) };
+        if let Ok(tell) = tell {
+            // SAFETY: the function is of a library that is loaded; the text ends with a zero and lives until it returns.
+            unsafe { tell(service.as_ptr(), first_counter, first_help) };
         }
-        self.open(context)
     }
 
     /// Calls Collect, again with a larger buffer as long as it wants one. `query` is without its end. Also says how
@@ -171,6 +170,9 @@ pub(crate) struct Buffer {
     /// Length of the file.
     length: usize,
 }
+
+// SAFETY: the mapping is this buffer's alone, and no thread has anything to do with where it is.
+unsafe impl Send for Buffer {}
 
 impl Buffer {
     /// A buffer in a file, which gets the length that is needed.

@@ -14,6 +14,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::abi::{GUARD, LONGEST as LONGEST_FILE};
 use super::check::Returned;
+use super::in_process::{InProcess, Indexes};
 use super::process::{Exit, Process};
 use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Stage, wide_of};
 
@@ -26,7 +27,10 @@ pub struct Settings {
     pub load: Load,
     /// Whether root gives its rights away before the library is loaded.
     pub as_nobody: bool,
-    /// Variables of the environment that it finds beside those of this process.
+    /// The indexes that it is told when it is loaded into this process, where it can do harm; `None` for one that has a
+    /// process of its own.
+    pub in_process: Option<Indexes>,
+    /// Variables of the environment that it finds beside those of this process, in a process of its own.
     pub environment: Vec<(String, String)>,
     /// What it may take.
     pub times: Times,
@@ -46,20 +50,33 @@ pub struct Times {
 }
 
 impl Times {
-    /// The times of a registration: `Open Timeout` and `Collect Timeout` in milliseconds, where it has them.
+    /// The times of a registration.
     ///
-    /// NT waits 10 seconds for each by default, and everybody with it. Here an answer is waited for 50 ms, the first
-    /// one for a second, unless the registration says otherwise; the 10 seconds are the time after which a library is
-    /// taken to hang.
-    pub fn of(open: Option<u32>, collect: Option<u32>) -> Times {
-        const HANGS: Duration = Duration::from_secs(10);
+    /// NT waits 10 seconds for each function by default, and everybody with it. Here an answer is waited for 50 ms, the
+    /// first one for a second, unless the registration says otherwise; the 10 seconds are the time after which a library
+    /// is taken to hang. That is never before its answer is no longer waited for.
+    pub fn of(registered: &Registered) -> Times {
         let time = |milliseconds: Option<u32>, default| {
             milliseconds.map_or(Duration::from_millis(default), |time| Duration::from_millis(u64::from(time)))
         };
-        let answer = time(collect, 50);
-        let first_answer = time(open, 1000).max(answer);
-        Times { answer, first_answer, collect: answer.max(HANGS), open: first_answer.max(HANGS) }
+        let answer = time(registered.deadline, 50);
+        let first_answer = time(registered.open_wait, 1000).max(answer);
+        let (open, collect) = (time(registered.open, 10_000), time(registered.collect, 10_000));
+        Times { answer, first_answer, collect: collect.max(answer), open: open.max(first_answer) }
     }
+}
+
+/// What a registration says about times, in milliseconds where it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Registered {
+    /// `Open Timeout`: after which loading and Open are broken off.
+    pub open: Option<u32>,
+    /// `Collect Timeout`: after which Collect is broken off.
+    pub collect: Option<u32>,
+    /// `Deadline`: how long an answer is waited for.
+    pub deadline: Option<u32>,
+    /// `OpenProcedureWaitTime`, of all services: how long the first answer is waited for.
+    pub open_wait: Option<u32>,
 }
 
 /// One of a library's functions.
@@ -134,6 +151,10 @@ const LONGEST_REST: Duration = Duration::from_secs(60);
 pub struct Client {
     settings: Settings,
     process: Option<Process>,
+    /// How often a process was started.
+    started: u64,
+    /// The library in this process, once it is loaded.
+    here: Option<InProcess>,
     phase: Phase,
     /// What is being asked; `None` once there is an outcome.
     asked: Option<Asked>,
@@ -189,6 +210,8 @@ impl Client {
         Client {
             settings,
             process: None,
+            started: 0,
+            here: None,
             phase: Phase::Unloaded,
             asked: None,
             outcome: None,
@@ -211,6 +234,11 @@ impl Client {
         self.process.as_ref().map(Process::id)
     }
 
+    /// How often a process was started for it.
+    pub const fn started(&self) -> u64 {
+        self.started
+    }
+
     /// Begins to ask with a query string. There is an outcome later, or at once when it can not be asked.
     pub fn ask(&mut self, query: &str) {
         self.begin(query, None);
@@ -228,6 +256,9 @@ impl Client {
         let deadline = now.checked_add(time).unwrap_or(now);
         self.outcome = None;
         self.asked = Some(Asked { query: wide_of(query), wrapped, deadline });
+        if self.settings.in_process.is_some() {
+            return self.ask_here();
+        }
         if let Phase::Collecting { current, .. } = &mut self.phase {
             *current = false;
         }
@@ -286,13 +317,32 @@ impl Client {
         self.outcome.take().unwrap_or(Outcome::Late { during, earlier })
     }
 
+    /// Asks the library in this process, and waits until it returns.
+    fn ask_here(&mut self) {
+        let (Some(indexes), Some(asked)) = (&self.settings.in_process, self.asked.take()) else { return };
+        let mut here =
+            match self.here.take().map_or_else(|| InProcess::load(&self.settings.load, indexes), Ok) {
+                Ok(here) => here,
+                Err(loaded) => return self.finish(Outcome::NotLoaded(loaded)),
+            };
+        let (objects, count) = asked.wrapped.unwrap_or_default();
+        match here.collect_of(&asked.query, &objects, count) {
+            Ok(answered) => self.finish(Outcome::Answered(answered)),
+            Err(error) => self.finish(Outcome::NoProcess(error)),
+        }
+        self.here = Some(here);
+    }
+
     fn start(&mut self, now: Instant) {
         if let Some(until) = self.rest.filter(|until| *until > now) {
             return self.finish(Outcome::Resting { until });
         }
         if self.process.is_none() {
             match Process::start(&self.settings) {
-                Ok(process) => self.process = Some(process),
+                Ok(process) => {
+                    self.process = Some(process);
+                    self.started = self.started.saturating_add(1);
+                }
                 Err(error) => return self.finish(Outcome::NoProcess(error)),
             }
         }
@@ -453,6 +503,7 @@ pub fn close(clients: &mut [&mut Client]) {
     }
     wait(clients);
     for client in clients.iter_mut() {
+        client.here = None;
         (client.process, client.phase) = (None, Phase::Unloaded);
     }
 }

@@ -197,6 +197,9 @@ kinds! {
     /// The answer needs more than any buffer holds.
     TOO_LARGE = Perflib 1020 Error ["Library", "Service", "BufferSize", "RequiredSize"]
         "Collect of {Library} of the service {Service} needs more than the largest buffer of {BufferSize} bytes";
+    /// The library is not trusted.
+    NOT_TRUSTED = Perflib 1022 Error ["Library", "Win32Error"]
+        "the library {Library} is not trusted, so it is not loaded into the process of whoever asks";
     /// The library can not be loaded.
     NOT_LOADED = Perflib 1023 Error ["Library", "Win32Error"]
         "the library {Library} can not be loaded";
@@ -209,6 +212,9 @@ kinds! {
     /// Open took longer than the wait time.
     OPEN_LATE = Perflib 2002 Error ["Service", "Library"]
         "Open of the service {Service} in {Library} takes too long";
+    /// The library was changed since it was marked as trusted.
+    CHANGED = Perflib 2003 Warning ["Library", "Service"]
+        "the library {Library} of the service {Service} was changed since it was marked as trusted";
     /// Names of counters were installed.
     NAMES_LOADED = LoadPerf 1000 Information ["Service", "FirstCounter", "LastCounter", "FirstHelp", "LastHelp"]
         "the counters of the service {Service} are installed, names {FirstCounter} to {LastCounter}, help texts {FirstHelp} to {LastHelp}";

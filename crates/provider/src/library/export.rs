@@ -45,6 +45,12 @@ macro_rules! export_provider {
             }
 
             #[allow(non_snake_case, reason = "as above")]
+            #[unsafe(export_name = concat!(stringify!($open), "Indexes"))]
+            extern "system" fn indexes(_service: *const u16, first_counter: u32, first_help: u32) {
+                EXPORTED.tell(first_counter, first_help);
+            }
+
+            #[allow(non_snake_case, reason = "as above")]
             #[unsafe(no_mangle)]
             unsafe extern "system" fn $collect(
                 query: *mut u16,
@@ -72,6 +78,8 @@ pub struct Exported<L>(Mutex<State<L>>);
 #[derive(Debug)]
 struct State<L> {
     opened: Option<Opened<L>>,
+    /// Its indexes, where it was told them; else they are in the environment.
+    firsts: Option<(u32, u32)>,
     /// How often it was opened and not closed yet.
     uses: u32,
     /// The last answer, and while it waits for a larger buffer what it answers and its number of objects.
@@ -88,10 +96,19 @@ impl<L: ProviderLibrary> Default for Exported<L> {
 impl<L: ProviderLibrary> Exported<L> {
     /// A library that is not open.
     pub const fn new() -> Exported<L> {
-        Exported(Mutex::new(State { opened: None, uses: 0, bytes: Vec::new(), waiting: None }))
+        Exported(Mutex::new(State { opened: None, firsts: None, uses: 0, bytes: Vec::new(), waiting: None }))
     }
 
-    /// Open: its indexes are in the environment.
+    /// Tells it the first indexes of its service, as a reader does that loads it into its own process. Without names both
+    /// are 0.
+    pub fn tell(&self, first_counter: u32, first_help: u32) {
+        self.with(|state| {
+            state.firsts = (first_counter != 0).then_some((first_counter, first_help));
+            ERROR_SUCCESS
+        });
+    }
+
+    /// Open: its indexes are in the environment, if it was not told them.
     ///
     /// # Safety
     ///
@@ -100,11 +117,13 @@ impl<L: ProviderLibrary> Exported<L> {
         // SAFETY: promised by the caller.
         let export = unsafe { texts(context) };
         let number = |name| std::env::var(name).ok()?.parse::<u32>().ok();
-        let firsts = number("TALLYMON_FIRST_COUNTER").zip(number("TALLYMON_FIRST_HELP"));
-        let Some((first_counter, first_help)) = firsts else { return ERROR_FILE_NOT_FOUND };
-        let (first_counter, first_help) = (TitleIndex(first_counter), HelpIndex(first_help));
-        let opening = Opening { export, first_counter, first_help };
         self.with(|state| {
+            let found = || number("TALLYMON_FIRST_COUNTER").zip(number("TALLYMON_FIRST_HELP"));
+            let Some((first_counter, first_help)) = state.firsts.or_else(found) else {
+                return ERROR_FILE_NOT_FOUND;
+            };
+            let (first_counter, first_help) = (TitleIndex(first_counter), HelpIndex(first_help));
+            let opening = Opening { export: export.clone(), first_counter, first_help };
             if state.opened.is_none() {
                 match Opened::new(&opening) {
                     Ok(opened) => state.opened = Some(opened),

@@ -1,10 +1,18 @@
 //! A library in the reader's own process: no socket, no copy between processes, and no protection.
 //!
 //! The checks are the same ones, but a library that crashes, loops or writes elsewhere takes the reader with it. It is
-//! never chosen by itself: whoever runs the reader names the services.
+//! never chosen by itself: an administrator has said so, and marked the library as trusted.
+//!
+//! Nothing of this process is changed for a library, its environment least of all. It is told its indexes by a function
+//! that it may have beside Open, with Open's name and `Indexes` behind it:
+//!
+//! ```c
+//! void OpenIndexes(const WCHAR *service, DWORD firstCounter, DWORD firstHelp);
+//! ```
 
 use std::fs::File;
 use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fs::MemfdFlags;
@@ -14,6 +22,26 @@ use super::check::ERROR_SUCCESS;
 use super::client::Answered;
 use super::protocol::{Load, Loaded, Stage, wide_of};
 
+/// The name and the first indexes of a service, which a library in its own process finds in its environment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Indexes {
+    /// Name of the service.
+    pub service: String,
+    /// First Counter; 0 when the service has no names.
+    pub first_counter: u32,
+    /// First Help; 0 when the service has no names.
+    pub first_help: u32,
+}
+
+/// A library is one for the whole process, however many readers are in it; none of its functions is called while another
+/// runs.
+static CALLS: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    // Nothing is kept under the lock that a panic could have left half done.
+    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A library that is loaded and opened here. It is closed when this goes away.
 #[derive(Debug)]
 pub struct InProcess {
@@ -22,13 +50,12 @@ pub struct InProcess {
 }
 
 impl InProcess {
-    /// Loads a library, and calls Open with these variables in the environment, which stay there: other threads should
-    /// not have C code look at the environment at the same time.
+    /// Loads a library, tells it its indexes, and calls Open.
     ///
     /// # Errors
     ///
     /// What did not work, and with which error of NT.
-    pub fn load(load: &Load, environment: &[(String, String)]) -> Result<InProcess, Loaded> {
+    pub fn load(load: &Load, indexes: &Indexes) -> Result<InProcess, Loaded> {
         let no_memory = |error: io::Error| Loaded {
             stage: Stage::Library,
             error: 8,
@@ -36,8 +63,10 @@ impl InProcess {
         };
         let file = rustix::fs::memfd_create("tallymon", MemfdFlags::CLOEXEC).map_err(io::Error::from);
         let buffer = file.and_then(|file| Buffer::new(File::from(file))).map_err(no_memory)?;
+        let _alone = alone();
         let library = Library::load(load)?;
-        match library.open_with(load.context.as_deref(), environment) {
+        library.tell(&load.open, &wide_of(&indexes.service), indexes.first_counter, indexes.first_help);
+        match library.open(load.context.as_deref()) {
             ERROR_SUCCESS => Ok(InProcess { library, buffer }),
             error => Err(Loaded { stage: Stage::OpenFailed, error, detail: String::new() }),
         }
@@ -49,8 +78,15 @@ impl InProcess {
     ///
     /// There is no memory for a larger buffer.
     pub fn collect(&mut self, query: &str) -> io::Result<Answered> {
+        self.collect_of(&wide_of(query), &[], 0)
+    }
+
+    /// The same with objects of others, so many of them, where the buffer begins.
+    pub(crate) fn collect_of(&mut self, query: &[u16], objects: &[u8], count: u32) -> io::Result<Answered> {
+        let _alone = alone();
         let start = Instant::now();
-        let (returned, calls) = self.library.collect(&wide_of(query), Others::default(), &mut self.buffer)?;
+        let others = Others { bytes: objects, count };
+        let (returned, calls) = self.library.collect(query, others, &mut self.buffer)?;
         let time: Duration = start.elapsed();
         Ok(Answered { returned, data: self.buffer.copy(returned.bytes), calls, time })
     }
@@ -58,6 +94,7 @@ impl InProcess {
 
 impl Drop for InProcess {
     fn drop(&mut self) {
+        let _alone = alone();
         // There is nobody who could do anything about an error.
         let _ = self.library.close();
     }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// Where a system keeps state.
 pub(crate) fn default_system_folder() -> PathBuf {
@@ -13,6 +14,16 @@ pub(crate) fn default_system_folder() -> PathBuf {
 /// Where a user keeps state; `None` without a home.
 pub(crate) fn default_state_folder() -> Option<PathBuf> {
     Some(PathBuf::from(std::env::var_os("LOCALAPPDATA")?).join("tallymon"))
+}
+
+/// What a file is: its length, and when it was made and written in nanoseconds.
+pub(crate) fn identity(path: &Path) -> Option<[u64; 4]> {
+    let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let nanoseconds = |time: io::Result<std::time::SystemTime>| {
+        let since = time.ok()?.duration_since(UNIX_EPOCH).ok()?;
+        u64::try_from(since.as_nanos()).ok()
+    };
+    Some([0, nanoseconds(about.created())?, about.len(), nanoseconds(about.modified())?])
 }
 
 pub(super) fn read_link(path: &Path) -> io::Result<String> {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// Where a system keeps state.
@@ -16,6 +16,13 @@ pub(crate) fn default_state_folder() -> Option<PathBuf> {
     // The base directory specification says that a path that is not absolute counts as none.
     let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local").join("state")))?;
     Some(state.join("tallymon"))
+}
+
+/// What a file is: device, number, length, and when it was changed last in nanoseconds. Programs can not set that time.
+pub(crate) fn identity(path: &Path) -> Option<[u64; 4]> {
+    let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let changed = about.ctime().wrapping_mul(1_000_000_000).wrapping_add(about.ctime_nsec());
+    Some([about.dev(), about.ino(), about.len(), changed.cast_unsigned()])
 }
 
 pub(super) fn read_link(path: &Path) -> io::Result<String> {

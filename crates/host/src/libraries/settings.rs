@@ -1,0 +1,83 @@
+//! How a service is asked, by its registration and by what is set for all.
+
+use tallymon_provider::library::check::Rules;
+use tallymon_provider::library::client::{Registered, Settings, Times};
+use tallymon_provider::library::in_process::Indexes;
+use tallymon_provider::library::process::find_program;
+use tallymon_provider::library::protocol::Load;
+
+use crate::library::LibraryOptions;
+use crate::registry::{Installed, PerflibSetting, Service, Trust};
+
+/// What is set for all services.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ForAll {
+    /// No library is asked.
+    pub(super) disabled: bool,
+    pub(super) rules: Rules,
+    /// Which events are written; `None` for all.
+    pub(super) event_level: Option<u32>,
+    open_wait: Option<u32>,
+}
+
+impl ForAll {
+    pub(super) fn of(installed: &Installed, options: &LibraryOptions) -> ForAll {
+        let default = Rules::default();
+        let test_level = installed.perflib(PerflibSetting::TestLevel).unwrap_or(default.test_level);
+        let flags = installed.perflib(PerflibSetting::ConfigurationFlags).unwrap_or(default.flags);
+        ForAll {
+            disabled: installed.perflib(PerflibSetting::Disabled).is_some_and(|value| value != 0),
+            rules: options.rules.unwrap_or(Rules { test_level, flags }),
+            event_level: installed.perflib(PerflibSetting::EventLogLevel),
+            open_wait: installed.perflib(PerflibSetting::OpenWait),
+        }
+    }
+}
+
+/// How a service is asked; `None` when it has no library.
+pub(super) fn settings(service: &Service, options: &LibraryOptions, for_all: &ForAll) -> Option<Settings> {
+    let name = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
+    let load = Load {
+        library: name(&service.library)?,
+        open: name(&service.open)?,
+        collect: name(&service.collect)?,
+        close: name(&service.close)?,
+        context: context(&service.export),
+    };
+    // Without the program asking fails, and says so.
+    let program = options.program.clone().or_else(find_program).unwrap_or("tally-host".into());
+    let times = Times::of(&Registered {
+        open: service.open_timeout,
+        collect: service.collect_timeout,
+        deadline: service.deadline,
+        open_wait: for_all.open_wait,
+    });
+    let here = service.in_process && service.trust() == Trust::Trusted;
+    let in_process = here.then(|| Indexes {
+        service: service.name.clone(),
+        first_counter: service.titles.map_or(0, |range| range.first_counter.0),
+        first_help: service.titles.map_or(0, |range| range.first_help.0),
+    });
+    let environment = environment(service);
+    Some(Settings { program, load, as_nobody: service.as_nobody, in_process, environment, times })
+}
+
+/// What a library finds in its environment: its name and first indexes, for those that can not read the registry. A
+/// library that is installed anew gets others, and is loaded again.
+fn environment(service: &Service) -> Vec<(String, String)> {
+    let mut all = vec![("TALLYMON_SERVICE".to_string(), service.name.clone())];
+    if let Some(range) = service.titles {
+        all.push(("TALLYMON_FIRST_COUNTER".to_string(), range.first_counter.to_string()));
+        all.push(("TALLYMON_FIRST_HELP".to_string(), range.first_help.to_string()));
+    }
+    all
+}
+
+/// What Open is given: the texts of `Linkage\Export`, each with its end, and one more end.
+fn context(export: &[String]) -> Option<Vec<u16>> {
+    if export.is_empty() {
+        return None;
+    }
+    let texts = export.iter().flat_map(|text| text.encode_utf16().chain(std::iter::once(0)));
+    Some(texts.chain(std::iter::once(0)).collect())
+}
