@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use tallymon::TierChoice;
+use tallymon::{Profile, TierChoice};
 use tallymon_monitor::chart::Glyphs;
 
 const AFTER_HELP: &str = "\
@@ -44,6 +44,9 @@ pub(crate) struct Common {
     /// How processes are read: t0, t1, t2 or auto; `tally doctor` says which works.
     #[arg(long, global = true, env = TierChoice::VARIABLE, hide_env = true, value_name = "TIER")]
     pub(crate) tier: Option<TierChoice>,
+    /// Which objects there are: linux-honest (those with a source), or nt-strict (all of NT).
+    #[arg(long, global = true, env = Profile::VARIABLE, hide_env = true, value_name = "PROFILE")]
+    pub(crate) profile: Option<Profile>,
 }
 
 #[derive(Debug, Subcommand)]

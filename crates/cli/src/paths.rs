@@ -47,8 +47,14 @@ pub(crate) fn query_at(
 
 /// Where counters come from by the options.
 pub(crate) fn location(common: &Common) -> Location {
-    let local = common.tier.map_or(Location::Local, Location::Tier);
-    common.file.clone().map_or(local, Location::File)
+    match &common.file {
+        Some(file) => Location::File(file.clone()),
+        // What the environment says is in the options already.
+        None => Location::Machine {
+            tier: common.tier.unwrap_or_default(),
+            profile: common.profile.unwrap_or_default(),
+        },
+    }
 }
 
 /// The language of the option, else of the environment, else English.

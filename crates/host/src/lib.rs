@@ -29,7 +29,7 @@ use tallymon_core::block::{
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{Language, TitleIndex, Titles};
-use tallymon_provider::{Ask, Finding, Provider, SourceName, SourceStatus, TierChoice};
+use tallymon_provider::{Ask, Finding, Profile, Provider, SourceName, SourceStatus, TierChoice};
 
 pub use builtin::Clocks;
 use events::EventLog;
@@ -59,12 +59,22 @@ impl Host {
     ///
     /// This system has no built-in objects, or their sources can not be opened at all.
     ///
-    /// The environment variable [`TierChoice::VARIABLE`] may say how processes are read; it must name a tier.
+    /// The environment variables [`TierChoice::VARIABLE`] and [`Profile::VARIABLE`] may say how processes are read and
+    /// which objects there are; they must name a tier and a profile.
     pub fn open() -> Result<Host, SourceError> {
         let tier = TierChoice::of_environment().map_err(|error| {
             SourceError::new(SourceErrorKind::Io, format!("{}: {error}", TierChoice::VARIABLE))
         })?;
         Host::open_with(tier)
+    }
+
+    /// As [`Host::open`], with the objects of this profile whatever the environment says.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Host::open`]; the wanted tier does not work here.
+    pub fn open_as(tier: TierChoice, profile: Profile) -> Result<Host, SourceError> {
+        Host::of_machine(builtin::providers(tier, profile)?)
     }
 
     /// As [`Host::open`], with processes read in this way whatever the environment says.
@@ -73,7 +83,13 @@ impl Host {
     ///
     /// As of [`Host::open`]; the wanted tier does not work here.
     pub fn open_with(tier: TierChoice) -> Result<Host, SourceError> {
-        let providers = builtin::providers(tier)?;
+        let profile = Profile::of_environment().map_err(|error| {
+            SourceError::new(SourceErrorKind::Io, format!("{}: {error}", Profile::VARIABLE))
+        })?;
+        Host::open_as(tier, profile)
+    }
+
+    fn of_machine(providers: Vec<Box<dyn Provider>>) -> Result<Host, SourceError> {
         let roots = Roots::of_environment();
         let log = EventLog::of_environment(&roots);
         let libraries = Libraries::new(roots.clone(), LibraryOptions::default(), log);

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use tallymon_provider::{
-    Ask, FileTime, Finding, Frequency, ObjectNote, ObjectSpec, ObjectsWriter, PerfTime, Provider,
-    ProviderError, ReadWindow, SourceStatus, TitleIndex,
+    Ask, FileTime, Finding, FindingState, Frequency, ObjectNote, ObjectSpec, ObjectsWriter, PerfTime,
+    Profile, Provider, ProviderError, ReadWindow, SourceStatus, TitleIndex,
 };
 
 use crate::bpf::tasks::Refusal;
@@ -22,6 +22,7 @@ use tallymon_provider::{Tier, TierChoice};
 /// The objects of this machine.
 pub struct System {
     sources: Sources,
+    profile: Profile,
     objects: Vec<Box<dyn Object>>,
     specs: Vec<ObjectSpec<'static>>,
     /// One an object.
@@ -65,15 +66,24 @@ impl System {
     }
 
     fn open_in(root: Root, choice: TierChoice) -> Result<System, ReadError> {
-        let sources = Sources::open(root, choice)?;
-        let objects = objects::all();
+        Ok(System::of(Sources::open(root, choice)?, Profile::default()))
+    }
+
+    /// The same machine with the objects of this profile.
+    #[must_use]
+    pub fn with_profile(self, profile: Profile) -> System {
+        System::of(self.sources, profile)
+    }
+
+    fn of(sources: Sources, profile: Profile) -> System {
+        let objects = objects::of(profile);
         let specs = objects.iter().map(|object| *object.spec()).collect();
         let meters = objects.iter().map(|_| Meter::default()).collect();
         let quanta = objects
             .iter()
             .map(|object| (0..object.spec().counters.len()).map(|at| object.quantum(at)).collect())
             .collect();
-        Ok(System { sources, objects, specs, meters, quanta })
+        System { sources, profile, objects, specs, meters, quanta }
     }
 
     /// Where the values of an object's counters come from, one a counter in their order; empty for an unknown object.
@@ -147,7 +157,26 @@ impl Provider for System {
     }
 
     fn findings(&mut self) -> Vec<Finding> {
-        self.sources.findings()
+        let mut findings = vec![profile_finding(self.profile)];
+        findings.extend(self.sources.findings());
+        findings
+    }
+}
+
+/// Which objects there are, and how to get the others.
+fn profile_finding(profile: Profile) -> Finding {
+    let hidden = objects::of(Profile::NtStrict).len().saturating_sub(objects::of(Profile::LinuxHonest).len());
+    let words = match profile {
+        Profile::LinuxHonest => {
+            format!("{hidden} objects of NT that Linux has no source for are hidden; nt-strict shows them")
+        }
+        Profile::NtStrict => format!("with the {hidden} objects of NT that Linux has no source for"),
+    };
+    Finding {
+        subject: "profile".to_string(),
+        state: FindingState::Good,
+        detail: format!("{profile}: {words}"),
+        remedy: String::new(),
     }
 }
 

@@ -58,12 +58,14 @@ pub mod library;
 #[cfg(target_os = "linux")]
 pub mod shm;
 
+pub mod profile;
 pub mod status;
 pub mod tier;
 
 use std::borrow::Cow;
 use std::fmt;
 
+pub use profile::{Profile, UnknownProfile};
 pub use status::{Health, SourceName, SourceStatus};
 pub use tallymon_core::block::{
     CounterBlockMut, CounterSpec, DetailLevel, InstanceKind, Object, ObjectLayout, ObjectNote, ObjectSpec,

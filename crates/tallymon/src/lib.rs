@@ -61,4 +61,4 @@ pub use tallymon_log as log;
 pub use tallymon_provider::library;
 #[cfg(target_os = "linux")]
 pub use tallymon_provider::shm;
-pub use tallymon_provider::{Finding, FindingState, Tier, TierChoice};
+pub use tallymon_provider::{Finding, FindingState, Profile, Tier, TierChoice};

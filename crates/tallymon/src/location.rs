@@ -8,15 +8,20 @@ use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{Language, Titles};
 use tallymon_host::{Host, titles};
-use tallymon_provider::TierChoice;
+use tallymon_provider::{Profile, TierChoice};
 
 /// Where counters come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// This machine, now.
     Local,
-    /// This machine, now, with processes read in this way.
-    Tier(TierChoice),
+    /// This machine, now.
+    Machine {
+        /// How processes are read.
+        tier: TierChoice,
+        /// Which objects there are.
+        profile: Profile,
+    },
     /// A file with one saved data block.
     File(PathBuf),
 }
@@ -29,7 +34,7 @@ pub enum Location {
 pub fn open(location: &Location) -> Result<Box<dyn Source>, SourceError> {
     match location {
         Location::Local => Ok(Box::new(Host::open()?)),
-        Location::Tier(tier) => Ok(Box::new(Host::open_with(*tier)?)),
+        Location::Machine { tier, profile } => Ok(Box::new(Host::open_as(*tier, *profile)?)),
         Location::File(path) => Ok(Box::new(FileSource::open(path.clone())?)),
     }
 }

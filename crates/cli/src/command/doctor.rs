@@ -16,7 +16,7 @@ pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
     if common.file.is_some() {
         return Err(Failure::new(Kind::Usage, "doctor looks at the running system; leave --file out"));
     }
-    let mut host = common.tier.map_or_else(Host::open, Host::open_with)?;
+    let mut host = Host::open_as(common.tier.unwrap_or_default(), common.profile.unwrap_or_default())?;
     let findings = host.findings();
     let mut out = io::stdout().lock();
     if doctor.json {

@@ -69,6 +69,9 @@ pub(crate) fn start(common: &Common, store: &Store, settings: &Settings) -> Resu
         };
         command.args(["--tier", &word]);
     }
+    if let Some(profile) = common.profile {
+        command.args(["--profile", &profile.to_string()]);
+    }
     command.args(["log", "run", "--detached", name]);
     let spawned = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let mut child =

@@ -2,16 +2,17 @@
 
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_linux::System;
-use tallymon_provider::{Provider, TierChoice};
+use tallymon_provider::{Profile, Provider, TierChoice};
 
 use super::Clocks;
 use crate::provider_object;
 use crate::publishers::Publishers;
 use crate::titles;
 
-pub(crate) fn providers(tier: TierChoice) -> Result<Vec<Box<dyn Provider>>, SourceError> {
+pub(crate) fn providers(tier: TierChoice, profile: Profile) -> Result<Vec<Box<dyn Provider>>, SourceError> {
     let system =
         System::open_with(tier).map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
+    let system = system.with_profile(profile);
     // What programs publish must not take the place of what is built in, in no language.
     let mut taken = Vec::new();
     for language in titles::languages() {
@@ -45,7 +46,7 @@ mod tests {
 
     #[test]
     fn everything_has_a_name_and_help_in_every_language() {
-        let system = System::open().unwrap();
+        let system = System::open().unwrap().with_profile(Profile::NtStrict);
         for language in titles::languages() {
             let titles = titles::titles(language).unwrap();
             for object in system.objects().iter().chain([&provider_object::SPEC]) {

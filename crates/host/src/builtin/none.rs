@@ -5,11 +5,11 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
 
-use tallymon_provider::{Provider, TierChoice};
+use tallymon_provider::{Profile, Provider, TierChoice};
 
 use super::Clocks;
 
-pub(crate) fn providers(_tier: TierChoice) -> Result<Vec<Box<dyn Provider>>, SourceError> {
+pub(crate) fn providers(_tier: TierChoice, _profile: Profile) -> Result<Vec<Box<dyn Provider>>, SourceError> {
     let words = "this build has no built-in objects for this system; name a file with --file";
     Err(SourceError::new(SourceErrorKind::Unsupported, words))
 }

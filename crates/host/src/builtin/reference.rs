@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tallymon_core::title::Language;
 use tallymon_linux::System;
-use tallymon_provider::Provider;
+use tallymon_provider::{Profile, Provider};
 
 use crate::titles;
 
@@ -22,15 +22,17 @@ E exact, C close, A an approximation, D kept by the collector itself, O only whe
 ";
 
 /// The whole page.
-fn page(system: &System) -> String {
+fn page(honest: &System, system: &System) -> String {
     let names = titles::titles(Language::ENGLISH).unwrap();
     let mut text = HEAD.to_string();
     let mut objects: Vec<_> = system.objects().iter().collect();
     objects.sort_by_key(|object| object.name);
     for object in objects {
         let costly = if system.is_costly(object.name) { ", read by name only" } else { "" };
+        let honest = honest.objects().iter().any(|shown| shown.name == object.name);
+        let hidden = if honest { "" } else { ", in the profile `nt-strict` only" };
         let name = names.name(object.name).unwrap();
-        writeln!(text, "\n## {name} ({}{costly})\n", object.name.0).unwrap();
+        writeln!(text, "\n## {name} ({}{costly}{hidden})\n", object.name.0).unwrap();
         writeln!(text, "{}\n", names.help(object.help).unwrap()).unwrap();
         text.push_str("| index | counter | type | source | quality | since |\n|---|---|---|---|---|---|\n");
         let origins = system.origins(object.name);
@@ -60,7 +62,7 @@ fn page(system: &System) -> String {
 #[test]
 fn the_reference_is_that_of_the_tables() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/linux-counters.md");
-    let page = page(&System::open().unwrap());
+    let page = page(&System::open().unwrap(), &System::open().unwrap().with_profile(Profile::NtStrict));
     if std::env::var_os("TALLYMON_BLESS").is_some_and(|value| value == "1") {
         std::fs::write(&path, &page).unwrap();
     }

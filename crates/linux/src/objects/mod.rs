@@ -22,6 +22,7 @@ mod memory_tables;
 mod network_interface;
 mod network_tables;
 mod nfs_client;
+mod nt_strict;
 mod numa_node_memory;
 #[allow(clippy::module_inception, reason = "NT's own name of this object")]
 mod objects;
@@ -43,7 +44,9 @@ mod thermal;
 mod thread;
 mod udp;
 
-use tallymon_provider::{Ask, CounterSpec, CounterType, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex};
+use tallymon_provider::{
+    Ask, CounterSpec, CounterType, ObjectSpec, ObjectsWriter, Profile, ReadWindow, TitleIndex,
+};
 
 use crate::sources::Sources;
 use spec::Origin;
@@ -112,8 +115,17 @@ pub(crate) const JOB_OBJECT: TitleIndex = TitleIndex(1500);
 /// Job Object Details.
 pub(crate) const JOB_OBJECT_DETAILS: TitleIndex = TitleIndex(1548);
 
-/// Every object of this system. Process stands before Thread, whose instances name their parents by position.
-pub(crate) fn all() -> Vec<Box<dyn Object>> {
+/// The objects of a profile.
+pub(crate) fn of(profile: Profile) -> Vec<Box<dyn Object>> {
+    let mut objects = all();
+    if profile == Profile::NtStrict {
+        objects.extend(nt_strict::all());
+    }
+    objects
+}
+
+/// Every object that this system has a source for. Process stands before Thread, whose instances name their parents by position.
+fn all() -> Vec<Box<dyn Object>> {
     vec![
         Box::new(system::System::new()),
         Box::new(memory::Memory::new()),

@@ -1,0 +1,176 @@
+//! The objects of NT that Linux has no source for, which the profile `nt-strict` shows.
+//!
+//! What a protocol, a line or a queue would be an instance of has no instances here. The two objects without instances,
+//! Browser and Telephony, have all their counters, and each says that Linux has nothing like it.
+
+use tallymon_provider::CounterSpec;
+
+use super::Object;
+use super::spec::{Origin, rows};
+use super::table::Table;
+
+rows! { BROWSER_COUNTERS, BROWSER_ORIGINS {
+    54 PERF_COUNTER_BULK_COUNT 0 NOVICE: N;
+    78 PERF_COUNTER_BULK_COUNT 0 NOVICE: N;
+    188 (55) PERF_COUNTER_BULK_COUNT 0 NOVICE: N;
+    80 PERF_COUNTER_COUNTER 0 NOVICE: N;
+    82 PERF_COUNTER_COUNTER 0 NOVICE: N;
+    84 PERF_COUNTER_COUNTER 0 NOVICE: N;
+    156 (55) PERF_COUNTER_COUNTER 0 NOVICE: N;
+    158 (55) PERF_COUNTER_COUNTER 0 NOVICE: N;
+    160 PERF_COUNTER_COUNTER 0 NOVICE: N;
+    190 PERF_COUNTER_COUNTER 0 NOVICE: N;
+    162 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    164 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    166 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    168 PERF_COUNTER_COUNTER 0 NOVICE: N;
+    170 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    806 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    808 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    810 PERF_COUNTER_COUNTER 0 NOVICE: N;
+    812 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    814 PERF_COUNTER_BULK_COUNT 0 NOVICE: N;
+}}
+
+rows! { NETBEUI_COUNTERS, NETBEUI_ORIGINS {
+    388 (413) PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    412 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    414 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    416 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    418 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    420 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    422 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    424 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    426 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    428 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    430 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    432 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    434 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    436 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    438 (413) PERF_COUNTER_COUNTER -1 ADVANCED: N;
+    440 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    442 (413) PERF_COUNTER_COUNTER -1 ADVANCED: N;
+    444 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    446 (413) PERF_COUNTER_COUNTER -1 ADVANCED: N;
+    448 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    400 (413) PERF_COUNTER_COUNTER -1 ADVANCED: N;
+    452 (413) PERF_COUNTER_COUNTER -1 ADVANCED: N;
+    266 (413) PERF_COUNTER_COUNTER -1 EXPERT: N;
+    456 PERF_COUNTER_COUNTER -1 ADVANCED: N;
+    458 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    460 PERF_COUNTER_COUNTER -1 ADVANCED: N;
+    462 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    464 PERF_COUNTER_COUNTER -1 ADVANCED: N;
+    466 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    468 PERF_COUNTER_COUNTER -1 EXPERT: N;
+    470 PERF_COUNTER_BULK_COUNT -4 WIZARD: N;
+    472 PERF_COUNTER_COUNTER -1 EXPERT: N;
+    474 PERF_COUNTER_BULK_COUNT -4 EXPERT: N;
+    476 PERF_COUNTER_RAWCOUNT 0 WIZARD: N;
+    478 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    480 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    482 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    484 PERF_COUNTER_COUNTER -1 ADVANCED: N;
+    486 PERF_COUNTER_RAWCOUNT -1 ADVANCED: N;
+}}
+
+rows! { BUFFER_COUNTERS, BUFFER_ORIGINS {
+    496 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    498 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    500 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+}}
+
+rows! { NBT_COUNTERS, NBT_ORIGINS {
+    264 (413) PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    506 (413) PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    388 (413) PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+}}
+
+rows! { TELEPHONY_COUNTERS, TELEPHONY_ORIGINS {
+    1152 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1154 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1156 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1158 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1160 PERF_COUNTER_COUNTER 0 ADVANCED: N;
+    1162 PERF_COUNTER_COUNTER 0 ADVANCED: N;
+    1164 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1166 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1168 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+}}
+
+rows! { PRINT_COUNTERS, PRINT_ORIGINS {
+    1452 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1454 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
+    1456 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1458 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1460 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1462 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1464 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1466 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1468 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1470 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1472 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1474 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    1476 PERF_COUNTER_RAWCOUNT -1 WIZARD: N;
+}}
+
+/// The objects that only this profile shows. The protocols of NetWare count what NetBEUI counts.
+pub(super) fn all() -> Vec<Box<dyn Object>> {
+    vec![
+        Box::new(Table::one(52, BROWSER_COUNTERS, BROWSER_ORIGINS)),
+        Box::new(empty(398, NETBEUI_COUNTERS, NETBEUI_ORIGINS)),
+        Box::new(empty(488, NETBEUI_COUNTERS, NETBEUI_ORIGINS)),
+        Box::new(empty(490, NETBEUI_COUNTERS, NETBEUI_ORIGINS)),
+        Box::new(empty(492, NETBEUI_COUNTERS, NETBEUI_ORIGINS)),
+        Box::new(empty(494, BUFFER_COUNTERS, BUFFER_ORIGINS)),
+        Box::new(empty(502, NBT_COUNTERS, NBT_ORIGINS)),
+        Box::new(Table::one(1150, TELEPHONY_COUNTERS, TELEPHONY_ORIGINS)),
+        Box::new(empty(1450, PRINT_COUNTERS, PRINT_ORIGINS)),
+    ]
+}
+
+/// An object of which there are no instances.
+fn empty(name: u32, counters: &'static [CounterSpec], origins: &'static [Origin]) -> Table {
+    Table::many(name, counters, origins, |_| Ok(Vec::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{collect, instance, names};
+    use tallymon_provider::{Absence, Interest, Profile, Provider, TitleIndex, ValueState};
+
+    use crate::System;
+
+    /// NT's list of standard objects and counters, from its published pages.
+    #[test]
+    fn every_counter_of_nt_is_there_with_its_index_and_type() {
+        let Some(path) = tallymon_testkit::shared("titles/standard_objects_counters.tsv") else { return };
+        let text = std::fs::read_to_string(path).unwrap();
+        let system = System::open().unwrap().with_profile(Profile::NtStrict);
+        let mut found = 0;
+        for line in text.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit())) {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let number = |at: usize| TitleIndex(fields[at].parse().unwrap());
+            let object = system.objects().iter().find(|object| object.name == number(0));
+            let object = object.unwrap_or_else(|| panic!("no object {line}"));
+            let counter = object.counters.iter().find(|counter| counter.name == number(2));
+            let counter = counter.unwrap_or_else(|| panic!("no counter {line}"));
+            assert_eq!(counter.counter_type.name().to_string(), fields[4], "{line}");
+            found += 1;
+        }
+        assert!(found > 400, "{found}");
+    }
+
+    #[test]
+    fn shown_by_the_profile_only_and_with_its_reason() {
+        let hidden = System::open().unwrap();
+        assert!(!hidden.objects().iter().any(|object| object.name == TitleIndex(1150)));
+        let mut system = hidden.with_profile(Profile::NtStrict);
+        let snapshot = collect(&mut system, 1150, &Interest::everything());
+        let none = ValueState::Absent(Absence::NotOnThisSystem);
+        assert!((0..9).all(|position| instance(&snapshot, "").state(position) == none));
+        for object in [398, 488, 490, 492, 494, 502, 1450] {
+            assert!(names(&collect(&mut system, object, &Interest::everything())).is_empty(), "{object}");
+        }
+    }
+}
