@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tallymon::Log;
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, ReadOptions};
-use tallymon::{LogContents, LogQuery};
 
 use crate::clock;
 use crate::handles::{self, Handle, Object};
@@ -28,6 +28,12 @@ pub(crate) struct LogFile {
     path: PathBuf,
     /// It was made of several logs, and goes when nobody reads it any more.
     is_merged: bool,
+}
+
+impl LogFile {
+    fn open(&self) -> Result<Log, Status> {
+        Log::open(&self.path, &ReadOptions::default()).map_err(|error| status::of_log(&error))
+    }
 }
 
 impl Drop for LogFile {
@@ -99,21 +105,15 @@ impl DataSource {
     pub(crate) fn open(&self) -> Result<Origin, Status> {
         match self {
             DataSource::Machine => Ok(Origin::Live(Box::new(machine::query()?))),
-            DataSource::Log(file) => {
-                let query = LogQuery::open(&file.path, &ReadOptions::default());
-                Ok(Origin::Log(Box::new(query.map_err(|error| status::of_log(&error))?), Arc::clone(file)))
-            }
+            DataSource::Log(file) => Ok(Origin::Log(Box::new(file.open()?.source()), Arc::clone(file))),
         }
     }
 
     /// Everything that is in it if it is a log; `None` for this machine.
-    pub(crate) fn contents(&self) -> Result<Option<LogContents>, Status> {
+    pub(crate) fn contents(&self) -> Result<Option<Log>, Status> {
         match self {
             DataSource::Machine => Ok(None),
-            DataSource::Log(file) => {
-                let contents = LogContents::read(&file.path, &ReadOptions::default());
-                contents.map(Some).map_err(|error| status::of_log(&error))
-            }
+            DataSource::Log(file) => file.open().map(Some),
         }
     }
 }
@@ -176,16 +176,14 @@ fn range(source: &DataSource, entries: Out<u32>, info: Buf<TimeInfo>, bytes: Out
     let (Some(room), false) = (bytes.get(), entries.is_null() || info.is_null()) else {
         return Err(status::INVALID_ARGUMENT);
     };
-    let contents = source.contents()?.ok_or(status::DATA_SOURCE_IS_REAL_TIME)?;
+    let log = source.contents()?.ok_or(status::DATA_SOURCE_IS_REAL_TIME)?;
+    let contents = log.summary();
     let needed = size_of::<TimeInfo>();
     if usize::try_from(room).is_ok_and(|room| room < needed) {
         bytes.set(u32::try_from(needed).unwrap_or(u32::MAX));
         return Err(status::MORE_DATA);
     }
-    let local = |time: Option<_>| {
-        let local = clock::add_minutes(time.unwrap_or_default(), contents.local_minutes);
-        local.0.cast_signed()
-    };
+    let local = |time| clock::add_minutes(time, contents.local_minutes).0.cast_signed();
     let samples = u32::try_from(contents.records).unwrap_or(u32::MAX);
     info.write(0, &[TimeInfo { start: local(contents.first), end: local(contents.last), samples }]);
     entries.set(1);

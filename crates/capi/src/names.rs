@@ -28,7 +28,7 @@ fn all_machines<L: Letter>(source: &DataSource, list: Buf<L>, size: Out<u32>) ->
     room(list, size)?;
     let names = match source.contents()? {
         Some(log) => {
-            distinct(log.columns.iter().filter_map(|column| column.parts.as_ref()?.machine.as_deref()))
+            distinct(log.columns().iter().filter_map(|column| column.parts.as_ref()?.machine.as_deref()))
         }
         None => vec![machine::browse(false, |query| Ok(query.system_name().to_string()))?],
     };
@@ -69,7 +69,7 @@ fn all_objects<L: Letter>(
     room(list, size)?;
     let names = match source.contents()? {
         Some(log) => {
-            let of = of_machine(&log.columns, machine.get());
+            let of = of_machine(log.columns(), machine.get());
             distinct(of.iter().filter_map(|column| column.parts.as_ref()?.object.name()))
         }
         None => {
@@ -137,7 +137,7 @@ fn all_items<L: Letter>(
     room(rooms.counters, rooms.counters_size)?;
     room(rooms.instances, rooms.instances_size)?;
     let (counters, instances) = match source.contents()? {
-        Some(log) => items_of_log(&of_machine(&log.columns, machine.get()), &wanted)?,
+        Some(log) => items_of_log(&of_machine(log.columns(), machine.get()), &wanted)?,
         None => {
             machine::is_here(machine.get().as_deref())?;
             machine::browse(false, |query| items_of_machine(query, &wanted, detail))?
@@ -217,7 +217,7 @@ fn first_object<L: Letter>(source: &DataSource, machine: Str<L>, name: Buf<L>, s
     room(name, size)?;
     let found = match source.contents()? {
         Some(log) => {
-            let of = of_machine(&log.columns, machine.get());
+            let of = of_machine(log.columns(), machine.get());
             of.iter().find_map(|column| Some(column.parts.as_ref()?.object.to_string()))
         }
         None => {
@@ -262,7 +262,7 @@ fn first_counter<L: Letter>(
     let wanted = object.get().filter(|name| !name.is_empty()).ok_or(status::INVALID_ARGUMENT)?;
     room(name, size)?;
     let found = match source.contents()? {
-        Some(log) => items_of_log(&of_machine(&log.columns, machine.get()), &wanted)?.0.into_iter().next(),
+        Some(log) => items_of_log(&of_machine(log.columns(), machine.get()), &wanted)?.0.into_iter().next(),
         None => {
             machine::is_here(machine.get().as_deref())?;
             machine::browse(false, |query| {

@@ -199,7 +199,7 @@ pub(crate) fn validate_in<L: Letter>(source: Handle, path: Str<L>) -> Done {
     match DataSource::of_handle(source)?.contents()? {
         Some(log) => {
             let wanted = CounterPath::parse(&text).map_err(|_| status::BAD_COUNTERNAME)?.path;
-            let mut all = log.columns.iter().filter_map(|column| column.parts.as_ref());
+            let mut all = log.columns().iter().filter_map(|column| column.parts.as_ref());
             let found = all.any(|parts| is_meant(&wanted, parts));
             if found { Ok(()) } else { Err(status::ENTRY_NOT_IN_LOG_FILE) }
         }
@@ -261,7 +261,7 @@ fn expand_in<L: Letter>(
         Some(log) => {
             let wanted = CounterPath::parse(&text).map_err(|_| status::INVALID_PATH)?.path;
             let meant = log
-                .columns
+                .columns()
                 .iter()
                 .filter(|column| column.parts.as_ref().is_some_and(|parts| is_meant(&wanted, parts)));
             meant.map(|column| column.path.clone()).collect()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{NoValue, Sample, Value};
 use tallymon::core::time::FileTime;
-use tallymon::{CounterHandle, LogQuery, Query, Timer};
+use tallymon::{CounterHandle, LogSource, Query, Timer};
 
 use crate::clock;
 use crate::events::Event;
@@ -31,7 +31,7 @@ pub(crate) struct OpenQuery {
 /// Where the samples of a query come from.
 pub(crate) enum Origin {
     Live(Box<Query>),
-    Log(Box<LogQuery>, #[expect(dead_code, reason = "the file stays as long as it is read")] Arc<LogFile>),
+    Log(Box<LogSource>, #[expect(dead_code, reason = "the file stays as long as it is read")] Arc<LogFile>),
 }
 
 /// What stands behind a handle of a counter.
@@ -148,7 +148,6 @@ fn add<L: Letter>(
         }
         Origin::Log(query, _) => {
             let id = query.add(&path).map_err(|error| status::of_path(&error))?;
-            // A log has all its counters from the start, except for instances that come late.
             if !query.has(id) && !path.contains('*') {
                 query.remove(id);
                 return Err(status::ENTRY_NOT_IN_LOG_FILE);
@@ -237,9 +236,9 @@ pub(crate) fn set_range(query: Handle, first: i64, last: i64) -> Done {
     let query = handles::query(query).ok_or(status::INVALID_HANDLE)?;
     let mut open = lock(&query);
     let Origin::Log(log, _) = &mut open.origin else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };
-    let minutes = log.contents().map_err(|error| status::of_log(&error))?.local_minutes;
+    let minutes = log.log().summary().local_minutes;
     let utc = |local: i64| clock::utc(FileTime(u64::try_from(local).unwrap_or(0)), minutes);
-    log.set_range(utc(first), utc(last)).map_err(|error| status::of_log(&error))?;
+    log.set_range(utc(first), utc(last));
     open.found.clear();
     Ok(())
 }
@@ -278,12 +277,14 @@ impl OpenQuery {
                 time
             }
             Origin::Log(query, _) => {
-                let next = query.collect().map_err(|error| status::of_log(&error))?;
+                let next = query.collect().map_err(|error| status::of_source(&error))?;
                 let time = next.ok_or(status::NO_MORE_DATA)?;
                 self.found.clear();
                 for handle in &self.counters {
                     let Some(counter) = handles::counter(*handle) else { continue };
-                    let items = query.readings_of(counter.id).into_iter().map(|reading| Item {
+                    let readings =
+                        query.readings_of(counter.id).map_err(|error| status::of_source(&error))?;
+                    let items = readings.into_iter().map(|reading| Item {
                         name: reading
                             .parts
                             .and_then(|parts| Some(parts.instance?.text().to_string()))
@@ -311,7 +312,7 @@ impl OpenQuery {
     pub(crate) fn local(&self, time: FileTime) -> FileTime {
         match &self.origin {
             Origin::Live(_) => clock::local(time),
-            Origin::Log(log, _) => clock::add_minutes(time, log.local_minutes()),
+            Origin::Log(log, _) => clock::add_minutes(time, log.log().local_minutes()),
         }
     }
 

@@ -144,9 +144,10 @@ pub(crate) struct Watch {
     /// Counter paths; wildcards are allowed in instance and counter, new instances are followed.
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,
-    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05.
-    #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
-    pub(crate) interval: Duration,
+    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05; 1s when it is not given. Of a log every record is shown without
+    /// it, and records that are at least so far apart with it.
+    #[arg(long, short, value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Option<Duration>,
     /// Stop after this many rows.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,

@@ -7,6 +7,7 @@
 mod arguments;
 mod command;
 mod exit;
+mod log_hosts;
 mod output;
 mod paths;
 mod progress;

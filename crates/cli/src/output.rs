@@ -99,7 +99,7 @@ impl<'w> Rows<'w> {
         };
         let cells: Vec<String> = readings.iter().map(|reading| shown(reading) + &error(reading)).collect();
         let paths: Vec<String> =
-            readings.iter().map(|reading| visible(&reading.local_path(names)).into_owned()).collect();
+            readings.iter().map(|reading| visible(&local_path(reading, names)).into_owned()).collect();
         let width = paths.iter().map(|path| path.width()).max().unwrap_or(0);
         let value_width = cells.iter().map(|cell| cell.width()).max().unwrap_or(0);
         for ((reading, path), cell) in readings.iter().zip(&paths).zip(&cells) {
@@ -122,8 +122,7 @@ impl<'w> Rows<'w> {
         separator: char,
         kind: &str,
     ) -> io::Result<()> {
-        let full: Vec<String> =
-            readings.iter().map(|reading| format!("\\\\{}{}", self.host, reading.path)).collect();
+        let full: Vec<String> = readings.iter().map(|reading| self.full_path(reading)).collect();
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
         if self.columns.is_none() {
             let columns = full.clone();
@@ -175,9 +174,25 @@ impl<'w> Rows<'w> {
         json!({ "time": rfc3339(time), "host": self.host, "values": values })
     }
 
+    /// The path with its host, which it has already where there are several.
+    fn full_path(&self, reading: &Reading) -> String {
+        match reading.path.starts_with("\\\\") {
+            true => reading.path.clone(),
+            false => format!("\\\\{}{}", self.host, reading.path),
+        }
+    }
+
     fn local(&self, time: FileTime) -> jiff::Zoned {
         timestamp(time).to_zoned(self.zone.get_or_init(TimeZone::system).clone())
     }
+}
+
+/// The path of a reading for people, with the host if it has one.
+fn local_path(reading: &Reading, names: &Names) -> String {
+    let host = reading.path.strip_prefix("\\\\").and_then(|rest| rest.find('\\')).map_or(0, |end| end + 2);
+    let (host, path) = reading.path.split_at_checked(host).unwrap_or_default();
+    let reading = Reading { path: path.to_string(), ..reading.clone() };
+    format!("{host}{}", reading.local_path(names))
 }
 
 /// A time for the library that knows calendars and zones.

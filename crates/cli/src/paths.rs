@@ -2,47 +2,15 @@
 
 use tallymon::core::path::{CounterPath, InstancePath, Part};
 use tallymon::core::title::Language;
-use tallymon::{CounterHandle, Location, Log, PathError, PathPart, PathProblem, Query, open};
+use tallymon::{CounterHandle, Location, PathError, PathPart, PathProblem, Query, open};
 
-use crate::arguments::{AtTime, Common, OfLog};
-use crate::command::relog::{reading, say_damage, time};
+use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
 use crate::words::{say, visible};
 
 /// The source that the options name, as a query without paths yet.
 pub(crate) fn query(common: &Common) -> Result<Query, Failure> {
     Ok(Query::new(open(&location(common))?, language(common)?)?)
-}
-
-/// The source that the options name, or a log; a log is at its last record.
-pub(crate) fn query_of(common: &Common, of_log: &OfLog) -> Result<(Query, Option<Log>), Failure> {
-    let Some(path) = &of_log.log else { return Ok((query(common)?, None)) };
-    let log = Log::open(path, &reading(&of_log.reading))?;
-    let summary = log.summary();
-    say_damage(path, &summary.notes)?;
-    let others = summary.hosts.get(1..).unwrap_or_default();
-    if !others.is_empty() {
-        say(format_args!(
-            "{}: counters of {} are left out; 'tally relog -c' makes a log of them alone",
-            path.display(),
-            others.join(", ")
-        ));
-    }
-    log.set_record(u64::MAX);
-    Ok((Query::new(Box::new(log.source()), language(common)?)?, Some(log)))
-}
-
-/// As [`query_of`], with a log at a time.
-pub(crate) fn query_at(
-    common: &Common,
-    of_log: &OfLog,
-    at: &AtTime,
-) -> Result<(Query, Option<Log>), Failure> {
-    let (query, log) = query_of(common, of_log)?;
-    if let (Some(log), Some(at)) = (&log, &at.at) {
-        log.set_time(time(at)?);
-    }
-    Ok((query, log))
 }
 
 /// Where counters come from by the options.

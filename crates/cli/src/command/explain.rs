@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use serde_json::json;
 use tallymon::core::counter;
-use tallymon::{Explanation, explain};
+use tallymon::{Explanation, Query, Reading, explain};
 
 use super::collect;
 use crate::arguments::{Common, Explain};
 use crate::exit::{Failure, Kind, kind_of};
+use crate::log_hosts::LogHosts;
 use crate::output::json_value;
 use crate::paths;
 use crate::words::{line_width, visible, wrap};
@@ -17,20 +18,40 @@ use crate::words::{line_width, visible, wrap};
 const INDENT: usize = 18;
 
 pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
-    let (mut query, log) = paths::query_at(common, &arguments.of_log, &arguments.time)?;
-    let handle = paths::add(&mut query, &arguments.path)?;
-    collect(&mut query, common.file.is_none() && log.is_none(), arguments.interval)?;
+    if let Some(mut log) = LogHosts::at(common, &arguments.of_log, &arguments.time)? {
+        log.add(std::slice::from_ref(&arguments.path))?;
+        log.collect()?;
+        let readings = log.readings()?;
+        let Some((host, first)) = log.first_of(&readings) else { return Err(no_match(arguments)) };
+        return print(arguments, &host.query, &host.prefix, &first, readings.len());
+    }
+    let mut query = paths::query(common)?;
+    paths::add(&mut query, &arguments.path)?;
+    collect(&mut query, common.file.is_none(), arguments.interval)?;
     let readings = query.readings();
-    let Some(reading) = readings.first() else {
-        let words = format!(
-            "{}: no instance matches; 'tally list OBJECT --instances' names them",
-            query.path(handle)
-        );
-        return Err(Failure::new(Kind::NotFound, words));
-    };
+    let Some(first) = readings.first() else { return Err(no_match(arguments)) };
+    print(arguments, &query, "", first, readings.len())
+}
+
+fn no_match(arguments: &Explain) -> Failure {
+    let words =
+        format!("{}: no instance matches; 'tally list OBJECT --instances' names them", arguments.path);
+    Failure::new(Kind::NotFound, words)
+}
+
+/// Explains the first of so many readings of a query; `prefix` stands before its path.
+fn print(
+    arguments: &Explain,
+    query: &Query,
+    prefix: &str,
+    reading: &Reading,
+    matches: usize,
+) -> Result<(), Failure> {
     let object = query.catalog().object(reading.object);
     let object_help = object.and_then(|object| query.names().help(object.help));
-    let explanation = explain(reading, query.names(), object_help);
+    let mut explanation = explain(reading, query.names(), object_help);
+    explanation.path.insert_str(0, prefix);
+    explanation.local_path.insert_str(0, prefix);
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", as_json(&explanation))?;
@@ -65,8 +86,8 @@ pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
                 writeln!(out, "{title:>16}  {line}")?;
             }
         }
-        if readings.len() > 1 {
-            writeln!(out, "{:>16}  this is the first of {} matches", "", readings.len())?;
+        if matches > 1 {
+            writeln!(out, "{:>16}  this is the first of {} matches", "", matches)?;
         }
     }
     match &explanation.value {

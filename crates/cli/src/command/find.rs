@@ -8,6 +8,7 @@ use tallymon::{Names, Query};
 
 use crate::arguments::{Common, Find};
 use crate::exit::{Failure, Kind};
+use crate::log_hosts::LogHosts;
 use crate::paths;
 use crate::words::{line_width, wrap};
 
@@ -15,10 +16,16 @@ use crate::words::{line_width, wrap};
 const INDENT: usize = 4;
 
 pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
-    let (mut query, _) = paths::query_of(common, &find.of_log)?;
-    query.load_all_names()?;
     let words: Vec<String> = find.words.iter().map(|word| word.to_lowercase()).collect();
-    let hits = hits(&query, &words);
+    let mut hits = Vec::new();
+    match LogHosts::of(common, &find.of_log)? {
+        Some(mut log) => {
+            for host in log.meant("").0 {
+                add_hits(&mut host.query, &host.prefix, &words, &mut hits)?;
+            }
+        }
+        None => add_hits(&mut paths::query(common)?, "", &words, &mut hits)?,
+    }
     let mut out = io::stdout().lock();
     if find.json {
         let rows: Vec<_> = hits
@@ -52,10 +59,10 @@ struct Hit {
     help: Option<String>,
 }
 
-/// Each counter once, in the language that the words were found in.
-fn hits(query: &Query, words: &[String]) -> Vec<Hit> {
+/// Each counter once, in the language that the words were found in; `prefix` stands before its path.
+fn add_hits(query: &mut Query, prefix: &str, words: &[String], hits: &mut Vec<Hit>) -> Result<(), Failure> {
+    query.load_all_names()?;
     let names = query.names();
-    let mut hits = Vec::new();
     for object in query.catalog().objects() {
         let instance = if object.has_instances { "(*)" } else { "" };
         for counter in object.visible_counters() {
@@ -70,13 +77,13 @@ fn hits(query: &Query, words: &[String]) -> Vec<Hit> {
             let help = names.all_help(counter.help).find(|(known, _)| *known == language);
             let help = help.map(|(_, text)| text.to_string());
             hits.push(Hit {
-                path: format!("\\{}{instance}\\{}", name(object.name), name(counter.name)),
+                path: format!("{prefix}\\{}{instance}\\{}", name(object.name), name(counter.name)),
                 language,
                 help: help.or_else(|| names.help(counter.help).map(str::to_string)),
             });
         }
     }
-    hits
+    Ok(())
 }
 
 /// The first language in which every word occurs in the object's name, the counter's name or its help text.

@@ -9,25 +9,35 @@ use tallymon::{CounterHandle, Query, Reading, nearest_words};
 use super::collect;
 use crate::arguments::{Common, Get};
 use crate::exit::{Failure, Kind, kind_of};
+use crate::log_hosts::LogHosts;
 use crate::output::Rows;
 use crate::paths;
 use crate::words::say;
 
 pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
-    let (mut query, log) = paths::query_at(common, &get.of_log, &get.time)?;
+    if let Some(mut log) = LogHosts::at(common, &get.of_log, &get.time)? {
+        log.set_format(Format { cap100: get.format.cap, ..Format::default() });
+        log.add(&get.paths)?;
+        let time = log.collect()?;
+        let mut rows =
+            Rows::new(io::stdout().lock(), get.format.form(), log.host(), false).with_errors(get.verbose);
+        rows.row(time, &log.readings()?, log.names())?;
+        return log.missing();
+    }
+    let mut query = paths::query(common)?;
     query.set_format(Format { cap100: get.format.cap, ..Format::default() });
     let handles = paths::add_all(&mut query, &get.paths)?;
-    let time = collect(&mut query, common.file.is_none() && log.is_none(), get.interval)?;
+    let time = collect(&mut query, common.file.is_none(), get.interval)?;
     let readings = query.readings();
     let mut rows = Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false)
         .with_errors(get.verbose);
     rows.row(time, &readings, query.names())?;
-    missing(&query, &handles, &readings, common.file.is_none() && log.is_none())
+    missing(&query, &handles, &readings, common.file.is_none())
 }
 
 /// The failure of the first path without any value; a path with some is a success. `live` says that the values are of
 /// this machine, which can be put right.
-pub(super) fn missing(
+pub(crate) fn missing(
     query: &Query,
     handles: &[CounterHandle],
     readings: &[Reading],

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tallymon::core::path::Part;
 use tallymon::core::title::TitleIndex;
 use tallymon::{CatalogObject, Query};
@@ -10,37 +10,70 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::{Common, List};
 use crate::exit::{Failure, Kind};
+use crate::log_hosts::LogHosts;
 use crate::paths;
 use crate::words::{terminal_width, visible};
 
 pub(crate) fn run(common: &Common, list: &List) -> Result<(), Failure> {
-    let (mut query, _) = paths::query_of(common, &list.of_log)?;
-    let Some(wanted) = &list.object else { return objects(&query, list.json) };
-    let name = object(&mut query, wanted)?;
-    if list.instances { instances(&mut query, name, list.json) } else { counters(&query, name, list.json) }
+    if let Some(mut log) = LogHosts::of(common, &list.of_log)? {
+        let (hosts, wanted) = log.meant(list.object.as_deref().unwrap_or_default());
+        return each(hosts.map(|host| (host.prefix.as_str(), &mut host.query)), wanted, list);
+    }
+    let wanted = list.object.as_deref().unwrap_or_default();
+    each(std::iter::once(("", &mut paths::query(common)?)), wanted, list)
 }
 
-fn objects(query: &Query, as_json: bool) -> Result<(), Failure> {
+/// What each of some hosts has; `prefix` stands before its paths. No word means all objects. A host that does not have the
+/// object is passed over if another one has it.
+fn each<'q>(
+    hosts: impl Iterator<Item = (&'q str, &'q mut Query)>,
+    wanted: &str,
+    list: &List,
+) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    let mut result = Err(None);
+    for (prefix, query) in hosts {
+        if wanted.is_empty() {
+            objects(prefix, query, list.json, &mut rows)?;
+            result = Ok(());
+            continue;
+        }
+        let name = match object(query, wanted) {
+            Ok(name) => name,
+            Err(failure) => {
+                result = result.map_err(|first: Option<Failure>| first.or(Some(failure)));
+                continue;
+            }
+        };
+        result = Ok(());
+        match list.instances {
+            true => instances(prefix, query, name, list.json, &mut rows)?,
+            false => counters(prefix, query, name, list.json, &mut rows)?,
+        }
+    }
+    if list.json && result.is_ok() {
+        writeln!(io::stdout(), "{}", json!(rows))?;
+    }
+    result.map_err(|failure| failure.unwrap_or_else(|| Failure::new(Kind::NotFound, "there is no host")))
+}
+
+fn objects(prefix: &str, query: &Query, as_json: bool, all: &mut Vec<Json>) -> Result<(), Failure> {
     let mut objects: Vec<(String, &CatalogObject)> =
         query.catalog().objects().iter().map(|object| (query.names().name(object.name), object)).collect();
     objects.sort_by(|a, b| a.0.cmp(&b.0));
     let mut out = io::stdout().lock();
     if as_json {
-        let rows: Vec<_> = objects
-            .iter()
-            .map(|(name, object)| {
-                json!({
-                    "name": name,
-                    "english": query.names().english(object.name),
-                    "index": object.name.0,
-                    "counters": object.visible_counters().count(),
-                    "instances": object.has_instances,
-                    "costly": object.costly,
-                    "help": query.names().help(object.help),
-                })
+        all.extend(objects.iter().map(|(name, object)| {
+            json!({
+                "name": format!("{}{name}", before(prefix)),
+                "english": query.names().english(object.name),
+                "index": object.name.0,
+                "counters": object.visible_counters().count(),
+                "instances": object.has_instances,
+                "costly": object.costly,
+                "help": query.names().help(object.help),
             })
-            .collect();
-        writeln!(out, "{}", json!(rows))?;
+        }));
         return Ok(());
     }
     let width = objects.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
@@ -49,38 +82,51 @@ fn objects(query: &Query, as_json: bool) -> Result<(), Failure> {
         let counters = object.visible_counters().count();
         let kind = if object.has_instances { "instances" } else { "" };
         let gap = " ".repeat(width - name.width());
-        let line = format!("{name}{gap}  {:>digits$}  {counters:>3} counters  {kind}", object.name.0);
+        let line = format!(
+            "{}{name}{gap}  {:>digits$}  {counters:>3} counters  {kind}",
+            before(prefix),
+            object.name.0
+        );
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
 
-fn counters(query: &Query, name: TitleIndex, as_json: bool) -> Result<(), Failure> {
+/// What stands before the name of an object; nothing where there is one host only.
+fn before(prefix: &str) -> String {
+    if prefix.is_empty() { String::new() } else { format!("{prefix}\\") }
+}
+
+fn counters(
+    prefix: &str,
+    query: &Query,
+    name: TitleIndex,
+    as_json: bool,
+    all: &mut Vec<Json>,
+) -> Result<(), Failure> {
     let Some(object) = query.catalog().object(name) else { return Ok(()) };
     let object_name = query.names().name(name);
     let instance = if object.has_instances { "(*)" } else { "" };
     let rows: Vec<(String, &_)> = object
         .visible_counters()
-        .map(|counter| (format!("\\{object_name}{instance}\\{}", query.names().name(counter.name)), counter))
+        .map(|counter| {
+            (format!("{prefix}\\{object_name}{instance}\\{}", query.names().name(counter.name)), counter)
+        })
         .collect();
     let mut out = io::stdout().lock();
     if as_json {
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|(path, counter)| {
-                json!({
-                    "path": path,
-                    "english": query.names().english(counter.name),
-                    "index": counter.name.0,
-                    "type": counter.counter_type.to_string(),
-                    "unit": counter.counter_type.suffix().as_str(),
-                    "scale": counter.default_scale,
-                    "detail": counter.detail_level.name(),
-                    "help": query.names().help(counter.help),
-                })
+        all.extend(rows.iter().map(|(path, counter)| {
+            json!({
+                "path": path,
+                "english": query.names().english(counter.name),
+                "index": counter.name.0,
+                "type": counter.counter_type.to_string(),
+                "unit": counter.counter_type.suffix().as_str(),
+                "scale": counter.default_scale,
+                "detail": counter.detail_level.name(),
+                "help": query.names().help(counter.help),
             })
-            .collect();
-        writeln!(out, "{}", json!(rows))?;
+        }));
         return Ok(());
     }
     let width = rows.iter().map(|(path, _)| path.width()).max().unwrap_or(0);
@@ -108,7 +154,13 @@ fn digits(indexes: impl Iterator<Item = TitleIndex>) -> usize {
     indexes.map(|index| index.0.to_string().len()).max().unwrap_or(0)
 }
 
-fn instances(query: &mut Query, name: TitleIndex, as_json: bool) -> Result<(), Failure> {
+fn instances(
+    prefix: &str,
+    query: &mut Query,
+    name: TitleIndex,
+    as_json: bool,
+    all: &mut Vec<Json>,
+) -> Result<(), Failure> {
     let object_name = query.names().name(name);
     if query.catalog().object(name).is_some_and(|object| !object.has_instances) {
         return Err(Failure::new(Kind::Usage, format_args!("{object_name} has no instances")));
@@ -116,18 +168,16 @@ fn instances(query: &mut Query, name: TitleIndex, as_json: bool) -> Result<(), F
     let keys = query.instances(name)?;
     let mut out = io::stdout().lock();
     if as_json {
-        let rows: Vec<_> = keys
+        all.extend(keys
             .iter()
             .map(|key| {
                 json!({ "instance": key.to_string(), "name": key.name, "parent": key.parent, "number": key.number })
-            })
-            .collect();
-        writeln!(out, "{}", json!(rows))?;
+            }));
         return Ok(());
     }
     for key in keys {
         let key = key.to_string();
-        writeln!(out, "\\{object_name}({})", visible(&key))?;
+        writeln!(out, "{prefix}\\{object_name}({})", visible(&key))?;
     }
     Ok(())
 }

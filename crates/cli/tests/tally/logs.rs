@@ -214,8 +214,13 @@ fn a_log_is_asked_instead_of_the_machine() {
     has(&tally(&["list", "--log", &log, "Processor", "--instances"]).data(), &[r"\Processor(_total)"]);
     has(&tally(&["find", "--log", &log, "committed"]).data(), &[r"\Memory\% Committed Bytes In Use"]);
     let explained = tally(&["explain", "--log", &log, path]).data();
-    has(&explained, &["PERF_100NSEC_TIMER_INV", "type"]);
-    assert!(!explained.contains("with the numbers"), "a log of values has no numbers: {explained}");
+    has(
+        &explained,
+        &["PERF_100NSEC_TIMER_INV", "with the numbers  100 * (1 - (4903761015625 - 4903736250000)"],
+    );
+    let of_values =
+        tally(&["explain", "--log", &sample("PowerShell_CounterSamples.csv").unwrap(), path]).data();
+    has(&of_values, &["type"]);
     let words = tally(&["get", "--log", &log, r"\Memory\Available Bytes"]).words(3);
     has(&words, &["Available Bytes"]);
 }
@@ -241,4 +246,46 @@ fn records_after_a_clock_was_set_back_are_shown_in_their_order() {
     let log = folder.write("back.csv", text.as_bytes());
     let shown = tally(&["watch", "--log", &log, r"\Memory\Available Bytes", "--plain"]).data();
     assert_eq!(shown, "1\n2\n3\n4\n5\n6\n");
+}
+
+#[test]
+fn every_host_of_a_log_is_offered() {
+    let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
+    let folder = Folder::new();
+    let [bird, both] =
+        ["bird.tally", "both.tally"].map(|name| folder.path().join(name).to_str().unwrap().to_string());
+    let renamed = tally(&["relog", &log, "-o", &bird, "--rename-host", "charlieparker=BIRD"]);
+    assert_eq!(renamed.code, Some(0), "{}", renamed.err);
+    let joined = tally(&["relog", &log, &bird, "-o", &both]);
+    assert_eq!(joined.code, Some(0), "{}", joined.err);
+    let memory = r"\Memory\% Committed Bytes In Use";
+    let listed = tally(&["list", "--log", &both, "Memory"]).data();
+    has(&listed, &[&format!(r"\\charlieparker{memory}"), &format!(r"\\BIRD{memory}")]);
+    let own = tally(&["list", "--log", &both, r"\\bird\Processor", "--instances"]).data();
+    assert_eq!(own, "\\\\BIRD\\Processor(_total)\n");
+    let found = tally(&["find", "--log", &both, "committed"]).data();
+    has(&found, &[&format!(r"\\charlieparker{memory}"), &format!(r"\\BIRD{memory}")]);
+    // The records of the second log are the last ones, so that only its host has a value there.
+    let path = r"\Processor(*)\% Processor Time";
+    let value = tally(&["get", "--log", &both, &format!(r"\\bird{path}"), "--plain"]).data();
+    assert_eq!(value.trim(), "17.512710432621848");
+    let rows = tally(&["watch", "--log", &both, path, "--csv"]).data();
+    has(rows.lines().next().unwrap(), &[r"\\charlieparker\Processor(_total)\", r"\\BIRD\Processor(_total)\"]);
+    let words = tally(&["get", "--log", &both, &format!(r"\\nobody{path}")]).words(3);
+    has(&words, &["it has charlieparker, BIRD"]);
+    let explained = tally(&["explain", "--log", &both, &format!(r"\\bird{path}")]).data();
+    has(&explained, &[r"path  \\BIRD\Processor(_total)\% Processor Time"]);
+}
+
+/// A rate over twelve seconds is that of the whole twelve seconds.
+#[test]
+fn a_log_is_sampled_at_an_interval() {
+    let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
+    let path = r"\Processor(_total)\% Processor Time";
+    let rows = tally(&["watch", "--log", &log, path, "-i", "10s", "--csv"]).data();
+    // Records are three seconds apart, so every fourth one is shown.
+    let copied = tally(&["relog", &log, "--format", "csv", "-c", path, "--every", "4"]).out;
+    let (shown, copied) = (column(&rows, "% processor time"), column(&copied, "% processor time"));
+    assert_eq!(shown.len(), 7);
+    assert_eq!(shown, copied);
 }

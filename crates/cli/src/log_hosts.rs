@@ -1,0 +1,192 @@
+//! A log instead of the machine: each of its hosts has a query of its own, and a path chooses the host.
+
+use std::path::Path;
+
+use tallymon::core::counter::Format;
+use tallymon::core::flow::SourceError;
+use tallymon::core::path::CounterPath;
+use tallymon::core::time::FileTime;
+use tallymon::{CounterHandle, Log, Names, PathError, Query, Reading};
+
+use crate::arguments::{AtTime, Common, OfLog};
+use crate::command::get::missing;
+use crate::command::relog::{reading, say_damage, time};
+use crate::exit::{Failure, Kind};
+use crate::paths;
+
+/// The hosts of a log.
+pub(crate) struct LogHosts {
+    /// The first one.
+    log: Log,
+    names: Names,
+    hosts: Vec<LogHost>,
+    format: Format,
+    /// For each path that was added whether any host had a value for it so far.
+    seen: Vec<bool>,
+}
+
+/// A host of a log.
+pub(crate) struct LogHost {
+    log: Log,
+    pub(crate) query: Query,
+    /// What stands before its paths: nothing where it is the only host.
+    pub(crate) prefix: String,
+    /// The paths, by their numbers, and their handles here.
+    handles: Vec<(usize, CounterHandle)>,
+}
+
+impl LogHosts {
+    /// The log of the options, at its last record; `None` when they name none.
+    pub(crate) fn of(common: &Common, of_log: &OfLog) -> Result<Option<LogHosts>, Failure> {
+        of_log.log.as_deref().map(|path| LogHosts::open(common, of_log, path)).transpose()
+    }
+
+    /// As [`LogHosts::of`], at a time.
+    pub(crate) fn at(common: &Common, of_log: &OfLog, at: &AtTime) -> Result<Option<LogHosts>, Failure> {
+        let hosts = LogHosts::of(common, of_log)?;
+        if let (Some(hosts), Some(at)) = (&hosts, &at.at) {
+            hosts.log.set_time(time(at)?);
+        }
+        Ok(hosts)
+    }
+
+    fn open(common: &Common, of_log: &OfLog, path: &Path) -> Result<LogHosts, Failure> {
+        let log = Log::open(path, &reading(&of_log.reading))?;
+        let summary = log.summary();
+        say_damage(path, &summary.notes)?;
+        log.set_record(u64::MAX);
+        let language = paths::language(common)?;
+        let several = summary.hosts.len() > 1;
+        let host = |log: Log| -> Result<LogHost, SourceError> {
+            let query = Query::new(Box::new(log.source()), language)?;
+            let prefix = if several { format!("\\\\{}", log.host()) } else { String::new() };
+            Ok(LogHost { log, query, prefix, handles: Vec::new() })
+        };
+        let logs = summary.hosts.iter().filter_map(|name| log.of_host(name));
+        let hosts = logs.map(host).collect::<Result<_, _>>()?;
+        let names = Names::load(&mut log.source(), language)?;
+        let format = Format { cap100: false, ..Format::default() };
+        Ok(LogHosts { log, names, hosts, format, seen: Vec::new() })
+    }
+
+    /// The log.
+    pub(crate) const fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The names of its counters.
+    pub(crate) const fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// What stands before paths that have no host: the only host.
+    pub(crate) fn host(&self) -> &str {
+        if self.hosts.len() > 1 { "" } else { self.log.host() }
+    }
+
+    /// Its hosts, or the one that a word such as `\\HOST\Object` begins with; and the rest of the word.
+    pub(crate) fn meant<'w>(&mut self, word: &'w str) -> (impl Iterator<Item = &mut LogHost>, &'w str) {
+        let slash = |letter| letter == '\\' || letter == '/';
+        let named = word.strip_prefix("\\\\").or_else(|| word.strip_prefix("//"));
+        let (host, rest) = match named.map(|named| named.split_once(slash).unwrap_or((named, ""))) {
+            Some((host, rest)) if self.log.of_host(host).is_some() => (Some(host), rest),
+            _ => (None, word),
+        };
+        let is_meant =
+            move |known: &&mut LogHost| host.is_none_or(|host| known.log.host().eq_ignore_ascii_case(host));
+        (self.hosts.iter_mut().filter(is_meant), rest)
+    }
+
+    /// How values are formatted from now on.
+    pub(crate) fn set_format(&mut self, format: Format) {
+        self.format = format;
+    }
+
+    /// Adds paths. One without a host means all hosts that have it.
+    pub(crate) fn add(&mut self, paths: &[String]) -> Result<(), Failure> {
+        for text in paths {
+            let path = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?.path;
+            let known = |host: &str| self.log.of_host(host).is_some();
+            // Of one host alone the query says what is wrong.
+            let machine = path.machine.filter(|_| self.hosts.len() > 1);
+            if let Some(unknown) = machine.as_deref().filter(|host| !known(host)) {
+                let hosts = self.log.summary().hosts.join(", ");
+                let words = format!("{text}: the log has no host {unknown:?}; it has {hosts}");
+                return Err(Failure::new(Kind::NotFound, words));
+            }
+            let mut failed = None;
+            let mut found = false;
+            for host in &mut self.hosts {
+                if machine.as_deref().is_some_and(|wanted| !host.log.host().eq_ignore_ascii_case(wanted)) {
+                    continue;
+                }
+                match paths::add(&mut host.query, text) {
+                    Ok(handle) => {
+                        host.handles.push((self.seen.len(), handle));
+                        found = true;
+                    }
+                    Err(failure) => failed = failed.or(Some(failure)),
+                }
+            }
+            if let (false, Some(failure)) = (found, failed) {
+                return Err(failure);
+            }
+            self.seen.push(false);
+        }
+        Ok(())
+    }
+
+    /// Takes what the log has at its time; the time of that record.
+    pub(crate) fn collect(&mut self) -> Result<FileTime, SourceError> {
+        let mut time = None;
+        for host in &mut self.hosts {
+            let taken = host.query.collect()?;
+            time.get_or_insert(taken);
+        }
+        Ok(time.unwrap_or_default())
+    }
+
+    /// What was taken, with the samples of the log, and the host in the paths where there are several.
+    pub(crate) fn readings(&mut self) -> Result<Vec<Reading>, SourceError> {
+        let mut all = Vec::new();
+        for host in &self.hosts {
+            let mut readings = host.query.readings();
+            host.log.complete(&mut readings, &self.format)?;
+            for reading in &mut readings {
+                reading.path.insert_str(0, &host.prefix);
+                let path = host.handles.iter().find(|(_, handle)| *handle == reading.handle);
+                if let Some(seen) = path.and_then(|(path, _)| self.seen.get_mut(*path)) {
+                    *seen |= reading.cell.value.is_ok();
+                }
+            }
+            all.append(&mut readings);
+        }
+        Ok(all)
+    }
+
+    /// The first of some readings without the host in its path, and that host.
+    pub(crate) fn first_of(&self, readings: &[Reading]) -> Option<(&LogHost, Reading)> {
+        let first = readings.first()?;
+        let rest = |host: &LogHost| {
+            first
+                .path
+                .strip_prefix(host.prefix.as_str())
+                .filter(|rest| rest.starts_with('\\'))
+                .map(str::to_string)
+        };
+        let (host, path) = self.hosts.iter().find_map(|host| Some((host, rest(host)?)))?;
+        Some((host, Reading { path, ..first.clone() }))
+    }
+
+    /// Says which paths had no value so far, and is the failure of the first of them.
+    pub(crate) fn missing(&self) -> Result<(), Failure> {
+        let mut result = Ok(());
+        for host in &self.hosts {
+            let unseen = |path: &usize| self.seen.get(*path) == Some(&false);
+            let handles = host.handles.iter().filter(|(path, _)| unseen(path)).map(|(_, handle)| *handle);
+            let handles: Vec<CounterHandle> = handles.collect();
+            result = result.and(missing(&host.query, &handles, &host.query.readings(), false));
+        }
+        result
+    }
+}

@@ -1,0 +1,205 @@
+//! The columns of a log as hosts, objects, instances and counters, and an object as a data block has it.
+
+use std::collections::HashMap;
+
+use tallymon_core::block::{BlockWriter, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec};
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::{Absence, NoValue, SourceError, Value, ValueState};
+use tallymon_core::path::{CounterPath, Part};
+use tallymon_core::time::{Frequency, PerfTime};
+use tallymon_core::title::{HelpIndex, TitleIndex};
+use tallymon_host::titles;
+use tallymon_log::Column;
+
+/// Names that no table knows get numbers from here on.
+const OWN_NAMES: u32 = 1_000_000;
+
+#[derive(Debug)]
+pub(super) struct LogHost {
+    pub(super) name: String,
+    pub(super) objects: Vec<LogObject>,
+}
+
+#[derive(Debug)]
+pub(super) struct LogObject {
+    pub(super) name: TitleIndex,
+    has_instances: bool,
+    pub(super) counters: Vec<CounterSpec>,
+    /// In the order in which they came, with their numbers.
+    pub(super) instances: Vec<String>,
+    /// The positions of those with a name.
+    pub(super) named: HashMap<String, Vec<usize>>,
+    /// The column of an instance and a counter, by their positions.
+    pub(super) columns: HashMap<(usize, usize), usize>,
+}
+
+impl LogObject {
+    /// Adds it to a block: only what it has, or also the values, which are asked for by their columns.
+    pub(super) fn write(
+        &self,
+        writer: &mut BlockWriter<'_>,
+        metadata: bool,
+        value: impl Fn(usize) -> Result<Value, NoValue>,
+    ) {
+        // The values are computed already, whatever their counters were.
+        let computed: Vec<CounterSpec> = self
+            .counters
+            .iter()
+            .map(|counter| CounterSpec {
+                counter_type: CounterType::PERF_DOUBLE_RAW,
+                size: Some(8),
+                ..*counter
+            })
+            .collect();
+        let layout = ObjectLayout::new(ObjectSpec {
+            name: self.name,
+            help: HelpIndex(self.name.0.saturating_add(1)),
+            detail: DetailLevel::NOVICE,
+            default_counter: 0,
+            instances: if self.has_instances { InstanceKind::Many } else { InstanceKind::None },
+            status: !metadata,
+            counters: if metadata { &self.counters } else { &computed },
+        });
+        let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+        if metadata {
+            return object.metadata();
+        }
+        for (instance, name) in self.instances.iter().enumerate() {
+            let mut block =
+                if self.has_instances { object.instance(name, None, None) } else { object.single() };
+            for counter in 0..self.counters.len() {
+                let column = self.columns.get(&(instance, counter));
+                match column.map_or(Err(NoValue::NoInstance), |column| value(*column)) {
+                    Ok(value) => block.set(counter, value.as_f64().unwrap_or_default().to_bits()),
+                    Err(why) => block.state(counter, ValueState::Absent(absence(why))),
+                }
+            }
+        }
+    }
+}
+
+/// Sorts columns into hosts, objects, instances and counters.
+pub(super) struct Shelf {
+    known: HashMap<String, TitleIndex>,
+    pub(super) own_names: Vec<(TitleIndex, String)>,
+    pub(super) hosts: Vec<LogHost>,
+    /// Position of each host, of each object of each, and of each instance of each, by the text of the log in small
+    /// letters.
+    host_places: HashMap<String, usize>,
+    places: HashMap<(usize, TitleIndex), usize>,
+    instances: HashMap<(usize, usize, String), usize>,
+}
+
+impl Shelf {
+    pub(super) fn new() -> Result<Shelf, SourceError> {
+        let mut known = HashMap::new();
+        // A name of several numbers is the lowest of them, as in the first tables; English comes first.
+        for language in titles::languages() {
+            for (index, name) in titles::titles(language)?.names() {
+                known.entry(name.to_lowercase()).or_insert(index);
+            }
+        }
+        Ok(Shelf {
+            known,
+            own_names: Vec::new(),
+            hosts: Vec::new(),
+            host_places: HashMap::new(),
+            places: HashMap::new(),
+            instances: HashMap::new(),
+        })
+    }
+
+    pub(super) fn put(&mut self, position: usize, column: &Column) {
+        let Some(parts) = &column.parts else { return };
+        let host = self.host(parts);
+        let object = self.object(host, parts);
+        let instance = self.instance(host, object, parts);
+        let name = self.index(&parts.counter);
+        let Some(object) = self.known_object(host, object) else { return };
+        let counter = object.counters.iter().position(|known| known.name == name).unwrap_or_else(|| {
+            object.counters.push(CounterSpec {
+                name,
+                help: HelpIndex(name.0.saturating_add(1)),
+                counter_type: column.counter_type,
+                scale: column.scale,
+                detail: DetailLevel::NOVICE,
+                size: Some(8),
+                shares: None,
+            });
+            object.counters.len().saturating_sub(1)
+        });
+        // Of two columns with one path the first is shown.
+        object.columns.entry((instance, counter)).or_insert(position);
+    }
+
+    fn host(&mut self, parts: &CounterPath) -> usize {
+        let name = parts.machine.clone().unwrap_or_default();
+        let hosts = &mut self.hosts;
+        *self.host_places.entry(name.to_lowercase()).or_insert_with(|| {
+            hosts.push(LogHost { name, objects: Vec::new() });
+            hosts.len().saturating_sub(1)
+        })
+    }
+
+    fn known_object(&mut self, host: usize, object: usize) -> Option<&mut LogObject> {
+        self.hosts.get_mut(host)?.objects.get_mut(object)
+    }
+
+    fn object(&mut self, host: usize, parts: &CounterPath) -> usize {
+        let name = self.index(&parts.object);
+        let Some(known) = self.hosts.get_mut(host) else { return 0 };
+        *self.places.entry((host, name)).or_insert_with(|| {
+            known.objects.push(LogObject {
+                name,
+                has_instances: parts.instance.is_some(),
+                counters: Vec::new(),
+                instances: Vec::new(),
+                named: HashMap::new(),
+                columns: HashMap::new(),
+            });
+            known.objects.len().saturating_sub(1)
+        })
+    }
+
+    /// The position of an instance; the only one of an object without instances is 0.
+    fn instance(&mut self, host: usize, object: usize, parts: &CounterPath) -> usize {
+        let (key, name) = match &parts.instance {
+            // Its number is its place among those of its name.
+            Some(instance) => (instance.to_string().to_lowercase(), instance.text().to_string()),
+            None => (String::new(), String::new()),
+        };
+        let Some(known) = self.hosts.get_mut(host).and_then(|host| host.objects.get_mut(object)) else {
+            return 0;
+        };
+        *self.instances.entry((host, object, key)).or_insert_with(|| {
+            let position = known.instances.len();
+            known.named.entry(name.clone()).or_default().push(position);
+            known.instances.push(name);
+            position
+        })
+    }
+
+    fn index(&mut self, part: &Part) -> TitleIndex {
+        let name = match part {
+            Part::Index(index) => return TitleIndex(*index),
+            Part::Name(name) => name,
+        };
+        let (own_names, next) = (&mut self.own_names, OWN_NAMES);
+        *self.known.entry(name.to_lowercase()).or_insert_with(|| {
+            // Names are even, and the help text of each is the number behind it.
+            let count = u32::try_from(own_names.len()).unwrap_or(u32::MAX);
+            let index = TitleIndex(next.saturating_add(count.saturating_mul(2)));
+            own_names.push((index, name.clone()));
+            index
+        })
+    }
+}
+
+fn absence(why: NoValue) -> Absence {
+    match why {
+        NoValue::FirstSample => Absence::FirstSample,
+        NoValue::NoInstance => Absence::Vanished,
+        NoValue::NoData(absence) => absence,
+        _ => Absence::Other,
+    }
+}
