@@ -1,7 +1,8 @@
 //! The profile file, mapped into the memory of the profiled process.
 //!
-//! What the hooks store goes straight into the pages of the file, so a killed process leaves all of it. The file gets all
-//! its blocks when it is made: a store into a page that a full disk can not hold would kill the process that is profiled.
+//! What the hooks store goes straight into the pages of the file, so a killed process leaves all of it. No record is handed
+//! out before the file has its blocks: a store into a page that a full disk can not hold would kill the process that is
+//! profiled. The first of them are got at the start, the rest while the program runs already.
 //!
 //! Unsafe code is here to map memory and to see it as slices of the records of [`crate::layout`]. Those consist of
 //! atomics alone, so any bytes are valid records, and writers in other threads and readers in other processes are no
@@ -11,7 +12,7 @@
 use crate::functions::Slot;
 use crate::layout::*;
 use crate::profile::{Frame, Nodes};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -21,6 +22,9 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Longest piece of text in bytes; longer ones are cut.
 const MAX_TEXT: usize = 8 * 1024;
+
+/// Bytes that are asked of the disk at a time while the program runs; a program that ends waits for one piece at most.
+const PIECE: usize = 1 << 20;
 
 /// Bytes of a ring of events.
 const RING_BYTES: usize = RING * size_of::<Event>();
@@ -44,12 +48,13 @@ pub(crate) struct Map {
 
 impl Map {
     /// Makes a profile file of `bytes` bytes and `n_rings` rings of events at `path`, or at that name with `.1` to `.99`
-    /// behind it when a file is there already, and maps it. Only its owner may read it.
+    /// behind it when a file is there already, and maps it. Only its owner may read it. Its methods, text and nodes have
+    /// little room until [`Rest::reserve`] is done.
     ///
     /// # Errors
     ///
     /// When the file can not be made, its disk has no room, or the memory can not be mapped.
-    pub(crate) fn create(path: &Path, bytes: usize, n_rings: usize) -> io::Result<(Map, PathBuf)> {
+    pub(crate) fn create(path: &Path, bytes: usize, n_rings: usize) -> io::Result<(Map, Rest, PathBuf)> {
         let mut name = path.to_path_buf();
         let mut number = 0u32;
         let file = loop {
@@ -63,23 +68,40 @@ impl Map {
                 other => break other?,
             }
         };
-        let whole = bytes.saturating_add(n_rings.saturating_mul(RING_BYTES));
-        let length = libc::off_t::try_from(whole).map_err(io::Error::other)?;
-        // SAFETY: the descriptor is open for writing as long as `file` lives, and the call touches no memory of ours.
-        let result = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) };
-        let mapped = if result == 0 {
-            map(whole, Some(file.as_raw_fd()))
-        } else {
-            Err(io::Error::from_raw_os_error(result))
-        };
-        match mapped {
-            Ok(start) => Ok((Map::format(start, bytes, n_rings), name)),
+        match Map::create_in(Rest { file }, bytes, n_rings) {
+            Ok((map, rest)) => Ok((map, rest, name)),
             Err(error) => {
                 // An empty file would look like a profile; that it stays when it can not be removed hurts nobody.
                 let _ = std::fs::remove_file(&name);
                 Err(error)
             }
         }
+    }
+
+    fn create_in(rest: Rest, bytes: usize, n_rings: usize) -> io::Result<(Map, Rest)> {
+        let rings = n_rings.saturating_mul(RING_BYTES);
+        let whole = bytes.saturating_add(rings);
+        rest.file.set_len(whole as u64)?;
+        rest.room(0, HEADER_SIZE)?;
+        let map = Map::format(map(whole, Some(rest.file.as_raw_fd()))?, bytes, n_rings);
+        rest.room(0, map.header.methods.offset.load(Ordering::Relaxed) as usize)?;
+        rest.room(bytes, rings)?;
+        for growing in map.growing() {
+            let first = (growing.first / growing.record).min(growing.capacity);
+            rest.grow(&growing, 0, first)?;
+        }
+        Ok((map, rest))
+    }
+
+    /// The regions that begin small.
+    fn growing(&self) -> [Growing; 3] {
+        let growing =
+            |region, record: usize, capacity: usize, first| Growing { region, record, capacity, first };
+        [
+            growing(&self.header.methods, size_of::<MethodRecord>(), self.methods.len(), 256 << 10),
+            growing(&self.header.text, 1, self.text.len(), 512 << 10),
+            growing(&self.header.nodes, size_of::<Node>(), self.nodes.len(), 4 << 20),
+        ]
     }
 
     /// Memory of the shape of a small profile file that belongs to no file.
@@ -169,8 +191,10 @@ impl Map {
         let length = text.floor_char_boundary(MAX_TEXT);
         let bytes = text.as_bytes().get(..length).unwrap_or_default();
         let start = self.header.text.used.fetch_add(length as u64, Ordering::Relaxed);
-        let room =
-            usize::try_from(start).ok().and_then(|start| self.text.get(start..start.checked_add(length)?));
+        let capacity = usize::try_from(self.header.text.capacity.load(Ordering::Acquire)).unwrap_or(0);
+        let room = usize::try_from(start)
+            .ok()
+            .and_then(|start| self.text.get(..capacity)?.get(start..start.checked_add(length)?));
         let Some(room) = room else {
             self.header.lost_text.fetch_add(1, Ordering::Relaxed);
             return 0;
@@ -194,6 +218,66 @@ impl Map {
         self.header.last_ticks.store(ticks, Ordering::Relaxed);
         self.header.last_nanoseconds.store(nanoseconds, Ordering::Relaxed);
         sequence.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// A profile file whose regions are to get the rest of their room on the disk.
+///
+/// A file system in memory clears every page that is asked for, which would hold the program up at its start.
+pub(crate) struct Rest {
+    file: File,
+}
+
+/// A region that begins small.
+struct Growing {
+    region: &'static Region,
+    /// Bytes of a record.
+    record: usize,
+    /// Records that there is memory for.
+    capacity: usize,
+    /// Bytes that there is room for on the disk from the start.
+    first: usize,
+}
+
+impl Rest {
+    /// Gets the room for all that is mapped, piece by piece, each of which is used from then on.
+    ///
+    /// # Errors
+    ///
+    /// When the disk has no more room; what there is stays in use.
+    pub(crate) fn reserve(&self, map: &Map) -> io::Result<()> {
+        for growing in map.growing() {
+            let mut has = growing.region.capacity.load(Ordering::Relaxed) as usize;
+            while has < growing.capacity {
+                let more = (has.saturating_add(PIECE / growing.record)).min(growing.capacity);
+                self.grow(&growing, has, more)?;
+                has = more;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gets room for the records `from` to `to`, and lets them be handed out.
+    fn grow(&self, growing: &Growing, from: usize, to: usize) -> io::Result<()> {
+        let start = growing.region.offset.load(Ordering::Relaxed) as usize;
+        let bytes = to.saturating_sub(from).saturating_mul(growing.record);
+        self.room(start.saturating_add(from.saturating_mul(growing.record)), bytes)?;
+        growing.region.capacity.store(to as u64, Ordering::Release);
+        Ok(())
+    }
+
+    /// Gets room on the disk for a part of the file.
+    fn room(&self, start: usize, bytes: usize) -> io::Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let start = libc::off_t::try_from(start).map_err(io::Error::other)?;
+        let bytes = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
+        // SAFETY: the descriptor is open for writing as long as the file lives, and the call touches no memory of ours.
+        match unsafe { libc::posix_fallocate(self.file.as_raw_fd(), start, bytes) } {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
     }
 }
 
@@ -231,6 +315,12 @@ fn map(bytes: usize, file: Option<i32>) -> io::Result<NonNull<u8>> {
     if start == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
+    if file.is_some() {
+        // Otherwise the first touch of each region reads zeros ahead, megabytes of them on some disks. It is advice: a
+        // kernel that does not take it is slower at the start.
+        // SAFETY: the range is the new mapping, whose contents the advice does not change.
+        unsafe { libc::madvise(start, bytes, libc::MADV_RANDOM) };
+    }
     NonNull::new(start.cast()).ok_or_else(|| io::Error::other("the mapping begins at address 0"))
 }
 
@@ -260,16 +350,24 @@ fn slice<T: Record>(start: NonNull<u8>, bytes: usize, (offset, capacity): (usize
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn a_file_is_divided_without_overlap() {
         let folder = std::env::temp_dir().join(format!("tallymon-clr-map-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.prof");
-        let (map, first) = Map::create(&path, 8 << 20, 2).unwrap();
+        let (map, rest, first) = Map::create(&path, 8 << 20, 2).unwrap();
         assert_eq!(first, path);
         assert_eq!(std::fs::metadata(&path).unwrap().len(), (8 << 20) + 2 * RING_BYTES as u64);
         let h = map.header;
+        // At first there are blocks for what may be handed out, and no more.
+        let blocks = || std::fs::metadata(&path).unwrap().blocks() * 512;
+        let (first_blocks, first_nodes) = (blocks(), h.nodes.capacity.load(Ordering::Relaxed));
+        assert_eq!(first_nodes, (4 << 20) / 256);
+        rest.reserve(&map).unwrap();
+        assert!(first_blocks < 8 << 20 && blocks() >= (8 << 20) + 2 * RING_BYTES as u64 - 4096);
+        assert_eq!(h.nodes.capacity.load(Ordering::Relaxed), map.nodes.len() as u64);
         let sizes = [64u64, 128, 64, 1, 256];
         let mut end = HEADER_SIZE as u64;
         for (region, size) in [&h.modules, &h.threads, &h.methods, &h.text, &h.nodes].iter().zip(sizes) {
@@ -280,7 +378,7 @@ mod tests {
         }
         assert!(map.nodes.len() > 20_000 && map.threads.len() >= 1000);
         // A second file of the same name does not touch the first.
-        let (_, second) = Map::create(&path, 8 << 20, 0).unwrap();
+        let (_, _, second) = Map::create(&path, 8 << 20, 0).unwrap();
         assert_eq!(second, folder.join("a.prof.1"));
         // A ring for each of two threads, none for the third.
         let rings = [0, 1, 2].map(|n| map.take_ring(&map.threads[n]).len());
@@ -306,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_file_that_can_not_be_made_is_an_error() {
-        let error = Map::create(Path::new("/proc/no/such.prof"), 8 << 20, 0).unwrap_err();
+        let error = Map::create(Path::new("/proc/no/such.prof"), 8 << 20, 0).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -10,7 +10,7 @@ use crate::com::{Id, Info, Metadata, Token, events};
 use crate::functions::{Function, Functions};
 use crate::hooks;
 use crate::layout::*;
-use crate::map::{self, Map};
+use crate::map::{self, Map, Rest};
 use crate::names::{RawName, keyword};
 use crate::settings::{Mode, Settings, Unwinding};
 use crate::signature::{self, TypeNames};
@@ -84,16 +84,23 @@ pub(crate) fn start(info: Info) -> Result<(), String> {
     let first = clock::pair();
     let wanted = settings.file_of(std::process::id());
     let bytes = (settings.size as usize).saturating_mul(1 << 20);
-    let (map, _path) = Map::create(&wanted, bytes, settings.events as usize)
+    let (map, rest, _path) = Map::create(&wanted, bytes, settings.events as usize)
         .map_err(|error| format!("{}: {error}", wanted.display()))?;
-    let result = start_with(info, settings, map, kind, first);
+    let result = start_with(info, settings, map, rest, kind, first);
     if let Err(why) = &result {
         map.set_text(&map.header.problem, why);
     }
     result
 }
 
-fn start_with(info: Info, settings: Settings, map: Map, kind: u32, first: (u64, u64)) -> Result<(), String> {
+fn start_with(
+    info: Info,
+    settings: Settings,
+    map: Map,
+    rest: Rest,
+    kind: u32,
+    first: (u64, u64),
+) -> Result<(), String> {
     let runtime = info.runtime().map_err(|error| error.to_string())?;
     let unwind_events = match settings.unwinding {
         // From .NET 9 on some reports come twice.
@@ -134,8 +141,10 @@ fn start_with(info: Info, settings: Settings, map: Map, kind: u32, first: (u64, 
     }
     // The mask comes first: hooks that do not fit to it are refused.
     info.set_mask(first_mask, 0).and_then(|()| info.set_hooks()).map_err(|error| error.to_string())?;
-    hooks::without_signals(|| std::thread::Builder::new().name("tallymon-prof".into()).spawn(keep))
-        .map_err(|error| format!("its thread did not start: {error}"))?;
+    hooks::without_signals(|| {
+        std::thread::Builder::new().name("tallymon-prof".into()).spawn(move || keep(rest))
+    })
+    .map_err(|error| format!("its thread did not start: {error}"))?;
     Ok(())
 }
 
@@ -191,9 +200,14 @@ pub(crate) fn ended() {
     session.map.header.state.store(STATE_ENDED, Release);
 }
 
-/// The keeper's thread: writes the clock pair now and then, and switches the hooks when another process asks for it.
-fn keep() {
+/// The keeper's thread: gets the rest of the file's room, writes the clock pair now and then, and switches the hooks when
+/// another process asks for it.
+fn keep(rest: Rest) {
     let Some(session) = SESSION.get() else { return };
+    if let Err(error) = rest.reserve(&session.map) {
+        session.map.set_text(&session.map.header.problem, &format!("no room for all of the file: {error}"));
+    }
+    drop(rest);
     let header = session.map.header;
     let mut may_ask = false;
     loop {
