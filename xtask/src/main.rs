@@ -6,6 +6,7 @@
 //! | `lint` | format, clippy, documentation, other targets |
 //! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
 //! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |
+//! | `loom` | published counters in every order in which two threads can see each other's words |
 //! | `bench [NAME]` | whole jobs beside their peers, and criterion functions |
 
 #![forbid(unsafe_code)]
@@ -13,6 +14,7 @@
 mod bench;
 mod fuzz;
 mod lint;
+mod models;
 mod shots;
 mod test;
 
@@ -35,6 +37,7 @@ const TASKS: &[Task] = &[
         run: fuzz::run,
     },
     Task { name: "shots", summary: "pictures of the monitor for the README [NAME...]", run: shots::run },
+    Task { name: "loom", summary: "published counters in every order of their words", run: models::loom },
     Task { name: "bench", summary: "whole jobs beside their peers, and functions [NAME]", run: bench::run },
 ];
 

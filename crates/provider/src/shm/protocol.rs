@@ -143,3 +143,6 @@ pub(crate) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> {
         u64::from_le_bytes(word)
     })
 }
+
+#[cfg(all(test, loom))]
+mod models;

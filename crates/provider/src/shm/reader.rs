@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 use rustix::event::{PollFd, Timespec, poll};
 
 use super::directory::{MAX_FILES, SUFFIX, directories, is_safe};
+#[cfg(all(test, loom))]
+pub(super) use copy::{agrees, settled_use};
 pub use instance::{InstanceRef, ParentRef, Published};
 pub(super) use parse::kept_name;
 pub use publication::Publication;
