@@ -25,4 +25,4 @@ pub mod tui;
 pub mod words;
 
 pub use source::SourceThread;
-pub use tui::{App, Colours, LocalTime, Options, browse, put_back, run};
+pub use tui::{App, Colours, LocalTime, Options, browse, put_back, run, usual_of_log};

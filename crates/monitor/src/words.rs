@@ -82,7 +82,7 @@ words! {
     ExplainTitle: "What it means", "설명", "説明", "Что это значит";
     CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
     SaveAs: "save as (.csv .tsv .blg .svg .tallymon)", "다른 이름으로 저장 (.csv .tsv .blg .svg .tallymon)", "名前を付けて保存 (.csv .tsv .blg .svg .tallymon)", "сохранить как (.csv .tsv .blg .svg .tallymon)";
-    OpenSettings: "open settings (.tallymon)", "설정 열기 (.tallymon)", "設定を開く (.tallymon)", "открыть настройки (.tallymon)";
+    OpenFile: "open a log or settings", "로그 또는 설정 열기", "ログまたは設定を開く", "открыть журнал или набор";
     Saved: "saved", "저장됨", "保存しました", "сохранено";
     GoTo: "go to time (hh:mm[:ss])", "시간으로 이동 (hh:mm[:ss])", "時刻へ移動 (hh:mm[:ss])", "перейти ко времени (чч:мм[:сс])";
     NoSuchTime: "this is no time of day", "시간이 아닙니다", "時刻ではありません", "это не время";
@@ -117,7 +117,7 @@ words! {
     KeysInterval: "interval, sweep or scroll", "간격, 스윕/스크롤", "間隔、掃引/スクロール", "интервал, развёртка/прокрутка";
     KeysExplain: "explain, filter", "설명, 필터", "説明、フィルター", "объяснить, фильтр";
     KeysCopy: "copy path, settings; paste paths", "경로 복사, 설정; 붙여넣기", "パス、設定のコピー; 貼り付け", "копировать путь, набор; вставить";
-    KeysSave: "save: log, picture, settings; open settings", "저장: 로그, 그림, 설정; 설정 열기", "保存: ログ、図、設定; 設定を開く", "сохранить: журнал, рисунок, набор; открыть";
+    KeysSave: "save: log, picture, settings; open; back to now", "저장: 로그, 그림, 설정; 열기; 현재로", "保存: ログ、図、設定; 開く; 現在へ", "сохранить: журнал, рисунок, набор; открыть; к текущему";
     KeysTable: "in the table: column, order, object", "표: 열, 순서, 개체", "表: 列、順序、オブジェクト", "в таблице: столбец, порядок, объект";
     KeysUndo: "undo; zoom to a range of time", "실행 취소; 시간 범위 확대", "元に戻す; 時間範囲を拡大", "отменить; увеличить отрезок";
     Threshold: "threshold (empty: none)", "임계값 (빈칸: 없음)", "しきい値 (空: なし)", "порог (пусто: нет)";

@@ -11,7 +11,7 @@ use tallymon::core::path::CounterPath;
 use tallymon::core::time::{FileTime, SystemTime};
 use tallymon::{Log, Query};
 use tallymon_monitor::settings::Settings;
-use tallymon_monitor::{LocalTime, Options, SourceThread};
+use tallymon_monitor::{LocalTime, Options, SourceThread, usual_of_log};
 
 use super::relog::reading;
 use crate::arguments::{Common, Mon};
@@ -26,9 +26,6 @@ const DEFAULT_COUNTERS: &[&str] = &[
     r"\PhysicalDisk(_Total)\Disk Bytes/sec",
     r"\Network Interface(*)\Bytes Total/sec",
 ];
-
-/// How many counters a log is opened with when it has none of these.
-const MOST_OF_LOG: usize = 8;
 
 /// How long the monitor may take to end by itself after a signal.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -65,12 +62,13 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     if settings.is_none() || !wanted.paths.is_empty() {
         options.paths = match (&log, wanted.paths.is_empty()) {
             (_, false) => repaired(&wanted.paths),
-            (Some(_), true) => defaults_of_log(&mut query),
+            (Some(_), true) => usual_of_log(&mut query, DEFAULT_COUNTERS),
             (None, true) => defaults(&mut query),
         };
     }
     options.settings = settings;
     options.log = log;
+    options.reading = reading(&wanted.reading);
     options.top = !wanted.no_top;
     if let Some(memory) = wanted.memory {
         options.budget = usize::from(memory).saturating_mul(1 << 20);
@@ -85,43 +83,6 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     let zone = TimeZone::system();
     options.local = Box::new(move |time| local(time, &zone));
     Ok(tallymon_monitor::run(query, options)?)
-}
-
-/// What a log is opened with: the usual counters that it has; else the first counters of its objects.
-fn defaults_of_log(query: &mut Query) -> Vec<String> {
-    let has = |query: &mut Query, path: &str| {
-        let parsed = CounterPath::parse(path).ok()?.path;
-        let object = query.object(path, &parsed.object).ok()?;
-        let names = query.names();
-        let counters = query.catalog().object(object)?.visible_counters();
-        counters.map(|counter| counter.name).find(|name| names.is(*name, &parsed.counter.to_string()))
-    };
-    let usual: Vec<String> = DEFAULT_COUNTERS
-        .iter()
-        .filter(|path| has(query, path).is_some())
-        .map(|path| path.to_string())
-        .collect();
-    if !usual.is_empty() {
-        return usual;
-    }
-    let objects = query.catalog().objects().to_vec();
-    let mut paths = Vec::new();
-    for object in objects.iter().take(MOST_OF_LOG) {
-        let Some(counter) = object.visible_counters().next().map(|counter| counter.name) else { continue };
-        let names = query.names();
-        let (name, counter) = (names.english(object.name), names.english(counter));
-        let instance = match object.has_instances {
-            false => String::new(),
-            true => {
-                let keys = query.instances(object.name).unwrap_or_default();
-                let total = keys.iter().find(|key| key.name == "_Total").or(keys.first());
-                let Some(key) = total else { continue };
-                format!("({key})")
-            }
-        };
-        paths.push(format!("\\{name}{instance}\\{counter}"));
-    }
-    paths
 }
 
 /// The default counters of objects that this source has.

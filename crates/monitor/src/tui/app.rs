@@ -11,6 +11,7 @@ use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon::{Log, Query, Reading};
 
 use super::add::AddDialog;
+use super::open::Aside;
 use super::options::{LocalTime, Options};
 use super::replay::Replay;
 use super::table::Table;
@@ -51,6 +52,10 @@ pub struct App {
     pub(super) filter: String,
     /// The log that is shown instead of samples.
     pub(super) replay: Option<Replay>,
+    /// What happens now, while a log is shown that was opened here.
+    pub(super) aside: Option<Aside>,
+    /// Another source is shown than before the event that is handled.
+    pub(super) has_changed: bool,
     /// The chosen line of the panel that says who made a value, when it is open.
     pub(super) spike: Option<usize>,
     /// The path to choose once its series is there.
@@ -155,6 +160,8 @@ impl App {
             failures: 0,
             countdown: None,
             filter: String::new(),
+            aside: None,
+            has_changed: false,
             spike: None,
             choose: None,
             hint: true,
@@ -187,6 +194,10 @@ impl App {
             Event::Mouse(event) => mouse::mouse(self, *event),
             Event::Paste(text) => keys::paste(self, text),
             _ => {}
+        }
+        if std::mem::take(&mut self.has_changed) {
+            self.follow_cursor();
+            return;
         }
         if self.replay.is_some() {
             if before.paths() != self.paths {
@@ -341,7 +352,7 @@ impl App {
     }
 
     /// A query with the paths of now. `None` when the source can not be opened again: then the old query goes on.
-    fn reopened(&mut self) -> Option<Query> {
+    pub(super) fn reopened(&mut self) -> Option<Query> {
         let mut query = (self.options.open)().ok()?;
         self.keep_watching(&mut query);
         self.reopen_others().ok()?;

@@ -1,6 +1,5 @@
 //! What each key does. [`super::overlay`] lists them for the user.
 
-use std::path::Path;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -13,7 +12,6 @@ use super::overlay::PROCESS;
 use super::table::Table;
 use crate::model::Scale;
 use crate::save;
-use crate::settings::Settings;
 use crate::words::Word;
 
 /// Intervals that `<` and `>` choose from, in milliseconds.
@@ -50,6 +48,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('g') if control => app.view = View::Graph,
         KeyCode::Char('b') if control => app.view = View::Bars,
         KeyCode::Char('r') if control => app.view = View::Report,
+        KeyCode::Char('t') if control => app.back_to_now(),
         KeyCode::Char('z') if control => app.undo(),
         KeyCode::Char(_) if control => {}
         KeyCode::Char('q' | 'Q') => app.quit = true,
@@ -212,7 +211,7 @@ fn answer(app: &mut App, prompt: Prompt, text: &str) {
     match prompt {
         Prompt::Filter => set_filter(app, text.to_string()),
         Prompt::Paste => add_lines(app, text),
-        Prompt::Open => open_settings(app, text.trim()),
+        Prompt::Open => app.open_file(text.trim()),
         Prompt::Threshold => set_threshold(app, text.trim()),
         Prompt::Save => {
             let saved = save::save(app, text);
@@ -231,14 +230,6 @@ fn answer(app: &mut App, prompt: Prompt, text: &str) {
             }
             None => app.message = Some(format!("{text}: {}", app.words.get(Word::NoSuchTime))),
         },
-    }
-}
-
-/// Reads a settings file, and shows what it says.
-fn open_settings(app: &mut App, name: &str) {
-    match Settings::open(Path::new(name)) {
-        Ok(settings) => app.apply(&settings),
-        Err(error) => app.message = Some(error),
     }
 }
 
@@ -311,7 +302,7 @@ fn time_of_day(app: &App, text: &str) -> Option<FileTime> {
 /// Keys that mean something else in a log; `true` when it was one.
 fn in_log(app: &mut App, key: KeyEvent) -> bool {
     match key.code {
-        KeyCode::Char('t') => app.toggle_play(),
+        KeyCode::Char('t') if !key.modifiers.contains(KeyModifiers::CONTROL) => app.toggle_play(),
         // There is nothing to freeze, to update, to forget or to sweep over.
         KeyCode::Char('f' | 'u' | 'd' | 'm') => {}
         KeyCode::End if app.view != View::Table => {

@@ -16,6 +16,7 @@ mod job;
 mod keys;
 mod legend;
 mod mouse;
+mod open;
 mod options;
 mod overlay;
 mod replay;
@@ -32,6 +33,7 @@ mod undo;
 
 pub use app::App;
 pub use browse::browse;
+pub use open::usual_of_log;
 pub use options::{LocalTime, Open, Options};
 pub use terminal::{put_back, run};
 pub use theme::Colours;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tallymon::core::flow::SourceError;
 use tallymon::core::time::{FileTime, SystemTime};
+use tallymon::log::ReadOptions;
 use tallymon::{Log, Query};
 
 use super::theme::Colours;
@@ -40,6 +41,8 @@ pub struct Options {
     pub settings: Option<Settings>,
     /// The log to show instead of samples; the query is over its source then.
     pub log: Option<Log>,
+    /// How logs are read that the user opens.
+    pub reading: ReadOptions,
     /// UTC to local time; UTC when nobody says otherwise.
     pub local: Box<dyn Fn(FileTime) -> LocalTime>,
     /// Time between samples.
@@ -65,6 +68,7 @@ impl Options {
             open: Box::new(open),
             source: None,
             log: None,
+            reading: ReadOptions::default(),
             settings: None,
             local: Box::new(|time| LocalTime { time: time.system_time(), zone: "UTC".into(), bias: 0 }),
             interval: Duration::from_secs(1),

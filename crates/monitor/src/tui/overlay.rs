@@ -29,7 +29,7 @@ const KEYS: &[(&str, Word)] = &[
     ("< > m", Word::KeysInterval),
     ("x /", Word::KeysExplain),
     ("y Y p", Word::KeysCopy),
-    ("w o", Word::KeysSave),
+    ("w o Ctrl-T", Word::KeysSave),
     ("Ctrl-Z drag", Word::KeysUndo),
     ("\u{2190} \u{2192} i n N", Word::KeysTable),
     ("q Ctrl-C Z", Word::KeysQuit),
@@ -41,7 +41,7 @@ pub(super) const fn prompt_word(prompt: Prompt) -> Word {
         Prompt::GoTo => Word::GoTo,
         Prompt::Save => Word::SaveAs,
         Prompt::Paste => Word::Paste,
-        Prompt::Open => Word::OpenSettings,
+        Prompt::Open => Word::OpenFile,
         Prompt::Threshold => Word::Threshold,
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crossterm::event::KeyCode;
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tallymon::core::title::Language;
 use tallymon::log::ReadOptions;
 use tallymon::{Log, Query};
@@ -158,6 +158,64 @@ fn windows_own_logs_open() {
     })
     .unwrap();
     assert_eq!(row, 601);
+}
+
+#[test]
+fn a_log_is_opened_while_the_monitor_runs_and_what_was_seen_before_stays() {
+    let folder = Folder::new("opened");
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(30).types("A");
+    let paths = |bench: &Bench| -> Vec<String> {
+        bench.app.monitor().series().iter().map(|series| series.path.clone()).collect()
+    };
+    let (before, view) = (paths(&bench), bench.screen());
+    // What is no log and no settings changes nothing, and neither does a text that would be empty settings.
+    fs::write(folder.0.join("empty.txt"), "# nothing\n").unwrap();
+    for name in ["empty.txt", "nowhere.blg"] {
+        bench.types("o").types(&folder.file(name)).key(KeyCode::Enter);
+        has(&bench.screen(), &[name]);
+        assert_eq!((paths(&bench), bench.app.monitor().rows()), (before.clone(), 0..30), "{name}");
+    }
+    // The content says what it is: a text log without any ending. Its time slider is there, and of the counters those
+    // that the log has as well.
+    fs::write(folder.0.join("hour"), text()).unwrap();
+    bench.types("o").types(&folder.file("hour")).key(KeyCode::Enter);
+    let screen = bench.screen();
+    has(&screen, &["LOG", " hour ", "360 records", "13:00:00", "13:59:50"]);
+    assert_eq!(paths(&bench), PATHS);
+    bench.types(":13:29").key(KeyCode::Enter).key(KeyCode::Enter);
+    has(&bench.screen(), &["made by 13:29:00", "busy"]);
+    let click = |bench: &mut Bench, column, row| {
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        bench.app.event(&Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+    };
+    bench.key(KeyCode::Esc).key(KeyCode::Esc);
+    click(&mut bench, 50, 28);
+    let cursor = bench.app.monitor().window.cursor.unwrap();
+    assert!((150..210).contains(&cursor), "{cursor}");
+    // A log of another format, whose counters are others, after it.
+    if let Some(file) = tallymon_testkit::shared("logs/Tx_BasicPerfCounters.blg") {
+        bench.types("o").types(&file.to_string_lossy()).key(KeyCode::Enter);
+        has(&bench.screen(), &["Tx_BasicPerfCounters.blg"]);
+        assert_eq!(bench.app.monitor().rows(), 0..601);
+    }
+    // And back: the same picture, which goes on.
+    let now = |bench: &mut Bench| {
+        bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char('t'), KeyModifiers::CONTROL)));
+    };
+    now(&mut bench);
+    assert_eq!(bench.screen(), view);
+    bench.run(5);
+    assert_eq!((paths(&bench), bench.app.monitor().rows()), (before, 0..35));
+    let memory = &bench.app.monitor().series()[1];
+    assert!((25..35).all(|row| memory.at(35, row).unwrap().is_ok()), "a value of one sample has no gap");
+    now(&mut bench);
+    assert_eq!(bench.app.monitor().rows(), 0..35, "there is nothing else to go back to");
+    // Settings under another name.
+    fs::write(folder.0.join("mine.txt"), bench.app.settings().to_string()).unwrap();
+    let mut other = Bench::new(&[]);
+    other.run(1).types("o").types(&folder.file("mine.txt")).key(KeyCode::Enter).run(3);
+    assert_eq!(other.app.settings(), bench.app.settings());
 }
 
 fn series_key() -> tallymon::InstanceKey {
