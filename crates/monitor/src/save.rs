@@ -11,7 +11,7 @@ use tallymon::core::time::FileTime;
 use tallymon::log::{Format, Selection, relog};
 
 use crate::chart::PATTERNS;
-use crate::model::{CHART_MAXIMUM, Monitor, factor, format};
+use crate::model::{Monitor, factor, format};
 use crate::settings::EXTENSION;
 use crate::tui::{App, LocalTime};
 
@@ -170,29 +170,32 @@ pub fn svg(monitor: &Monitor, host: &str, local: &dyn Fn(FileTime) -> LocalTime)
     let times = monitor.view_times();
     let span = times.map(|(from, to)| format!("{} - {}", clock(from), clock(to))).unwrap_or_default();
     let total = LEFT + WIDTH + 12.0;
+    let picture = &monitor.picture;
+    let title = [&picture.title, host, &picture.label].map(escaped);
+    let title = title.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
     // Writing to a string does not fail.
     let _ = write!(
         text,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {whole}\" font-family=\"sans-serif\" \
          font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
-         <text x=\"{LEFT}\" y=\"20\" font-size=\"14\">{}  {span}</text>\n",
-        escaped(host)
+         <text x=\"{LEFT}\" y=\"20\" font-size=\"14\">{title}  {span}</text>\n"
     );
     for quarter in 0..=4u8 {
         let y = TOP + HEIGHT * f64::from(4 - quarter) / 4.0;
-        let number = CHART_MAXIMUM * f64::from(quarter) / 4.0;
+        let number = picture.axis.at(f64::from(quarter) / 4.0);
         let _ = writeln!(
             text,
             "<path d=\"M{LEFT} {y}h{WIDTH}\" stroke=\"#dddddd\"/><text x=\"{}\" y=\"{}\" \
-             text-anchor=\"end\">{number:.0}</text>",
+             text-anchor=\"end\">{}</text>",
             LEFT - 6.0,
-            y + 4.0
+            y + 4.0,
+            format::axis(number)
         );
     }
     let view = monitor.view();
     let count = view.end.saturating_sub(view.start).saturating_sub(1).max(1) as f64;
     for (number, series) in drawn.iter().enumerate() {
-        let scale = factor(monitor.power(series)) / CHART_MAXIMUM;
+        let scale = factor(monitor.power(series));
         let mut path = String::new();
         let mut pen = 'M';
         let (first, values) = series.values(monitor.next(), &view);
@@ -202,19 +205,21 @@ pub fn svg(monitor: &Monitor, host: &str, local: &dyn Fn(FileTime) -> LocalTime)
                 continue;
             };
             let x = LEFT + WIDTH * row.saturating_sub(view.start) as f64 / count;
-            let y = TOP + HEIGHT * (1.0 - (value * scale).clamp(0.0, 1.0));
+            let y = TOP + HEIGHT * (1.0 - monitor.picture.axis.share(value * scale).clamp(0.0, 1.0));
             let _ = write!(path, "{pen}{x:.1} {y:.1}");
             pen = 'L';
         }
         let colour = COLOURS.get(series.colour % COLOURS.len()).copied().unwrap_or("#555555");
         let dashes = ["", "6 3", "2 2", "8 3 2 3", "10 5", "1 4"];
-        let dash = dashes.get(series.colour % PATTERNS.len()).copied().unwrap_or_default();
+        let dash =
+            dashes.get(series.pattern.unwrap_or(series.colour) % PATTERNS.len()).copied().unwrap_or_default();
+        let wide = if series.thick { 3.0 } else { 1.5 };
         let y = TOP + HEIGHT + 34.0 + 18.0 * number as f64;
         let statistics = monitor.statistics(series);
         let shown = |number: Option<f64>| number.map_or_else(|| "-".to_string(), format::number);
         let _ = write!(
             text,
-            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\" stroke-dasharray=\"{dash}\" \
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{wide}\" stroke-dasharray=\"{dash}\" \
              stroke-linejoin=\"round\"/>\n<path d=\"M{LEFT} {}h24\" stroke=\"{colour}\" stroke-width=\"2\" \
              stroke-dasharray=\"{dash}\"/><text x=\"{}\" y=\"{y}\">{}  x{}  last {} avg {} min {} max {}</text>\n",
             y - 4.0,

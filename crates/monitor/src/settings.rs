@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 
-use crate::model::{Look, Scale};
+use crate::model::{Axis, Grid, Look, Picture, Scale};
 
 /// The end of the name of a settings file.
 pub const EXTENSION: &str = "tallymon";
@@ -39,6 +39,8 @@ pub struct Settings {
     pub points: Option<usize>,
     /// New rows overwrite the oldest from left to right.
     pub sweep: Option<bool>,
+    /// How the chart is made.
+    pub picture: Option<Picture>,
     /// How series are shown, by their paths.
     pub looks: Vec<(String, Look)>,
 }
@@ -69,6 +71,7 @@ impl Settings {
             interval: number_of(&table, "interval_ms")?.map(Duration::from_millis),
             points: number_of(&table, "points")?.and_then(|points| usize::try_from(points).ok()),
             sweep: flag_of(&table, "sweep")?,
+            picture: picture_of(&table)?,
             ..Settings::default()
         };
         if settings.interval.is_some_and(|interval| interval.is_zero()) {
@@ -87,16 +90,15 @@ impl Settings {
                 Some(Value::Integer(power)) => Scale::Power(i32::try_from(*power).unwrap_or(0).clamp(-9, 9)),
                 Some(other) => return Err(wrong("scale", "a power of ten or \"fit\"", other)),
             };
-            let threshold = match line.get("threshold") {
-                None => None,
-                Some(Value::Float(number)) => Some(*number),
-                Some(Value::Integer(number)) => Some(*number as f64),
-                Some(other) => return Err(wrong("threshold", "a number", other)),
-            };
+            let threshold = real_of(line, "threshold")?;
+            let place =
+                |key| Ok::<_, String>(number_of(line, key)?.and_then(|number| usize::try_from(number).ok()));
             let look = Look {
                 scale,
                 hidden: flag_of(line, "hidden")?.unwrap_or(false),
-                colour: number_of(line, "colour")?.and_then(|colour| usize::try_from(colour).ok()),
+                colour: place("colour")?,
+                pattern: place("pattern")?,
+                thick: flag_of(line, "thick")?.unwrap_or(false),
                 threshold: threshold.filter(|threshold| threshold.is_finite()),
             };
             settings.looks.push((path, look));
@@ -119,6 +121,16 @@ impl fmt::Display for Settings {
         if let Some(sweep) = self.sweep {
             writeln!(f, "sweep = {sweep}")?;
         }
+        if let Some(picture) = &self.picture {
+            writeln!(f, "minimum = {:?}\nmaximum = {:?}", picture.axis.minimum(), picture.axis.maximum())?;
+            let grid = Grid::NAMES.iter().find(|(_, grid)| *grid == picture.grid);
+            writeln!(f, "grid = {}", quoted(grid.map_or("none", |(name, _)| name)))?;
+            for (key, text) in [("title", &picture.title), ("label", &picture.label)] {
+                if !text.is_empty() {
+                    writeln!(f, "{key} = {}", quoted(text))?;
+                }
+            }
+        }
         writeln!(f, "counters = [")?;
         for path in &self.counters {
             writeln!(f, "    {},", quoted(path))?;
@@ -137,11 +149,47 @@ impl fmt::Display for Settings {
             if let Some(colour) = look.colour {
                 writeln!(f, "colour = {colour}")?;
             }
+            if let Some(pattern) = look.pattern {
+                writeln!(f, "pattern = {pattern}")?;
+            }
+            if look.thick {
+                writeln!(f, "thick = true")?;
+            }
             if let Some(threshold) = look.threshold {
                 writeln!(f, "threshold = {threshold:?}")?;
             }
         }
         Ok(())
+    }
+}
+
+/// The picture, when anything of it is said; the rest is as usual then.
+fn picture_of(table: &Table) -> Result<Option<Picture>, String> {
+    if !["minimum", "maximum", "grid", "title", "label"].iter().any(|key| table.contains_key(*key)) {
+        return Ok(None);
+    }
+    let mut picture = Picture::default();
+    let minimum = real_of(table, "minimum")?.unwrap_or(picture.axis.minimum());
+    let maximum = real_of(table, "maximum")?.unwrap_or(picture.axis.maximum());
+    picture.axis = Axis::new(minimum, maximum)
+        .ok_or_else(|| format!("maximum: needed more than the minimum, {minimum}, found {maximum}"))?;
+    if let Some(name) = text_of(table, "grid")? {
+        let grid = Grid::NAMES.iter().find(|(known, _)| *known == name);
+        let names = Grid::NAMES.map(|(name, _)| name).join(", ");
+        picture.grid =
+            grid.map(|(_, grid)| *grid).ok_or(format!("grid: needed one of {names}, found {name}"))?;
+    }
+    picture.title = text_of(table, "title")?.unwrap_or_default();
+    picture.label = text_of(table, "label")?.unwrap_or_default();
+    Ok(Some(picture))
+}
+
+fn real_of(table: &Table, key: &str) -> Result<Option<f64>, String> {
+    match table.get(key) {
+        None => Ok(None),
+        Some(Value::Float(number)) => Ok(Some(*number)),
+        Some(Value::Integer(number)) => Ok(Some(*number as f64)),
+        Some(other) => Err(wrong(key, "a number", other)),
     }
 }
 
@@ -193,7 +241,16 @@ mod tests {
 
     #[test]
     fn settings_go_round() {
-        let look = |scale, hidden, colour, threshold| Look { scale, hidden, colour, threshold };
+        let look = |scale, hidden, colour: Option<usize>, threshold| {
+            let pattern = colour.map(|colour| colour + 1);
+            Look { scale, hidden, colour, pattern, thick: hidden, threshold }
+        };
+        let picture = Picture {
+            axis: Axis::new(-0.5, 1e9).unwrap(),
+            grid: Grid::Both,
+            title: "It's \"it\"".into(),
+            label: "%".into(),
+        };
         let settings = Settings {
             counters: vec![
                 r"\Process(a'b)\% Processor Time".into(),
@@ -204,6 +261,7 @@ mod tests {
             interval: Some(Duration::from_millis(250)),
             points: Some(300),
             sweep: Some(false),
+            picture: Some(picture),
             looks: vec![
                 (r"\Memory\Available MBytes".into(), look(Scale::Auto, false, None, None)),
                 (r"\A(b)\C".into(), look(Scale::Fit, true, Some(3), Some(1e21))),
@@ -222,6 +280,9 @@ mod tests {
             ("counters = [7]", "counters: needed texts"),
             ("interval_ms = -1", "interval_ms: needed a whole number"),
             ("interval_ms = 0", "more than 0"),
+            ("maximum = 0", "maximum: needed more than the minimum, 0, found 0"),
+            ("maximum = nan", "found NaN"),
+            ("grid = 'much'", "grid: needed one of none, horizontal, vertical, both, found much"),
             ("sweep = 1", "sweep: needed true or false"),
             ("[[line]]\nscale = 2", "needed a path"),
             ("[[line]]\npath = 'a'\nscale = true", "scale: needed a power of ten"),

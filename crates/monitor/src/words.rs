@@ -120,6 +120,29 @@ words! {
     KeysSave: "save: log, picture, settings; open; back to now", "저장: 로그, 그림, 설정; 열기; 현재로", "保存: ログ、図、設定; 開く; 現在へ", "сохранить: журнал, рисунок, набор; открыть; к текущему";
     KeysTable: "in the table: column, order, object", "표: 열, 순서, 개체", "表: 列、順序、オブジェクト", "в таблице: столбец, порядок, объект";
     KeysUndo: "undo; zoom to a range of time", "실행 취소; 시간 범위 확대", "元に戻す; 時間範囲を拡大", "отменить; увеличить отрезок";
+    KeysProperties: "properties: title, axis, grid, line", "속성: 제목, 축, 눈금, 선", "プロパティ: 題名、軸、目盛線、線", "свойства: заголовок, ось, сетка, линия";
+    PropertiesTitle: "Properties", "속성", "プロパティ", "Свойства";
+    PropertiesKeys: "\u{2191}\u{2193} choose · \u{2190}\u{2192} change · Enter type · Esc close",
+        "\u{2191}\u{2193} 선택 · \u{2190}\u{2192} 변경 · Enter 입력 · Esc 닫기",
+        "\u{2191}\u{2193} 選択 · \u{2190}\u{2192} 変更 · Enter 入力 · Esc 閉じる",
+        "\u{2191}\u{2193} выбор · \u{2190}\u{2192} изменить · Enter ввод · Esc закрыть";
+    GraphTitle: "Title", "제목", "題名", "Заголовок";
+    AxisLabel: "Axis label", "축 이름", "軸の名前", "Подпись оси";
+    AxisMaximum: "Axis maximum", "축 최대값", "軸の最大値", "Максимум оси";
+    AxisMinimum: "Axis minimum", "축 최소값", "軸の最小値", "Минимум оси";
+    NoAxis: "this is no end of an axis", "축의 끝값이 아닙니다", "軸の端の値ではありません", "это не граница оси";
+    Grid: "Grid", "눈금선", "目盛線", "Сетка";
+    GridNone: "none", "없음", "なし", "нет";
+    GridHorizontal: "horizontal", "가로", "横", "горизонтальная";
+    GridVertical: "vertical", "세로", "縦", "вертикальная";
+    GridBoth: "both", "모두", "両方", "обе";
+    ColourNumber: "Colour", "색", "色", "Цвет";
+    Pattern: "Pattern", "무늬", "線種", "Узор";
+    LineWidth: "Width", "두께", "太さ", "Толщина";
+    Thin: "thin", "가늘게", "細い", "тонкая";
+    Thick: "thick", "굵게", "太い", "толстая";
+    ScaleDefault: "default", "기본", "既定", "исходный";
+    ScaleFit: "fit", "맞춤", "合わせる", "подогнан";
     Threshold: "threshold (empty: none)", "임계값 (빈칸: 없음)", "しきい値 (空: なし)", "порог (пусто: нет)";
     NoNumber: "this is no number", "숫자가 아닙니다", "数値ではありません", "это не число";
     Over: "above the threshold", "임계값 초과", "しきい値超過", "выше порога";

@@ -78,6 +78,16 @@ pub fn scale(power: i32) -> String {
     }
 }
 
+/// A number at an axis: whole where that is what it is, in few letters.
+pub fn axis(number: f64) -> String {
+    let size = number.abs();
+    match size {
+        size if size >= 1e6 => format!("{number:.0e}"),
+        size if size >= 10.0 || number.fract() == 0.0 => format!("{number:.0}"),
+        _ => format!("{number:.2}"),
+    }
+}
+
 /// A duration as `1:40` or `2:01:40`.
 pub fn duration(from: FileTime, to: FileTime) -> String {
     let seconds = to.0.saturating_sub(from.0) / UNITS_PER_SECOND;
@@ -122,6 +132,12 @@ mod tests {
         assert_eq!(value(&Value::Text(" ready ".to_string()), CounterType::PERF_COUNTER_TEXT), "ready");
         let hex = CounterType::PERF_COUNTER_RAWCOUNT_HEX;
         assert_eq!(value(&Value::Integer(0xbeef), hex), "0x0000BEEF");
+    }
+
+    #[test]
+    fn numbers_of_an_axis() {
+        let numbers = [0.0, 100.0, 2.5, 0.05, -37.5, 999_999.0, 2e9].map(axis);
+        assert_eq!(numbers, ["0", "100", "2.50", "0.05", "-38", "999999", "2e9"]);
     }
 
     #[test]

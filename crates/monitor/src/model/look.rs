@@ -13,6 +13,10 @@ pub struct Look {
     pub hidden: bool,
     /// Which colour and pattern; `None` is the next one in turn.
     pub colour: Option<usize>,
+    /// Which pattern; `None` is the one that goes with the colour.
+    pub pattern: Option<usize>,
+    /// Twice as thick.
+    pub thick: bool,
     /// A value that it should stay below: a line of its own in the chart.
     pub threshold: Option<f64>,
 }
@@ -20,7 +24,14 @@ pub struct Look {
 impl Series {
     /// How it is shown.
     pub const fn look(&self) -> Look {
-        Look { scale: self.scale, hidden: self.hidden, colour: Some(self.colour), threshold: self.threshold }
+        Look {
+            scale: self.scale,
+            hidden: self.hidden,
+            colour: Some(self.colour),
+            pattern: self.pattern,
+            thick: self.thick,
+            threshold: self.threshold,
+        }
     }
 
     /// Whether its last value is above its threshold.
@@ -33,6 +44,8 @@ impl Series {
         self.scale = look.scale;
         self.hidden = look.hidden;
         self.threshold = look.threshold;
+        self.pattern = look.pattern;
+        self.thick = look.thick;
         if let Some(colour) = look.colour {
             self.colour = colour;
         }

@@ -7,6 +7,7 @@ pub mod format;
 mod history;
 mod load;
 mod look;
+mod picture;
 mod point;
 mod scale;
 mod series;
@@ -25,8 +26,9 @@ use self::take::{Index, Who};
 
 pub use history::History;
 pub use look::Look;
+pub use picture::{Axis, Grid, Picture};
 pub use point::{POINT_BYTES, Point};
-pub use scale::{CHART_MAXIMUM, Scale, factor};
+pub use scale::{Scale, factor};
 pub use series::{Series, Statistics};
 pub use top::{MOST_TOP, MOST_WATCHED, Top, TopGroup, TopInstance};
 pub use window::{DEFAULT_POINTS, POINTS_RANGE, Window};
@@ -72,6 +74,8 @@ pub struct Monitor {
     pub highlight: bool,
     /// What is in view.
     pub window: Window,
+    /// How the chart is made.
+    pub picture: Picture,
 }
 
 impl Default for Monitor {
@@ -100,6 +104,7 @@ impl Monitor {
             selected: 0,
             highlight: false,
             window: Window::default(),
+            picture: Picture::default(),
         }
     }
 
@@ -290,7 +295,7 @@ impl Monitor {
 
     /// The power of ten that a series is drawn with.
     pub fn power(&self, series: &Series) -> i32 {
-        series.power(self.next, &self.view())
+        series.power(self.next, &self.view(), self.picture.axis.maximum())
     }
 
     /// Times of the first and the last row in view.

@@ -1,9 +1,6 @@
-//! How a value becomes a height in a chart that goes from 0 to 100: by powers of ten, as in Performance Monitor.
+//! How a value becomes a height in a chart that goes from 0 to 100 or where the user wants: by powers of ten, as in Performance Monitor.
 
 use tallymon::core::counter::CHART_SCALE_RANGE;
-
-/// The largest value of the vertical axis, after scaling.
-pub const CHART_MAXIMUM: f64 = 100.0;
 
 /// By which power of ten a series is multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,15 +17,16 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The power of ten to use for a counter whose largest absolute value in view is `largest`.
-    pub fn power(self, default_scale: i32, largest: Option<f64>) -> i32 {
+    /// The power of ten to use for a counter whose largest absolute value in view is `largest`, in a chart whose top is
+    /// `maximum`.
+    pub fn power(self, default_scale: i32, largest: Option<f64>, maximum: f64) -> i32 {
         let (low, high) = (*CHART_SCALE_RANGE.start(), *CHART_SCALE_RANGE.end());
         let default_scale = default_scale.clamp(low, high);
         match (self, largest) {
             (Scale::Power(power), _) => power.clamp(low, high),
             (Scale::Auto | Scale::Fit, None) => default_scale,
-            (Scale::Auto, Some(largest)) => default_scale.min(fitting(largest).unwrap_or(high)),
-            (Scale::Fit, Some(largest)) => fitting(largest).unwrap_or(default_scale),
+            (Scale::Auto, Some(largest)) => default_scale.min(fitting(largest, maximum).unwrap_or(high)),
+            (Scale::Fit, Some(largest)) => fitting(largest, maximum).unwrap_or(default_scale),
         }
     }
 }
@@ -38,14 +36,15 @@ pub fn factor(power: i32) -> f64 {
     10f64.powi(power)
 }
 
-/// The largest power with which a value still fits into the chart; `None` for 0, with which every one does.
-fn fitting(largest: f64) -> Option<i32> {
-    if largest <= 0.0 || !largest.is_finite() {
+/// The largest power with which a value still fits below a top; `None` for 0, with which every one does, and for a top that
+/// nothing can be below.
+fn fitting(largest: f64, maximum: f64) -> Option<i32> {
+    if largest <= 0.0 || !largest.is_finite() || maximum <= 0.0 {
         return None;
     }
     let (low, high) = (*CHART_SCALE_RANGE.start(), *CHART_SCALE_RANGE.end());
-    // A hair above 100 is an error of rounding, not a value that does not fit.
-    (low..=high).rev().find(|power| largest * factor(*power) <= CHART_MAXIMUM * 1.000_001).or(Some(low))
+    // A hair above the top is an error of rounding, not a value that does not fit.
+    (low..=high).rev().find(|power| largest * factor(*power) <= maximum * 1.000_001).or(Some(low))
 }
 
 #[cfg(test)]
@@ -75,7 +74,7 @@ mod tests {
             (Scale::Auto, i32::MIN, None, -9),
         ] {
             assert_eq!(
-                scale.power(default_scale, largest),
+                scale.power(default_scale, largest, 100.0),
                 expected,
                 "{scale:?} {default_scale} {largest:?}"
             );

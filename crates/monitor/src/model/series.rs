@@ -42,8 +42,12 @@ pub struct Series {
     pub scale: Scale,
     /// Not drawn.
     pub hidden: bool,
-    /// Which colour and pattern; the theme has so many and starts over.
+    /// Which colour, and which pattern when none is chosen; the theme has so many and starts over.
     pub colour: usize,
+    /// Which pattern the user chose.
+    pub pattern: Option<usize>,
+    /// Drawn twice as thick.
+    pub thick: bool,
     /// A value that it should stay below.
     pub threshold: Option<f64>,
     /// The last value, or why there is none.
@@ -93,6 +97,8 @@ impl Series {
             scale: Scale::default(),
             hidden: false,
             colour,
+            pattern: None,
+            thick: false,
             threshold: None,
             last: Err(NoValue::FirstSample),
             stale: false,
@@ -244,13 +250,13 @@ impl Series {
         statistics
     }
 
-    /// The power of ten that it is drawn with, when these rows are in view.
-    pub fn power(&self, next: u64, rows: &Range<u64>) -> i32 {
+    /// The power of ten that it is drawn with in a chart up to `maximum`, when these rows are in view.
+    pub fn power(&self, next: u64, rows: &Range<u64>, maximum: f64) -> i32 {
         let largest = match self.scale {
             Scale::Power(_) => None,
             _ => self.values(next, rows).1.filter_map(Result::ok).map(f64::abs).reduce(f64::max),
         };
-        self.scale.power(self.default_scale, largest)
+        self.scale.power(self.default_scale, largest, maximum)
     }
 
     /// Bytes that its values take.

@@ -13,6 +13,7 @@ use tallymon::{Log, Query, Reading};
 use super::add::AddDialog;
 use super::open::Aside;
 use super::options::{LocalTime, Options};
+use super::properties::Properties;
 use super::replay::Replay;
 use super::table::Table;
 use super::theme::Theme;
@@ -107,6 +108,7 @@ pub(super) enum Overlay {
     Help,
     Explain(Vec<(String, String)>),
     Prompt(Prompt, String),
+    Properties(Properties),
 }
 
 /// A question with one line as its answer.
@@ -251,6 +253,7 @@ impl App {
             interval: Some(self.options.interval),
             points: Some(self.monitor.window.points()),
             sweep: Some(self.monitor.window.sweep),
+            picture: Some(self.monitor.picture.clone()),
             looks: series.iter().map(|series| (series.path.clone(), series.look())).collect(),
         }
     }
@@ -264,6 +267,9 @@ impl App {
         if self.replay.is_none() {
             self.monitor.window.set_points(settings.points.unwrap_or(self.monitor.window.points()));
             self.monitor.window.sweep = settings.sweep.unwrap_or(self.monitor.window.sweep);
+        }
+        if let Some(picture) = &settings.picture {
+            self.monitor.picture = picture.clone();
         }
         for (path, look) in &settings.looks {
             self.monitor.wear(path, *look);

@@ -7,7 +7,7 @@ use super::app::App;
 use super::legend;
 use super::text::{cut, put, put_right, width};
 use crate::chart::Glyphs;
-use crate::model::{CHART_MAXIMUM, factor, format};
+use crate::model::{factor, format};
 
 pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     let lines: Vec<usize> =
@@ -37,7 +37,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         let statistics = app.monitor.statistics(series);
         let power = app.monitor.power(series);
         let cells = |number: Option<f64>| {
-            let share = number.unwrap_or(0.0) * factor(power) / CHART_MAXIMUM;
+            let share = number.map_or(0.0, |number| app.monitor.picture.axis.share(number * factor(power)));
             share.clamp(0.0, 1.0) * f64::from(bar_columns)
         };
         let from = area.x.saturating_add(name_columns).saturating_add(1);
@@ -45,7 +45,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
             Some(cursor) => series.at(app.monitor.next(), cursor).and_then(Result::ok),
             None => series.last.as_ref().ok().and_then(|value| value.as_f64()),
         };
-        let own = theme.line(series.colour).style;
+        let own = theme.line(series).style;
         put(buffer, from, y, bar_columns, &bar(cells(shown), theme.glyphs), own);
         if statistics.maximum.is_some() {
             let x = from.saturating_add(cells(statistics.maximum) as u16);

@@ -8,9 +8,9 @@ use ratatui::style::{Color, Style};
 
 use super::app::{App, View};
 use super::legend;
-use super::text::{put, put_right, width};
+use super::text::{cut, put, put_right, width};
 use crate::chart::Chart;
-use crate::model::{CHART_MAXIMUM, Series, factor};
+use crate::model::{Axis, Series, factor, format};
 use crate::words::Word;
 
 /// Columns of the vertical axis with its numbers.
@@ -20,17 +20,20 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     let lines = u16::try_from(app.lines().len()).unwrap_or(u16::MAX).max(1);
     // Header and lines; the chart keeps at least half.
     let legend_rows = lines.saturating_add(1).min((area.height / 2).saturating_sub(2)).max(2);
-    let chart_rows = area.height.saturating_sub(legend_rows).saturating_sub(2);
+    let picture = &app.monitor.picture;
+    let heading_rows = u16::from(!picture.title.is_empty() || !picture.label.is_empty());
+    heading(app, buffer, Rect { height: heading_rows, ..area });
+    let chart_rows = area.height.saturating_sub(legend_rows).saturating_sub(2).saturating_sub(heading_rows);
     let chart = Rect {
         x: AXIS,
+        y: area.y.saturating_add(heading_rows),
         width: area.width.saturating_sub(AXIS).saturating_sub(1),
         height: chart_rows,
-        ..area
     };
     let drawn = drawn(app);
-    let maximum = maximum(app, &drawn);
-    axis(app, buffer, chart, maximum);
-    plot(app, buffer, chart, drawn, maximum);
+    let axis = axis_of(app, &drawn);
+    draw_axis(app, buffer, chart, axis);
+    plot(app, buffer, chart, drawn, axis);
     if app.monitor.lines() == 0 {
         let text = app.words.get(Word::Empty);
         let x = chart.x.saturating_add(chart.width.saturating_sub(width(text)) / 2);
@@ -43,24 +46,45 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     app.places.chart = chart;
 }
 
-/// Numbers at the left and dots across at every quarter.
-pub(super) fn axis(app: &App, buffer: &mut Buffer, chart: Rect, maximum: f64) {
+/// What the axis is of, above it, and the title of the picture in the middle.
+fn heading(app: &App, buffer: &mut Buffer, area: Rect) {
+    if area.height == 0 {
+        return;
+    }
+    let (picture, theme) = (&app.monitor.picture, app.theme);
+    let x = put(buffer, area.x, area.y, area.width, &cut(&picture.label, area.width / 3), theme.dim());
+    let left = area.right().saturating_sub(x).saturating_sub(1);
+    let title = cut(&picture.title, left);
+    let middle = area.x.saturating_add(area.width.saturating_sub(width(&title)) / 2);
+    put(buffer, middle.max(x.saturating_add(1)), area.y, left, &title, theme.bold());
+}
+
+/// Numbers at the left and the grid.
+fn draw_axis(app: &App, buffer: &mut Buffer, chart: Rect, axis: Axis) {
     if chart.height == 0 {
         return;
     }
-    let theme = app.theme;
+    let (theme, grid) = (app.theme, app.monitor.picture.grid);
     let left = chart.x.saturating_sub(1);
     for y in chart.top()..chart.bottom() {
         put(buffer, left, y, 1, theme.either("│", "|"), theme.dim());
+    }
+    if grid.is_vertical() {
+        for (_, x) in time_places(app, chart) {
+            for y in chart.top()..chart.bottom() {
+                put(buffer, x, y, 1, theme.either("·", "."), theme.dim());
+            }
+        }
     }
     let quarters: u16 = if chart.height >= 9 { 4 } else { 2 };
     for quarter in 0..=quarters {
         let last = chart.height.saturating_sub(1);
         let y = chart.y.saturating_add(last.saturating_mul(quarters.saturating_sub(quarter)) / quarters);
-        let value = maximum * f64::from(quarter) / f64::from(quarters);
-        put_right(buffer, 0, y, left, &format!("{value:.0}"), theme.dim());
+        let value = axis.at(f64::from(quarter) / f64::from(quarters));
+        put_right(buffer, 0, y, left, &cut(&format::axis(value), left), theme.dim());
         put(buffer, left, y, 1, theme.either("┤", "+"), theme.dim());
-        for x in (chart.left()..chart.right()).step_by(4) {
+        let dots = if grid.is_horizontal() { chart.left()..chart.right() } else { 0..0 };
+        for x in dots.step_by(4) {
             put(buffer, x, y, 1, theme.either("·", "."), theme.dim());
         }
     }
@@ -106,10 +130,11 @@ fn drawn(app: &App) -> Vec<Drawn<'_>> {
         .collect()
 }
 
-/// The top of the vertical axis: 100, or what the highest stack needs.
-fn maximum(app: &App, drawn: &[Drawn<'_>]) -> f64 {
+/// The ends of the vertical axis: those of the picture; a stack stands on 0 and is as high as it needs.
+fn axis_of(app: &App, drawn: &[Drawn<'_>]) -> Axis {
+    let axis = app.monitor.picture.axis;
     if app.view != View::Stacked {
-        return CHART_MAXIMUM;
+        return axis;
     }
     let (next, view) = (app.monitor.next(), app.monitor.view());
     let length = usize::try_from(view.end.saturating_sub(view.start)).unwrap_or(0);
@@ -126,10 +151,10 @@ fn maximum(app: &App, drawn: &[Drawn<'_>]) -> f64 {
     let power = 10f64.powf(highest.max(1.0).log10().floor());
     let steps = [1.0, 1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 6.0, 8.0, 10.0];
     let top = steps.into_iter().map(|step| step * power).find(|top| highest <= *top).unwrap_or(highest);
-    top.max(CHART_MAXIMUM)
+    Axis::new(0.0, top.max(axis.maximum())).unwrap_or_default()
 }
 
-fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, maximum: f64) {
+fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, axis: Axis) {
     let monitor = &app.monitor;
     let mut chart = Chart::new(area, app.theme.glyphs);
     let chosen = monitor.selected();
@@ -137,7 +162,7 @@ fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, m
         if monitor.highlight && one.position == chosen {
             app.theme.highlight()
         } else {
-            app.theme.line(one.series.colour)
+            app.theme.line(one.series)
         }
     };
     match app.view {
@@ -146,7 +171,8 @@ fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, m
             let mut below = vec![0.0f32; slots];
             for one in &drawn {
                 let base = below.clone();
-                let heights: Vec<Option<f32>> = heights(app, one.series, one.scale / maximum).collect();
+                let heights: Vec<Option<f32>> =
+                    heights(app, one.series, |value| axis.share(value * one.scale)).collect();
                 for (height, sum) in heights.iter().zip(&mut below) {
                     *sum += height.unwrap_or(0.0).max(0.0);
                 }
@@ -160,7 +186,8 @@ fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, m
             let average = |one: &Drawn<'_>| monitor.statistics(one.series).average.unwrap_or(0.0) * one.scale;
             drawn.sort_by(|one, other| average(other).total_cmp(&average(one)));
             for one in &drawn {
-                let spans = heights(app, one.series, one.scale / maximum).map(|height| Some((0.0, height?)));
+                let heights = heights(app, one.series, |value| axis.share(value * one.scale));
+                let spans = heights.map(|height| Some((0.0, height?)));
                 chart.area(monitor.window.points(), breaks(app), spans, style(one));
             }
         }
@@ -168,26 +195,25 @@ fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, m
             // The chosen one lies above all others.
             drawn.sort_by_key(|one| one.position == chosen);
             for one in &drawn {
-                line_of(app, &mut chart, one.series, one.scale / maximum, style(one));
+                line_of(app, &mut chart, one.series, |value| axis.share(value * one.scale), style(one));
             }
         }
     }
     chart.render(buffer);
-    marks(app, buffer, area, &chart, &drawn, maximum);
+    marks(app, buffer, area, &chart, &drawn, axis);
 }
 
 /// Thresholds across, the time line and the cursor down, and what is dragged over.
-fn marks(app: &App, buffer: &mut Buffer, area: Rect, chart: &Chart, drawn: &[Drawn<'_>], maximum: f64) {
+fn marks(app: &App, buffer: &mut Buffer, area: Rect, chart: &Chart, drawn: &[Drawn<'_>], axis: Axis) {
     let monitor = &app.monitor;
     for one in drawn {
-        let share = one.series.threshold.map(|threshold| threshold * one.scale / maximum);
+        let share = one.series.threshold.map(|threshold| axis.share(threshold * one.scale));
         let Some(share) = share.filter(|share| (0.0..=1.0).contains(share) && app.view != View::Stacked)
         else {
             continue;
         };
         let from_top = ((1.0 - share) * f64::from(area.height.saturating_sub(1))).round() as u16;
-        let style =
-            if one.series.is_over() { app.theme.bad() } else { app.theme.line(one.series.colour).style };
+        let style = if one.series.is_over() { app.theme.bad() } else { app.theme.line(one.series).style };
         for x in area.left()..area.right() {
             put(buffer, x, area.y.saturating_add(from_top), 1, app.theme.either("╌", "-"), style);
         }
@@ -214,15 +240,15 @@ fn marks(app: &App, buffer: &mut Buffer, area: Rect, chart: &Chart, drawn: &[Dra
     }
 }
 
-/// Adds a series to a chart; `scale` makes its values heights.
+/// Adds a series to a chart; `height` says where a value stands.
 pub(super) fn line_of(
     app: &App,
     chart: &mut Chart,
     series: &Series,
-    scale: f64,
+    height: impl Fn(f64) -> f64,
     line: crate::chart::LineStyle,
 ) {
-    chart.line(app.monitor.window.points(), breaks(app), heights(app, series, scale), line);
+    chart.line(app.monitor.window.points(), breaks(app), heights(app, series, height), line);
 }
 
 /// The slot of the newest row while the chart sweeps.
@@ -238,7 +264,11 @@ fn breaks(app: &App) -> Option<usize> {
 }
 
 /// The heights of a series, slot by slot.
-fn heights<'a>(app: &'a App, series: &'a Series, scale: f64) -> impl Iterator<Item = Option<f32>> + 'a {
+fn heights<'a>(
+    app: &'a App,
+    series: &'a Series,
+    height: impl Fn(f64) -> f64 + 'a,
+) -> impl Iterator<Item = Option<f32>> + 'a {
     let monitor = &app.monitor;
     let (rows, slots, next) = (monitor.rows(), monitor.window.points(), monitor.next());
     let sweep_slot = sweep_slot(app);
@@ -253,7 +283,18 @@ fn heights<'a>(app: &'a App, series: &'a Series, scale: f64) -> impl Iterator<It
         }
         let row = monitor.window.row_at(&rows, slot)?;
         let value = series.at(next, row)?.ok()?;
-        Some((value * scale) as f32)
+        Some(height(value) as f32)
+    })
+}
+
+/// The slots that have their times below the chart, and the columns where they stand.
+fn time_places(app: &App, area: Rect) -> impl Iterator<Item = (usize, u16)> + use<> {
+    let slots = app.monitor.window.points();
+    let chart = Chart::new(Rect { height: 1, ..area }, app.theme.glyphs);
+    let labels = usize::from((area.width / 16).clamp(1, 8));
+    (0..labels).map(move |label| {
+        let slot = slots.saturating_mul(label) / labels;
+        (slot, area.x.saturating_add(chart.column(slot, slots)))
     })
 }
 
@@ -262,13 +303,10 @@ fn times(app: &App, buffer: &mut Buffer, area: Rect) {
     let monitor = &app.monitor;
     let (rows, slots) = (monitor.rows(), monitor.window.points());
     let chart = Chart::new(Rect { height: 1, ..area }, app.theme.glyphs);
-    let labels = usize::from((area.width / 16).clamp(1, 8));
-    for label in 0..labels {
-        let slot = slots.saturating_mul(label) / labels;
+    for (slot, x) in time_places(app, area) {
         let Some(time) = monitor.window.row_at(&rows, slot).and_then(|row| monitor.time(row)) else {
             continue;
         };
-        let x = area.x.saturating_add(chart.column(slot, slots));
         put(buffer, x, area.y, area.right().saturating_sub(x), &app.clock(time), app.theme.dim());
     }
     if let Some(cursor) = monitor.window.cursor

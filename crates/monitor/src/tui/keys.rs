@@ -9,6 +9,7 @@ use tallymon::explain;
 use super::add::{AddDialog, Asked};
 use super::app::{App, Overlay, Prompt, View};
 use super::overlay::PROCESS;
+use super::properties::{self, Properties};
 use super::table::Table;
 use crate::model::Scale;
 use crate::save;
@@ -24,6 +25,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         Overlay::None => {}
         Overlay::Add(dialog) => return in_dialog(app, dialog, key),
         Overlay::Prompt(prompt, text) => return in_prompt(app, prompt, text, key),
+        Overlay::Properties(dialog) => return properties::key(app, dialog, key),
         // Any key closes them, and Ctrl-C ends the program as always.
         Overlay::Help | Overlay::Explain(_) if control && key.code == KeyCode::Char('c') => {}
         Overlay::Help | Overlay::Explain(_) => return,
@@ -49,6 +51,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('b') if control => app.view = View::Bars,
         KeyCode::Char('r') if control => app.view = View::Report,
         KeyCode::Char('t') if control => app.back_to_now(),
+        KeyCode::Char('q') if control => app.overlay = Overlay::Properties(Properties::default()),
         KeyCode::Char('z') if control => app.undo(),
         KeyCode::Char(_) if control => {}
         KeyCode::Char('q' | 'Q') => app.quit = true,
@@ -115,6 +118,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
             let settings = app.settings().to_string();
             copy(app, Some(settings));
         }
+        KeyCode::Char('P') => app.overlay = Overlay::Properties(Properties::default()),
         KeyCode::Char('Z') => app.stops = true,
         KeyCode::Char('?') | KeyCode::F(1) => app.overlay = Overlay::Help,
         KeyCode::Esc => {
@@ -131,6 +135,7 @@ pub(super) fn paste(app: &mut App, text: &str) {
     match &mut app.overlay {
         Overlay::Add(dialog) => dialog.paste(text),
         Overlay::Prompt(_, typed) => typed.push_str(text.lines().next().unwrap_or_default()),
+        Overlay::Properties(dialog) => dialog.paste(text),
         _ => add_lines(app, text),
     }
 }

@@ -181,7 +181,7 @@ fn series_line(app: &App, series: &Series, columns: &Columns, buffer: &mut Buffe
         let (text, style) = match column.word {
             Word::Colour if series.counter_type.is_text() => (String::new(), style),
             Word::Colour => {
-                let (sample, own) = theme.sample(series.colour);
+                let (sample, own) = theme.sample(series);
                 (sample.to_string(), if gone { style } else { own })
             }
             Word::Scale if series.counter_type.is_text() => (dash.to_string(), theme.dim()),

@@ -19,6 +19,7 @@ mod mouse;
 mod open;
 mod options;
 mod overlay;
+mod properties;
 mod replay;
 mod report;
 mod sample;

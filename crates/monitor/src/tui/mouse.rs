@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use super::app::{App, Overlay, View};
-use super::keys;
+use super::{keys, properties};
 use crate::chart::Chart;
 
 pub(super) fn mouse(app: &mut App, event: MouseEvent) {
@@ -16,6 +16,7 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
             let asked = dialog.mouse(event);
             return keys::asked(app, dialog, asked);
         }
+        Overlay::Properties(dialog) => return properties::mouse(app, dialog, event),
         Overlay::Help | Overlay::Explain(_) if is_click => return,
         other => {
             app.overlay = other;

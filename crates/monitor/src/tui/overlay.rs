@@ -28,6 +28,7 @@ const KEYS: &[(&str, Word)] = &[
     ("Enter click", Word::KeysSpike),
     ("< > m", Word::KeysInterval),
     ("x /", Word::KeysExplain),
+    ("P Ctrl-Q", Word::KeysProperties),
     ("y Y p", Word::KeysCopy),
     ("w o Ctrl-T", Word::KeysSave),
     ("Ctrl-Z drag", Word::KeysUndo),

@@ -66,8 +66,8 @@ fn small(app: &App, buffer: &mut Buffer, area: Rect, position: usize) {
     let inside = Rect { x: plot.x.saturating_add(1), width: plot.width.saturating_sub(1), ..plot };
     let mut chart = Chart::new(inside, theme.glyphs);
     // Alone in its chart it needs no pattern.
-    let line = crate::chart::LineStyle { pattern: 0, ..theme.line(series.colour) };
-    graph::line_of(app, &mut chart, series, 1.0 / top, line);
+    let line = crate::chart::LineStyle { pattern: 0, ..theme.line(series) };
+    graph::line_of(app, &mut chart, series, |value| value / top, line);
     chart.render(buffer);
 }
 

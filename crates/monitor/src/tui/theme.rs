@@ -3,6 +3,7 @@
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::chart::{Glyphs, LineStyle, PATTERNS};
+use crate::model::Series;
 
 /// How many colours the terminal has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,6 +76,10 @@ const TRUE: [(u8, u8, u8); 8] = [
     (150, 150, 255),
     (190, 190, 190),
 ];
+
+/// How many colours lines have before they start over.
+pub(crate) const COLOUR_COUNT: usize = TRUE.len();
+
 const INDEXED: [u8; 8] = [74, 214, 36, 227, 166, 175, 105, 250];
 const SIXTEEN: [Color; 8] = [
     Color::LightCyan,
@@ -96,9 +101,9 @@ impl Theme {
         if self.colours == Colours::None { Style::new() } else { Style::new().fg(colour) }
     }
 
-    /// A line of the chart by the number of its series: first the colours go round, then the patterns.
-    pub(crate) fn line(self, number: usize) -> LineStyle {
-        let colour = number % TRUE.len();
+    /// How a series is drawn. Colours and patterns are counted on and start over, each after its own number.
+    pub(crate) fn line(self, series: &Series) -> LineStyle {
+        let colour = series.colour % TRUE.len();
         let style = match self.colours {
             Colours::None => Style::new(),
             Colours::Sixteen => Style::new().fg(SIXTEEN.get(colour).copied().unwrap_or(Color::Reset)),
@@ -109,7 +114,8 @@ impl Theme {
             }
         };
         // Without colours the pattern is all there is; with them it is a second difference.
-        LineStyle { style, pattern: number % PATTERNS.len(), thick: false }
+        let pattern = series.pattern.unwrap_or(series.colour) % PATTERNS.len();
+        LineStyle { style, pattern, thick: series.thick }
     }
 
     /// The highlighted line.
@@ -119,8 +125,8 @@ impl Theme {
     }
 
     /// The sample of a line in the legend: the same colour and the same pattern.
-    pub(crate) fn sample(self, number: usize) -> (&'static str, Style) {
-        let line = self.line(number);
+    pub(crate) fn sample(self, series: &Series) -> (&'static str, Style) {
+        let line = self.line(series);
         let samples = match self.glyphs {
             Glyphs::Braille | Glyphs::Octant => ["━━━", "━╺━", "╺╺╺", "━━╸", "╺━━", "· ·"],
             Glyphs::Ascii => ["---", "- -", "...", "--.", ".--", ". ."],

@@ -4,7 +4,7 @@
 
 use super::app::{App, View};
 use super::spike::watch;
-use crate::model::{History, Look, Series, Window};
+use crate::model::{History, Look, Picture, Series, Window};
 
 /// The most steps that can be undone.
 const MOST_STEPS: usize = 64;
@@ -15,6 +15,7 @@ pub(super) struct Choices {
     window: Window,
     view: View,
     filter: String,
+    picture: Picture,
     paths: Vec<String>,
     looks: Vec<(String, Look)>,
 }
@@ -45,6 +46,7 @@ impl Choices {
             window: app.monitor.window.clone(),
             view: app.view,
             filter: app.filter.clone(),
+            picture: app.monitor.picture.clone(),
             paths: app.paths.clone(),
             looks: series.iter().map(|series| (series.path.clone(), series.look())).collect(),
         }
@@ -61,6 +63,7 @@ impl Choices {
             || self.window.sweep != other.window.sweep
             || self.view != other.view
             || self.filter != other.filter
+            || self.picture != other.picture
             || self.paths != other.paths
             || self.looks != other.looks
     }
@@ -94,6 +97,7 @@ impl App {
         self.view = if before.view == View::Table { View::Graph } else { before.view };
         self.monitor.window = before.window;
         self.filter = before.filter;
+        self.monitor.picture = before.picture;
         if let Some(history) = cleared {
             self.put_back(history);
         }

@@ -7,5 +7,6 @@ mod log;
 mod look;
 mod mouse;
 mod panic;
+mod properties;
 mod screens;
 mod use_it;
