@@ -465,6 +465,15 @@ pub(crate) enum ProviderAction {
         #[arg(required = true, value_name = "SERVICE")]
         services: Vec<String>,
     },
+    /// Add the other languages of INI files to services whose names are installed.
+    Translate {
+        /// INI files, with symbol files beside them.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Code page of files that are neither UTF-16 nor UTF-8.
+        #[arg(long, value_name = "NUMBER")]
+        code_page: Option<u32>,
+    },
     /// Set numbers that say how libraries are asked: of one service, or of all. Without any, show what can be set and what
     /// is.
     Set(ProviderSet),

@@ -10,10 +10,10 @@ use serde_json::json;
 use tallymon::core::text::CodePage;
 use tallymon::core::title::TitleIndex;
 use tallymon::events::EventLog;
-use tallymon::library::event::{self, Event};
 use tallymon::registry::{
-    Installed, Manifest, Package, Removed, Roots, Scope, Service, ServiceSetting, TitleRange, Trust,
-    ValidationCode, Writer, read_reg,
+    Change, Installed, Manifest, ManifestPackage, Package, Removed, Roots, Scope, Service, ServiceSetting,
+    TitleRange, Trust, ValidationCode, Writer, read_reg, report_failure, report_installed, report_removed,
+    report_warnings,
 };
 use tallymon::{LibraryOptions, LibraryTrial, try_library};
 
@@ -37,7 +37,11 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
                         say_removed(&removed);
                     }
                 } else {
-                    say_removed(&writer_of(service)?.remove(service)?);
+                    let removed = writer_of(service)?.remove(service);
+                    say_removed(
+                        &removed
+                            .inspect_err(|error| report_failure(&log(), Change::Remove, service, error))?,
+                    );
                 }
             }
             Ok(())
@@ -52,6 +56,15 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
         }
         ProviderAction::Enable { services } => set_enabled(writer_of, services, true),
         ProviderAction::Disable { services } => set_enabled(writer_of, services, false),
+        ProviderAction::Translate { files, code_page } => {
+            for file in files {
+                let package = Package::read(file, code_page.map(CodePage))?;
+                let languages = writer_of(&package.service)?.translate(&package)?;
+                let codes: Vec<String> = languages.iter().map(|language| language.code()).collect();
+                eprintln!("tally: {} has texts in {} now", package.service, codes.join(", "));
+            }
+            Ok(())
+        }
         ProviderAction::Set(set) => set::run(&roots, scope, set),
         ProviderAction::Rollback { list: true, .. } => versions(&writer()?),
         ProviderAction::Rollback { to, list: false } => {
@@ -139,6 +152,7 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Usage, words));
     }
     let scope = writer.scope().word();
+    let log = log();
     for input in &inputs {
         match input {
             Input::Registrations(services) => {
@@ -148,8 +162,11 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
                 }
             }
             Input::Names(package) => {
-                let range = writer.install(package, &registration)?;
-                note_installed(&package.service, range);
+                let range = writer
+                    .install(package, &registration)
+                    .inspect_err(|error| report_failure(&log, Change::Install, &package.service, error))?;
+                report_installed(&log, &package.service, range);
+                report_warnings(&log, package, writer.contents()?.languages());
                 eprintln!(
                     "tally: {} is installed in the {scope} registry: {}",
                     package.service,
@@ -157,11 +174,13 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
                 );
             }
             Input::Manifest(manifest) => {
-                for (range, provider) in
-                    writer.install_manifest(manifest)?.into_iter().zip(&manifest.providers)
-                {
+                let names: Vec<&str> = manifest.providers.iter().map(ManifestPackage::name).collect();
+                let ranges = writer
+                    .install_manifest(manifest)
+                    .inspect_err(|error| report_failure(&log, Change::Install, &names.join(", "), error))?;
+                for (range, provider) in ranges.into_iter().zip(&manifest.providers) {
                     let (name, guid) = (provider.name(), provider.guid());
-                    note_installed(name, range);
+                    report_installed(&log, name, range);
                     eprintln!("tally: {name} {guid} is installed in the {scope} registry: {}", words(range));
                 }
             }
@@ -178,23 +197,9 @@ fn in_full(library: &str) -> String {
     std::path::absolute(library).map_or_else(|_| library.to_string(), |path| path.display().to_string())
 }
 
-/// Reports that names were installed, with LoadPerf's event.
-pub(crate) fn note_installed(service: &str, range: TitleRange) {
-    let TitleRange { first_counter, last_counter, first_help, last_help } = range;
-    let numbers = [first_counter.0, last_counter.0, first_help.0, last_help.0].map(|index| index.to_string());
-    let [first_counter, last_counter, first_help, last_help] = &numbers;
-    let values = [service, first_counter, last_counter, first_help, last_help];
-    note(&Event::new(&event::NAMES_LOADED, values));
-}
-
-/// Reports that names were removed, with LoadPerf's event.
-pub(crate) fn note_removed(service: &str, range: TitleRange) {
-    let (counter, help) = (range.last_counter.to_string(), range.last_help.to_string());
-    note(&Event::new(&event::NAMES_REMOVED, [service, &counter, &help]));
-}
-
-fn note(event: &Event) {
-    EventLog::of_environment(&Roots::of_environment()).write(event);
+/// Where changes of names are reported.
+pub(crate) fn log() -> EventLog {
+    EventLog::of_environment(&Roots::of_environment())
 }
 
 /// The indexes of a service in words.
@@ -205,7 +210,7 @@ fn words(range: TitleRange) -> String {
 
 fn say_removed(removed: &Removed) {
     if let Some(range) = removed.titles {
-        note_removed(&removed.service, range);
+        report_removed(&log(), &removed.service, range);
     }
     match removed.titles {
         Some(range) => eprintln!("tally: {} is removed: {}", removed.service, words(range)),

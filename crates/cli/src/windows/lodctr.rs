@@ -4,11 +4,14 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tallymon::core::block::ByteOrder;
+use tallymon::core::title::{Language, Titles};
 use tallymon::registry::{
-    BASE_INDEX, Installed, Manifest, Package, RegistryError, Roots, Service, TitleRange, Writer,
+    BASE_INDEX, Change, Installed, Manifest, Package, RegistryError, Roots, Service, TitleRange, Trust,
+    Writer, read_text, report_failure, report_installed, report_removed, report_warnings,
 };
 
-use crate::command::provider::{note_installed, note_removed};
+use crate::command::provider::log;
 use crate::exit::{Failure, Kind};
 
 const LODCTR_USAGE: &str = "\
@@ -21,6 +24,8 @@ lodctr /E:SERVICE         enable a service
 lodctr /D:SERVICE         disable a service
 lodctr /Q                 show all services
 lodctr /Q:SERVICE         show one
+lodctr /L:LANGUAGE /C:FILE /H:FILE
+                          put names and help texts of a language in place of those that are there
 lodctr /M:FILE.man [PATH] install the counter sets of a manifest; PATH is its program or the folder of that
 Options begin with / or -. Names with blanks stand in quotation marks.";
 
@@ -66,12 +71,17 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
     match parsed.as_slice() {
         [Word::Option('?', None)] | [] => usage(LODCTR_USAGE, parsed.is_empty()),
         [Word::Name(file)] => {
-            let package = Package::read(Path::new(file), None)?;
+            let package = Package::read(Path::new(file), None)
+                .inspect_err(|error| report_failure(&log(), Change::Install, file, error))?;
             for warning in &package.warnings {
                 eprintln!("lodctr: {warning}");
             }
-            let range = writer_of(&package.service)?.install_names(&package)?;
-            note_installed(&package.service, range);
+            let writer = writer_of(&package.service)?;
+            let range = writer
+                .install_names(&package)
+                .inspect_err(|error| report_failure(&log(), Change::Install, &package.service, error))?;
+            report_installed(&log(), &package.service, range);
+            report_warnings(&log(), &package, writer.contents()?.languages());
             loaded(&package.service, range);
             Ok(())
         }
@@ -94,7 +104,8 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
         }
         [Word::Option('R', None)] => {
             let writer = writer()?;
-            match writer.repair()? {
+            let repaired = writer.repair();
+            match repaired.inspect_err(|error| report_failure(&log(), Change::Repair, "", error))? {
                 Some((from, to)) => eprintln!(
                     "lodctr: version {from} of the {} registry is damaged; it is version {to} again",
                     writer.scope().word()
@@ -105,13 +116,31 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
             }
             Ok(())
         }
-        [Word::Option('T', Some(service))] => Ok(writer_of(service)?.trust(service)?),
+        [Word::Option('T', Some(service))] => {
+            if writer_of(service)?.trust(service)? != Trust::Trusted {
+                eprintln!(
+                    "lodctr: the library of {service} is no file with a path from the root on, so it can not be told whether \
+                     it changes; it is not loaded in process"
+                );
+            }
+            Ok(())
+        }
         [Word::Option('E', Some(service))] => Ok(writer_of(service)?.set_enabled(service, true)?),
         [Word::Option('D', Some(service))] => Ok(writer_of(service)?.set_enabled(service, false)?),
         [Word::Option('Q', service)] => query(&roots, *service),
         [Word::Option('M', Some(file))] => install_manifest(writer, file, None),
         [Word::Option('M', Some(file)), Word::Name(path)] => {
             install_manifest(writer, file, Some(PathBuf::from(path)))
+        }
+        options if options.iter().any(|word| matches!(word, Word::Option('L', Some(_)))) => {
+            match update(options)? {
+                Some((language, texts)) => {
+                    let n = writer()?.update_texts(language, &texts)?;
+                    eprintln!("lodctr: {n} texts in {language} are in use");
+                    Ok(())
+                }
+                None => wrong("lodctr", words, LODCTR_USAGE),
+            }
         }
         _ => wrong("lodctr", words, LODCTR_USAGE),
     }
@@ -124,8 +153,10 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
     match parsed.as_slice() {
         [Word::Option('?', None)] | [] => usage(UNLODCTR_USAGE, parsed.is_empty()),
         [Word::Name(service)] => {
-            let range = writer_of(service)?.remove_names(service)?;
-            note_removed(service, range);
+            let range = writer_of(service)?
+                .remove_names(service)
+                .inspect_err(|error| report_failure(&log(), Change::Remove, service, error))?;
+            report_removed(&log(), service, range);
             eprintln!(
                 "unlodctr: the names of {service} are removed: {} to {}",
                 range.first_counter, range.last_help
@@ -146,6 +177,54 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
             Ok(())
         }
         _ => wrong("unlodctr", words, UNLODCTR_USAGE),
+    }
+}
+
+/// The language and the texts of `/L:LANGUAGE`, `/C:FILE` and `/H:FILE`; `None` when something else is among them, or
+/// there is no file.
+fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
+    let (mut language, mut names, mut helps) = (None, None, None);
+    for word in words {
+        let Word::Option(letter, Some(value)) = *word else { return Ok(None) };
+        let place = match letter {
+            'L' => &mut language,
+            'C' => &mut names,
+            'H' => &mut helps,
+            _ => return Ok(None),
+        };
+        if place.replace(value).is_some() {
+            return Ok(None);
+        }
+    }
+    let Some(language) = language.filter(|_| names.is_some() || helps.is_some()) else { return Ok(None) };
+    let language = Language::parse(language).ok_or_else(|| {
+        Failure::new(Kind::Usage, format_args!("/L: a language such as 012 needed, found {language:?}"))
+    })?;
+    let mut titles = Titles::new();
+    for (file, is_help) in [(names, false), (helps, true)] {
+        if let Some(file) = file {
+            titles.merge(&texts(Path::new(file), is_help)?);
+        }
+    }
+    Ok(Some((language, titles)))
+}
+
+/// A file of texts: a list of pairs that each end with a zero, as Windows' `perfc009.dat` has it, or lines of index, tab and
+/// text.
+fn texts(path: &Path, is_help: bool) -> Result<Titles, Failure> {
+    let bytes = fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    let wrong = |words: String| Failure::new(Kind::BadFile, format_args!("{}: {words}", path.display()));
+    let (names, helps) = if is_help { (&[][..], &bytes[..]) } else { (&bytes[..], &[][..]) };
+    let titles = if bytes.contains(&0) {
+        Titles::from_multi_sz(names, helps, ByteOrder::Little).map_err(|error| wrong(error.to_string()))?
+    } else {
+        let text = read_text(path, None)?;
+        Titles::from_tsv(&text).map_err(|error| wrong(error.to_string()))?
+    };
+    let (n_names, n_helps) = (titles.names().count(), titles.helps().count());
+    match if is_help { n_names } else { n_helps } {
+        0 => Ok(titles),
+        n => Err(wrong(format!("{n} indexes are those of {}", if is_help { "names" } else { "help texts" }))),
     }
 }
 

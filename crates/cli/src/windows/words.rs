@@ -1,7 +1,8 @@
 //! Command lines as the programs of Windows take them: `-si 5`, `/si 5`, `/SI:5`, `--r`, `-config FILE`.
 
-use std::fs;
 use std::path::Path;
+
+use tallymon::registry::read_text;
 
 use crate::exit::{Failure, Kind};
 
@@ -133,24 +134,9 @@ fn option<'w>(known: &[Known], word: &'w str) -> Option<(Known, Option<&'w str>)
 
 /// The lines of a file of paths or options: UTF-8 or UTF-16, without blank lines and remarks.
 fn lines(path: &Path) -> Result<Vec<String>, Failure> {
-    let text = text(path)?;
+    let text = read_text(path, None)?;
     let lines = text.lines().map(|line| line.trim().trim_matches('"'));
     Ok(lines.filter(|line| !line.is_empty() && !line.starts_with([';', '#'])).map(str::to_owned).collect())
-}
-
-/// The text of a file in UTF-8 or UTF-16.
-pub(super) fn text(path: &Path) -> Result<String, Failure> {
-    let bytes = fs::read(path).map_err(|error| Failure::file(path, &error))?;
-    Ok(match bytes.as_slice() {
-        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
-        bytes => String::from_utf8_lossy(bytes).trim_start_matches('\u{feff}').to_owned(),
-    })
-}
-
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
-    let units: Vec<u16> = bytes.as_chunks().0.iter().map(|pair| unit(*pair)).collect();
-    String::from_utf16_lossy(&units)
 }
 
 /// The words that the lines of a settings file stand for.
@@ -214,6 +200,5 @@ mod tests {
     fn settings_files() {
         let lines = ["[cf]", "counters.txt", "[y]"].map(str::to_owned);
         assert_eq!(configuration(&lines), ["-cf", "counters.txt", "-y"]);
-        assert_eq!(utf16(&[0x41, 0, 0x5c, 0xd5], u16::from_le_bytes), "A한");
     }
 }

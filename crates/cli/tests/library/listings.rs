@@ -153,3 +153,41 @@ fn a_library_is_checked_by_the_name_of_its_service() {
     assert!(doctor.contains("service MyPerf1") && doctor.contains("service Bad"), "{doctor}");
     assert!(place.disabled("Bad"));
 }
+
+#[test]
+fn a_service_is_called_by_its_name_in_any_language() {
+    let place = Place::new();
+    if !install(&place, "myperf1", "MyPerf1") {
+        return;
+    }
+    // German comes later than the service, with some of the texts.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../provider/examples/c/myperf1");
+    fs::copy(folder.join("offset.h"), place.0.join("offset.h")).unwrap();
+    let later = fs::read_to_string(folder.join("myperf1.ini"))
+        .unwrap()
+        .replace("009=English\n", "009=English\n007=German\n")
+        + "TYPE_OFFSET_007_NAME=MeineLeistung1\nCOUNTER1_OFFSET_007_NAME=Gruß\n";
+    let ini = place.0.join("later.ini");
+    fs::write(&ini, later).unwrap();
+    ok(&place, &["provider", "translate", &ini.display().to_string()]);
+    let greeting = ok(&place, &["get", "--csv", "\\MyPerf1\\Greeting"]);
+    let greeting = greeting.lines().last().unwrap().split_once(',').unwrap().1.to_string();
+    for path in [
+        "\\МояПроизводительность1\\Приветствие",
+        "\\MeineLeistung1\\Gruß",
+        "\\meineleistung1\\greeting",
+        "\\1848\\1850",
+    ] {
+        let row = ok(&place, &["get", "--csv", path]);
+        assert!(row.lines().last().unwrap().ends_with(&greeting), "{path}: {row}");
+    }
+    for (language, object, counter) in [
+        ("007", "MeineLeistung1", "Random Number"),
+        ("ru", "МояПроизводительность1", "Случайное число"),
+        ("012", "MyPerf1", "Random Number"),
+        ("en", "MyPerf1", "Random Number"),
+    ] {
+        let list = ok(&place, &["list", "--lang", language, object]);
+        assert!(list.contains(object) && list.contains(counter), "{language}: {list}");
+    }
+}

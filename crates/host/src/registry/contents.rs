@@ -118,6 +118,50 @@ impl Contents {
         }
     }
 
+    /// Puts texts into the table of a language, by index; a language that is new here gets the English texts of all others.
+    /// Those outside of this registry, as NT's own, are left out. Gives how many were taken; says what is wrong with one
+    /// that belongs to no service.
+    pub(crate) fn translate(
+        &mut self,
+        language: Language,
+        texts: &BTreeMap<u32, String>,
+    ) -> Result<usize, String> {
+        if language == Language::ENGLISH {
+            // Paths are made of them; translated ones would break every script.
+            return Err(
+                "English names are what paths are made of; they are changed by installing the service anew"
+                    .into(),
+            );
+        }
+        let own: BTreeMap<u32, &String> = texts
+            .iter()
+            .filter(|(index, _)| self.scope.indexes().contains(index))
+            .map(|(index, text)| (*index, text))
+            .collect();
+        let english = self.tables.get(&Language::ENGLISH);
+        for (index, text) in &own {
+            let owner = self
+                .services
+                .values()
+                .find(|service| service.titles.is_some_and(|range| range.contains(*index)));
+            let is_name = index.is_multiple_of(2);
+            let known = english.is_some_and(|table| table.contains_key(index));
+            if owner.is_none() || (is_name && !known) {
+                return Err(format!(
+                    "the text {text:?} has the index {index}, which is that of no text of a service"
+                ));
+            }
+            if text.is_empty() {
+                return Err(format!("the text at the index {index} is empty"));
+            }
+        }
+        self.add_languages([language]);
+        let n = own.len();
+        let table = self.tables.entry(language).or_default();
+        table.extend(own.into_iter().map(|(index, text)| (index, text.clone())));
+        Ok(n)
+    }
+
     /// Gives indexes to texts, which stand at even offsets, behind the last ones in use, and writes them into every
     /// table: in its language where they are in it, else in English.
     pub(crate) fn allocate(&mut self, texts: &BTreeMap<u32, Texts>) -> Result<TitleRange, OutOfIndexes> {

@@ -5,7 +5,8 @@ use std::path::Path;
 use encoding_rs::Encoding;
 use tallymon_core::text::CodePage;
 
-use super::error::Problem;
+use super::error::{Problem, RegistryError, RegistryErrorKind};
+use super::files::read_limited;
 
 /// The code pages that a file may be in, by their number in Windows.
 const CODE_PAGES: &[(u32, &Encoding)] = &[
@@ -30,6 +31,17 @@ const CODE_PAGES: &[(u32, &Encoding)] = &[
 
 /// What DOS programs put at the end of a text file.
 const CONTROL_Z: char = '\u{1a}';
+
+/// The text of a file in any of the encodings of INI files. At most 64 MB are read.
+///
+/// # Errors
+///
+/// The file can not be read, or is no text.
+pub fn read_text(path: &Path, code_page: Option<CodePage>) -> Result<String, RegistryError> {
+    let bytes = read_limited(path).map_err(|error| RegistryError::io(path, "reading", &error))?;
+    decode(path, &bytes, code_page)
+        .map_err(|problem| RegistryError { kind: RegistryErrorKind::Refused, problems: vec![problem] })
+}
 
 /// The text of a file up to its end mark, if it has one.
 ///

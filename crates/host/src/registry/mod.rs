@@ -13,6 +13,7 @@
 //! | look at files before they are installed | [`Package`], [`Manifest`], [`read_reg`] |
 //! | port a program that calls `loadperf.dll` | [`load_perf_counter_text_strings`] |
 
+mod adjust;
 mod backup;
 mod contents;
 mod decode;
@@ -25,21 +26,25 @@ mod loadperf;
 mod manifest;
 mod package;
 mod reg;
+mod report;
 mod roots;
 mod service;
 mod setting;
 mod store;
 mod symbols;
+mod translate;
 mod trust;
 mod writer;
 
 pub use contents::Contents;
+pub use decode::read_text;
 pub use error::{Problem, RegistryError, RegistryErrorKind};
 pub use installed::Installed;
 pub use loadperf::{load_perf_counter_text_strings, unload_perf_counter_text_strings};
 pub use manifest::{Manifest, ManifestPackage};
 pub use package::{HIGHEST_OFFSET, Package, PackageTitle};
 pub use reg::read_reg;
+pub use report::{Change, report_failure, report_installed, report_removed, report_warnings};
 pub use roots::{BASE_INDEX, FIRST_INDEX_OUTSIDE, OWN_INDEXES, Roots, Scope};
 pub use service::{CounterSet, ManifestProvider, Service, SetCounter, TitleRange};
 pub use setting::{PerflibSetting, ServiceSetting, SettingText};

@@ -13,7 +13,7 @@ use super::manifest::{Manifest, ManifestPackage, parse_guid};
 use super::package::Package;
 use super::roots::{Roots, Scope};
 use super::service::{Service, TitleRange, wrong_name};
-use super::setting::{PerflibSetting, ServiceSetting, SettingText};
+use super::setting::ServiceSetting;
 use super::store::{Store, Version};
 use super::trust::ValidationCode;
 use crate::titles;
@@ -257,90 +257,6 @@ impl Writer {
         })
     }
 
-    /// Sets the objects that a service is asked for (`Object List`), in place of those that its names brought. An empty
-    /// list has it asked for every object that is in nobody's list.
-    ///
-    /// # Errors
-    ///
-    /// There is no such service; it has no names, and an object is not one of NT's own; the registry can not be written.
-    pub fn set_object_list(&self, service: &str, objects: &[TitleIndex]) -> Result<(), RegistryError> {
-        self.change(|contents| {
-            let name = self.name_of(contents, service)?;
-            contents.change = format!("object list of {name}");
-            if let Some(service) = contents.service_mut(&name) {
-                service.object_list = objects.to_vec();
-            }
-            Ok(())
-        })
-    }
-
-    /// Says whether a service is to be asked (`Disable Performance Counters`).
-    ///
-    /// # Errors
-    ///
-    /// There is no such service; the registry can not be written.
-    pub fn set_enabled(&self, service: &str, enabled: bool) -> Result<(), RegistryError> {
-        let word = if enabled { "enable" } else { "disable" };
-        self.change_service(service, word, |service| service.disabled = !enabled)
-    }
-
-    /// Marks the library of a service as trusted, as it is now: one that is changed later is no longer.
-    ///
-    /// # Errors
-    ///
-    /// There is no such service; its library is no file, or has no path; the registry can not be written.
-    pub fn trust(&self, service: &str) -> Result<(), RegistryError> {
-        self.change(|contents| {
-            let name = self.name_of(contents, service)?;
-            contents.change = format!("trust {name}");
-            let Some(service) = contents.service_mut(&name) else { return Ok(()) };
-            service.validation_code = service.library.as_deref().and_then(ValidationCode::of);
-            service.trusted = true;
-            if service.validation_code.is_none() {
-                let words = format!(
-                    "the library of {name} is {:?}; the path of a file from the root on is needed, so that it can be told \
-                     whether it changes",
-                    service.library.as_deref().unwrap_or_default()
-                );
-                return Err(RegistryError::new(RegistryErrorKind::NotFound, words));
-            }
-            Ok(())
-        })
-    }
-
-    /// Sets a number of a service, or takes it away.
-    ///
-    /// # Errors
-    ///
-    /// The number means nothing; there is no such service; the registry can not be written.
-    pub fn set(
-        &self,
-        service: &str,
-        setting: ServiceSetting,
-        value: Option<u32>,
-    ) -> Result<(), RegistryError> {
-        let text = setting.text();
-        check_setting(&text, value)?;
-        self.change_service(service, &format!("{} of", text.name), |service| setting.set(service, value))
-    }
-
-    /// Sets a number of all services, or takes it away.
-    ///
-    /// # Errors
-    ///
-    /// The number means nothing; the registry can not be written.
-    pub fn set_perflib(&self, setting: PerflibSetting, value: Option<u32>) -> Result<(), RegistryError> {
-        check_setting(&setting.text(), value)?;
-        self.change(|contents| {
-            contents.change = format!("{} of all", setting.text().name);
-            match value {
-                Some(value) => _ = contents.perflib.insert(setting, value),
-                None => _ = contents.perflib.remove(&setting),
-            }
-            Ok(())
-        })
-    }
-
     /// Goes back to a version, or to the one that the one in use was made from. Gives the numbers of both.
     ///
     /// # Errors
@@ -393,7 +309,7 @@ impl Writer {
         Ok(services)
     }
 
-    fn change<T>(
+    pub(super) fn change<T>(
         &self,
         change: impl FnOnce(&mut Contents) -> Result<T, RegistryError>,
     ) -> Result<T, RegistryError> {
@@ -404,22 +320,6 @@ impl Writer {
             Ok(new)
         })?;
         result.ok_or_else(|| RegistryError::new(RegistryErrorKind::Internal, "the change was not made"))
-    }
-
-    fn change_service(
-        &self,
-        service: &str,
-        word: &str,
-        change: impl FnOnce(&mut Service),
-    ) -> Result<(), RegistryError> {
-        self.change(|contents| {
-            let name = self.name_of(contents, service)?;
-            contents.change = format!("{word} {name}");
-            if let Some(service) = contents.service_mut(&name) {
-                change(service);
-            }
-            Ok(())
-        })
     }
 
     fn add_names(&self, contents: &mut Contents, package: &Package) -> Result<TitleRange, RegistryError> {
@@ -503,7 +403,7 @@ impl Writer {
     }
 
     /// The name of the key of a service that is called by its name, its GUID, or the name of its provider.
-    fn name_of(&self, contents: &Contents, called: &str) -> Result<String, RegistryError> {
+    pub(super) fn name_of(&self, contents: &Contents, called: &str) -> Result<String, RegistryError> {
         let guid = parse_guid(called);
         if let Some(service) = contents.service(guid.as_deref().unwrap_or(called)) {
             return Ok(service.name.clone());
@@ -526,7 +426,7 @@ impl Writer {
         }
     }
 
-    fn no_service(&self, contents: &Contents, called: &str) -> RegistryError {
+    pub(super) fn no_service(&self, contents: &Contents, called: &str) -> RegistryError {
         let mut words = format!("no service {called:?} is registered in the {} registry", self.scope.word());
         let names = contents.services().map(|service| service.name.as_str());
         match tallymon_core::title::nearest(called, names, 1).first() {
@@ -576,16 +476,6 @@ fn register(contents: &mut Contents, new: &Service) -> Result<(), RegistryError>
         }
     }
     Ok(())
-}
-
-fn check_setting(text: &SettingText, value: Option<u32>) -> Result<(), RegistryError> {
-    match value {
-        Some(value) if value > text.highest => {
-            let words = format!("{} is {value}; at most {} needed ({})", text.name, text.highest, text.about);
-            Err(RegistryError::new(RegistryErrorKind::Usage, words))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn no_indexes(path: &Path, out: &OutOfIndexes) -> RegistryError {

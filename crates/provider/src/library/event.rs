@@ -222,14 +222,29 @@ kinds! {
     NAMES_REMOVED = LoadPerf 1001 Information ["Service", "LastCounter", "LastHelp"]
         "the counters of the service {Service} are removed";
     /// Names of counters are there already.
-    NAMES_PRESENT = LoadPerf 1002 Warning ["Service"]
+    ALREADY_THERE = LoadPerf 1002 Warning ["Service"]
         "the counters of the service {Service} are installed already";
+    /// An INI file says nothing of objects, so the library is asked for every unknown one.
+    NO_OBJECTS = LoadPerf 2000 Warning ["Service", "File"]
+        "{File} of the service {Service} has no [objects]; its library is asked for every object that nobody has";
+    /// There are no texts in a language that others have texts in.
+    LANGUAGE_MISSING = LoadPerf 2005 Warning ["Service", "Language"]
+        "the service {Service} has no texts in the languages {Language}; English ones stand there";
+    /// The registry can not be repaired.
+    NOT_REPAIRED = LoadPerf 2007 Warning ["Service", "Win32Error"]
+        "the registry can not be repaired; install again what is needed";
+    /// The registry can not be read or written.
+    REGISTRY_CLOSED = LoadPerf 3000 Error ["Win32Error"]
+        "the registry can not be read or written, error {Win32Error}";
     /// Installing failed.
     INSTALL_FAILED = LoadPerf 3009 Error ["Service", "Win32Error"]
         "the counters of the service {Service} were not installed";
     /// Removing failed.
     REMOVE_FAILED = LoadPerf 3011 Error ["Service", "Win32Error"]
         "the counters of the service {Service} were not removed";
+    /// A table of texts, or a file beside it, is damaged.
+    TABLES_DAMAGED = LoadPerf 3012 Error ["Win32Error"]
+        "the registry is damaged; 'tally lodctr /R' goes back to the newest version that is whole";
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use quick_xml::Reader;
 use quick_xml::escape::escape;
 use quick_xml::events::Event;
 use tallymon::log::Format;
+use tallymon::registry::read_text;
 
-use super::super::words::text;
 use super::{MEGABYTE, RING};
 use crate::exit::{Failure, Kind};
 use crate::session::settings::Settings;
@@ -19,7 +19,7 @@ const FORMATS: [Format; 4] = [Format::Csv, Format::Tsv, Format::Sqlite, Format::
 
 /// Reads a data collector set as a session of a name.
 pub(super) fn read(path: &Path, name: &str, folder: PathBuf) -> Result<Settings, Failure> {
-    let text = text(path)?;
+    let text = read_text(path, None)?;
     parse(&text, name, folder)
         .map_err(|words| Failure::new(Kind::BadFile, format_args!("{}: {words}", path.display())))
 }
