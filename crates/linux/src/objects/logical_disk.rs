@@ -57,11 +57,27 @@ struct Late {
 }
 
 /// The space of a file system, and whether it is old.
-type Known = Result<(Space, ValueState), Absence>;
+pub(super) type Known = Result<(Space, ValueState), Absence>;
 
 impl LogicalDisk {
     pub(super) fn new() -> LogicalDisk {
         LogicalDisk { layout: ObjectLayout::new(SPEC), blocks: HashMap::new(), late: HashMap::new() }
+    }
+
+    /// The file systems that are shown, each with its space if that is wanted.
+    pub(super) fn spaces(&mut self, sources: &mut Sources, wanted: bool) -> Vec<(FileSystem, Known)> {
+        let found = sources.file_systems().map(|(found, _)| found.to_vec());
+        let is_system = sources.root.is_system();
+        let file_systems = self.shown(found.unwrap_or_default(), &sources.spaces, is_system);
+        let spaces = if !wanted {
+            vec![Err(Absence::NotRequested); file_systems.len()]
+        } else if is_system {
+            self.ask(&file_systems, Instant::now(), |paths| sources.spaces.ask(paths, PATIENCE))
+        } else {
+            // The mounts are of another machine, and its space is in none of its files.
+            vec![Err(Absence::Other); file_systems.len()]
+        };
+        file_systems.into_iter().zip(spaces).collect()
     }
 
     /// Whether a file system is shown. Those that are not known yet are asked, whatever counters are wanted, so that the
@@ -129,18 +145,8 @@ impl Object for LogicalDisk {
             let names = COUNTERS.get(positions).unwrap_or_default().iter();
             names.into_iter().any(|counter| ask.interest.wants(SPEC.name, counter.name))
         };
-        let found = sources.file_systems().map(|(found, _)| found.to_vec());
-        let missing = found.as_ref().err().copied();
-        let is_system = sources.root.is_system();
-        let file_systems = self.shown(found.unwrap_or_default(), &sources.spaces, is_system);
-        let spaces: Vec<Known> = if !wants(0..FIRST_OF_TRAFFIC) {
-            vec![Err(Absence::NotRequested); file_systems.len()]
-        } else if is_system {
-            self.ask(&file_systems, Instant::now(), |paths| sources.spaces.ask(paths, PATIENCE))
-        } else {
-            // The mounts are of another machine, and its space is in none of its files.
-            vec![Err(Absence::Other); file_systems.len()]
-        };
+        let missing = sources.file_systems().map(|_| ()).err();
+        let found = self.spaces(sources, wants(0..FIRST_OF_TRAFFIC));
         let now = sources.now;
         let traffic = match missing {
             Some(absence) => Err(absence),
@@ -150,7 +156,7 @@ impl Object for LogicalDisk {
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         let mut disk_sum = DiskSum::default();
         let mut space_sum = SpaceSum::default();
-        for (file_system, space) in file_systems.iter().zip(&spaces) {
+        for (file_system, space) in &found {
             let mut values = object.instance(&file_system.name, None, None);
             write_space(&mut values, *space);
             if file_system.owns_space {

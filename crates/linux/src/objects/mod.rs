@@ -9,8 +9,11 @@ pub(crate) mod paging_file;
 pub(crate) mod process_table;
 pub(crate) mod spec;
 
+mod block_device;
 mod cache;
 mod energy_meter;
+mod file_system;
+mod file_system_kinds;
 mod icmp;
 mod icmpv6;
 mod ip;
@@ -172,6 +175,13 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(sensors::supplies()),
         Box::new(sensors::fans()),
         Box::new(sensors::voltages()),
+        Box::new(block_device::devices()),
+        Box::new(file_system::FileSystems::new()),
+        Box::new(block_device::arrays()),
+        Box::new(block_device::members()),
+        Box::new(file_system_kinds::xfs()),
+        Box::new(file_system_kinds::ext4()),
+        Box::new(file_system_kinds::btrfs()),
         Box::new(paging_file::PagingFile::new()),
     ]
 }
