@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tallymon_core::title::Language;
-use tallymon_linux::System;
-use tallymon_provider::{Profile, Provider};
+use tallymon_linux::{Quality, System};
+use tallymon_provider::{CounterType, Profile, Provider, TitleIndex};
 
 use crate::titles;
 
@@ -17,8 +17,9 @@ Made of the tables of counters; `TALLYMON_BLESS=1 cargo test -p tallymon-host --
 A source is a file and a key in it: `file:key + :key * 10` is a sum, scaled, and what stands behind `or` counts where
 the first is missing. A file without `/` at its beginning is in the folder of the instance. Quality:
 E exact, C close, A an approximation, D kept by the collector itself, O only when asked for, Z a true zero,
-`-` Linux has nothing like it. Where no source is given, the help of the counter says what it is on Linux
-(`tally explain`). *Since* is the first kernel that has the source.
+`-` Linux has nothing like it, or it is not collected: no data. *Unit* is that of the shown value. *Tier* is how processes are read
+(`tally doctor`): T0 as any user, T1 with the rights to read all processes, T2 by a program in the kernel; `all` for what does
+not depend on it. *Since* is the first kernel that has the source, `all` for those before 2.6.20 and what is no file.
 ";
 
 /// The whole page.
@@ -34,29 +35,117 @@ fn page(honest: &System, system: &System) -> String {
         let name = names.name(object.name).unwrap();
         writeln!(text, "\n## {name} ({}{costly}{hidden})\n", object.name.0).unwrap();
         writeln!(text, "{}\n", names.help(object.help).unwrap()).unwrap();
-        text.push_str("| index | counter | type | source | quality | since |\n|---|---|---|---|---|---|\n");
+        text.push_str("| index | counter | type | unit | source | quality | tier | since |\n|---|---|---|---|---|---|---|---|\n");
         let origins = system.origins(object.name);
-        // An object may say it for the last ones of its counters only, when it shares the others.
-        let without = object.counters.len().saturating_sub(origins.len());
-        for (position, counter) in object.counters.iter().enumerate() {
+        assert_eq!(origins.len(), object.counters.len(), "{name}");
+        for (counter, origin) in object.counters.iter().zip(origins) {
             if counter.counter_type.info().is_some_and(|info| info.name.ends_with("_BASE")) {
                 continue;
             }
-            let origin = position.checked_sub(without).and_then(|position| origins.get(position));
-            let source = match origin {
-                Some(origin) if !origin.source.is_empty() => {
-                    format!("`{}`", origin.source.replace(" | ", "` or `"))
-                }
-                _ => String::new(),
+            let source = match origin.source {
+                "" => "none".to_string(),
+                source => format!("`{}`", source.replace(" | ", "` or `")),
             };
-            let (quality, since) = origin.map_or(("", ""), |origin| (origin.quality.letter(), origin.since));
+            let since = match (origin.source, origin.since) {
+                ("", _) => "-",
+                (_, "") => "all",
+                (_, since) => since,
+            };
             let name = names.name(counter.name).unwrap();
-            let index = counter.name.0;
-            let kind = counter.counter_type.name();
-            writeln!(text, "| {index} | {name} | {kind} | {source} | {quality} | {since} |").unwrap();
+            let kind = counter.counter_type;
+            let cells = [
+                counter.name.0.to_string(),
+                name.to_string(),
+                kind.name().to_string(),
+                unit(kind, name).to_string(),
+                source,
+                origin.quality.letter().to_string(),
+                tier(object.name, counter.name, origin.quality).to_string(),
+                since.to_string(),
+            ];
+            assert!(cells.iter().all(|cell| !cell.is_empty()), "{}: {cells:?}", object.name.0);
+            writeln!(text, "| {} |", cells.join(" | ")).unwrap();
         }
     }
     text
+}
+
+/// The unit of the shown value of a counter, which its type and its English name tell.
+fn unit(kind: CounterType, name: &str) -> &'static str {
+    const RATES: [CounterType; 2] = [CounterType::PERF_COUNTER_COUNTER, CounterType::PERF_COUNTER_BULK_COUNT];
+    const SHARES: [CounterType; 5] = [
+        CounterType::PERF_100NSEC_TIMER,
+        CounterType::PERF_100NSEC_TIMER_INV,
+        CounterType::PERF_PRECISION_100NS_TIMER,
+        CounterType::PERF_RAW_FRACTION,
+        CounterType::PERF_SAMPLE_FRACTION,
+    ];
+    const BY_NAME: [(&str, &str); 23] = [
+        ("KBytes", "KiB"),
+        ("MBytes", "MiB"),
+        ("Megabytes", "MiB"),
+        ("Bytes", "bytes"),
+        ("Memory", "bytes"),
+        ("Committed", "bytes"),
+        ("Commit Limit", "bytes"),
+        ("Bandwidth", "bit/s"),
+        ("mSec", "ms"),
+        ("mWh", "mWh"),
+        ("mW", "mW"),
+        ("mV", "mV"),
+        ("RPM", "1/min"),
+        ("Charge Cycles", "count"),
+        ("Charge", "%"),
+        ("Processor Frequency", "MHz"),
+        ("High Precision Temperature", "0.1 K"),
+        ("Temperature", "K"),
+        ("Energy", "pWh"),
+        ("Power", "mW"),
+        ("Up Time", "s"),
+        ("Idle Time", "s"),
+        ("% ", "%"),
+    ];
+    if SHARES.contains(&kind) && !name.starts_with("Load Average") {
+        "%"
+    } else if RATES.contains(&kind) {
+        if name.contains("Bytes") { "bytes/s" } else { "1/s" }
+    } else if kind == CounterType::PERF_ELAPSED_TIME || kind == CounterType::PERF_AVERAGE_TIMER {
+        "s"
+    } else if kind == CounterType::PERF_AVERAGE_BULK && !name.contains("Bytes") {
+        "100 ns"
+    } else {
+        BY_NAME.iter().find(|(part, _)| name.contains(part)).map_or("count", |(_, unit)| unit)
+    }
+}
+
+/// The tiers that give a counter: what others do with files is shown to those with rights.
+fn tier(object: TitleIndex, counter: TitleIndex, quality: Quality) -> &'static str {
+    const OF_PROCESSES: [u32; 3] = [230, 232, 1548];
+    const IO: [u32; 6] = [1412, 1414, 1416, 1420, 1422, 1424];
+    const SYSTEM_IO: [u32; 5] = [10, 12, 16, 18, 406];
+    if quality == Quality::N {
+        "-"
+    } else if OF_PROCESSES.contains(&object.0) {
+        if IO.contains(&counter.0) { "T1, T2; T0 for own processes" } else { "T0, T1, T2" }
+    } else if object.0 == 2 && SYSTEM_IO.contains(&counter.0) {
+        "T1, T2"
+    } else {
+        "all"
+    }
+}
+
+#[test]
+fn units_of_types_and_names() {
+    for (kind, name, expected) in [
+        (CounterType::PERF_COUNTER_BULK_COUNT, "Disk Read Bytes/sec", "bytes/s"),
+        (CounterType::PERF_COUNTER_COUNTER, "Page Faults/sec", "1/s"),
+        (CounterType::PERF_PRECISION_100NS_TIMER, "% Disk Time", "%"),
+        (CounterType::PERF_COUNTER_LARGE_RAWCOUNT, "Available MBytes", "MiB"),
+        (CounterType::PERF_COUNTER_RAWCOUNT, "Thread Count", "count"),
+        (CounterType::PERF_AVERAGE_TIMER, "Avg. Disk sec/Read", "s"),
+    ] {
+        assert_eq!(unit(kind, name), expected, "{name}");
+    }
 }
 
 #[test]

@@ -11,40 +11,40 @@ use crate::proc::snmp::Icmp;
 
 counters! {
     /// Positions of the counters.
-    At, COUNTERS {
-        Messages: 584, 585, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        MessagesReceived: 586, 587, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        MessagesReceivedErrors: 588, 589, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        ReceivedDestUnreachable: 590, 591, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        ReceivedTimeExceeded: 592, 593, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        ReceivedParameterProblem: 594, 595, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
-        ReceivedSourceQuench: 596, 597, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
-        ReceivedRedirect: 598, 599, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        ReceivedEcho: 600, 601, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedEchoReply: 602, 603, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedTimestamp: 604, 605, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedTimestampReply: 606, 607, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedAddressMask: 608, 609, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
-        ReceivedAddressMaskReply: 610, 611, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
-        MessagesSent: 612, 613, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        MessagesOutboundErrors: 614, 615, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        SentDestinationUnreachable: 616, 617, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        SentTimeExceeded: 618, 619, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        SentParameterProblem: 620, 621, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
-        SentSourceQuench: 622, 623, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
-        SentRedirect: 624, 625, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        SentEcho: 626, 627, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentEchoReply: 628, 629, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentTimestamp: 630, 631, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentTimestampReply: 632, 633, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentAddressMask: 634, 635, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
-        SentAddressMaskReply: 636, 637, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
+    At, COUNTERS, ORIGINS {
+        Messages: 584, 585, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Icmp.InMsgs + :Icmp.OutMsgs";
+        MessagesReceived: 586, 587, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Icmp.InMsgs";
+        MessagesReceivedErrors: 588, 589, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.InErrors";
+        ReceivedDestUnreachable: 590, 591, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.InDestUnreachs";
+        ReceivedTimeExceeded: 592, 593, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.InTimeExcds";
+        ReceivedParameterProblem: 594, 595, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.InParmProbs";
+        ReceivedSourceQuench: 596, 597, PERF_COUNTER_RAWCOUNT, 0, WIZARD: E "/proc/net/snmp:Icmp.InSrcQuenchs";
+        ReceivedRedirect: 598, 599, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Icmp.InRedirects";
+        ReceivedEcho: 600, 601, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.InEchos";
+        ReceivedEchoReply: 602, 603, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.InEchoReps";
+        ReceivedTimestamp: 604, 605, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.InTimestamps";
+        ReceivedTimestampReply: 606, 607, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.InTimestampReps";
+        ReceivedAddressMask: 608, 609, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.InAddrMasks";
+        ReceivedAddressMaskReply: 610, 611, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.InAddrMaskReps";
+        MessagesSent: 612, 613, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Icmp.OutMsgs";
+        MessagesOutboundErrors: 614, 615, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.OutErrors";
+        SentDestinationUnreachable: 616, 617, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.OutDestUnreachs";
+        SentTimeExceeded: 618, 619, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.OutTimeExcds";
+        SentParameterProblem: 620, 621, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.OutParmProbs";
+        SentSourceQuench: 622, 623, PERF_COUNTER_RAWCOUNT, 0, WIZARD: E "/proc/net/snmp:Icmp.OutSrcQuenchs";
+        SentRedirect: 624, 625, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Icmp.OutRedirects";
+        SentEcho: 626, 627, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.OutEchos";
+        SentEchoReply: 628, 629, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.OutEchoReps";
+        SentTimestamp: 630, 631, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.OutTimestamps";
+        SentTimestampReply: 632, 633, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.OutTimestampReps";
+        SentAddressMask: 634, 635, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.OutAddrMasks";
+        SentAddressMaskReply: 636, 637, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.OutAddrMaskReps";
     }
 }
 
 /// The object ICMP.
 pub(super) fn new() -> Protocol {
-    Protocol::new(582, COUNTERS, |sources, values| {
+    Protocol::new(582, COUNTERS, ORIGINS, |sources, values| {
         for (position, count) in counts(&sources.snmp()?.icmp) {
             values.set_or(position.at(), count, Absence::NotInThisKernel);
         }

@@ -10,46 +10,46 @@ use crate::proc::snmp6::Icmp6;
 
 counters! {
     /// Positions of the counters.
-    At, COUNTERS {
-        Messages: 584, 585, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        MessagesReceived: 586, 587, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        MessagesReceivedErrors: 588, 589, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        ReceivedDestUnreachable: 590, 591, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        ReceivedPacketTooBig: 1536, 1537, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedTimeExceeded: 592, 593, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        ReceivedParameterProblem: 594, 595, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
-        ReceivedEcho: 600, 601, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedEchoReply: 602, 603, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedMembershipQuery: 1538, 1539, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedMembershipReport: 1540, 1541, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedMembershipReduction: 1542, 1543, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedRouterSolicit: 1544, 1545, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedRouterAdvert: 1546, 1547, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedNeighborSolicit: 1550, 1551, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedNeighborAdvert: 1552, 1553, PERF_COUNTER_COUNTER, -1, EXPERT;
-        ReceivedRedirect: 598, 599, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        MessagesSent: 612, 613, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        MessagesOutboundErrors: 614, 615, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        SentDestinationUnreachable: 616, 617, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        SentPacketTooBig: 1554, 1555, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentTimeExceeded: 618, 619, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        SentParameterProblem: 620, 621, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
-        SentEcho: 626, 627, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentEchoReply: 628, 629, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentMembershipQuery: 1556, 1557, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentMembershipReport: 1558, 1559, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentMembershipReduction: 1560, 1561, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentRouterSolicit: 1562, 1563, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentRouterAdvert: 1564, 1565, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentNeighborSolicit: 1566, 1567, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentNeighborAdvert: 1568, 1569, PERF_COUNTER_COUNTER, -1, EXPERT;
-        SentRedirect: 624, 625, PERF_COUNTER_COUNTER, -1, ADVANCED;
+    At, COUNTERS, ORIGINS {
+        Messages: 584, 585, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp6:Icmp6InMsgs + :Icmp6OutMsgs";
+        MessagesReceived: 586, 587, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp6:Icmp6InMsgs";
+        MessagesReceivedErrors: 588, 589, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6InErrors";
+        ReceivedDestUnreachable: 590, 591, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6InDestUnreachs";
+        ReceivedPacketTooBig: 1536, 1537, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InPktTooBigs";
+        ReceivedTimeExceeded: 592, 593, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6InTimeExcds";
+        ReceivedParameterProblem: 594, 595, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp6:Icmp6InParmProblems";
+        ReceivedEcho: 600, 601, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InEchos";
+        ReceivedEchoReply: 602, 603, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InEchoReplies";
+        ReceivedMembershipQuery: 1538, 1539, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InGroupMembQueries";
+        ReceivedMembershipReport: 1540, 1541, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InGroupMembResponses";
+        ReceivedMembershipReduction: 1542, 1543, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InGroupMembReductions";
+        ReceivedRouterSolicit: 1544, 1545, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InRouterSolicits";
+        ReceivedRouterAdvert: 1546, 1547, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InRouterAdvertisements";
+        ReceivedNeighborSolicit: 1550, 1551, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InNeighborSolicits";
+        ReceivedNeighborAdvert: 1552, 1553, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InNeighborAdvertisements";
+        ReceivedRedirect: 598, 599, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp6:Icmp6InRedirects";
+        MessagesSent: 612, 613, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp6:Icmp6OutMsgs";
+        MessagesOutboundErrors: 614, 615, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6OutErrors";
+        SentDestinationUnreachable: 616, 617, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6OutDestUnreachs";
+        SentPacketTooBig: 1554, 1555, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutPktTooBigs";
+        SentTimeExceeded: 618, 619, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6OutTimeExcds";
+        SentParameterProblem: 620, 621, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp6:Icmp6OutParmProblems";
+        SentEcho: 626, 627, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutEchos";
+        SentEchoReply: 628, 629, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutEchoReplies";
+        SentMembershipQuery: 1556, 1557, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutGroupMembQueries";
+        SentMembershipReport: 1558, 1559, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutGroupMembResponses";
+        SentMembershipReduction: 1560, 1561, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutGroupMembReductions";
+        SentRouterSolicit: 1562, 1563, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutRouterSolicits";
+        SentRouterAdvert: 1564, 1565, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutRouterAdvertisements";
+        SentNeighborSolicit: 1566, 1567, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutNeighborSolicits";
+        SentNeighborAdvert: 1568, 1569, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutNeighborAdvertisements";
+        SentRedirect: 624, 625, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp6:Icmp6OutRedirects";
     }
 }
 
 /// The object ICMPv6.
 pub(super) fn new() -> Protocol {
-    Protocol::new(1534, COUNTERS, |sources, values| {
+    Protocol::new(1534, COUNTERS, ORIGINS, |sources, values| {
         for (position, count) in counts(&sources.snmp6()?.icmp) {
             values.set_or(position.at(), count, Absence::NotInThisKernel);
         }

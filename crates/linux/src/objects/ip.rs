@@ -3,36 +3,57 @@
 use tallymon_provider::{Absence, CounterBlockMut};
 
 use super::protocol::{Protocol, both};
-use super::spec::counters;
+use super::spec::{Origin, counters, origin};
 use crate::proc::snmp::Ip;
 use crate::proc::snmp6::Ip6;
 
 counters! {
     /// Positions of the counters, which both versions share.
-    At, COUNTERS {
-        Datagrams: 438, 439, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        DatagramsReceived: 446, 447, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        DatagramsReceivedHeaderErrors: 552, 553, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        DatagramsReceivedAddressErrors: 554, 555, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        DatagramsForwarded: 556, 557, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        DatagramsReceivedUnknownProtocol: 558, 559, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        DatagramsReceivedDiscarded: 560, 561, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        DatagramsReceivedDelivered: 562, 563, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        DatagramsSent: 442, 443, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        DatagramsOutboundDiscarded: 566, 567, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        DatagramsOutboundNoRoute: 568, 569, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        FragmentsReceived: 570, 571, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        FragmentsReAssembled: 572, 573, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        FragmentReAssemblyFailures: 574, 575, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        FragmentedDatagrams: 576, 577, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        FragmentationFailures: 578, 579, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        FragmentsCreated: 580, 581, PERF_COUNTER_COUNTER, -1, ADVANCED;
+    At, COUNTERS, ORIGINS {
+        Datagrams: 438, 439, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.InReceives + :Ip.OutRequests";
+        DatagramsReceived: 446, 447, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.InReceives";
+        DatagramsReceivedHeaderErrors: 552, 553, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.InHdrErrors";
+        DatagramsReceivedAddressErrors: 554, 555, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.InAddrErrors";
+        DatagramsForwarded: 556, 557, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.ForwDatagrams";
+        DatagramsReceivedUnknownProtocol: 558, 559, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.InUnknownProtos";
+        DatagramsReceivedDiscarded: 560, 561, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.InDiscards";
+        DatagramsReceivedDelivered: 562, 563, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.InDelivers";
+        DatagramsSent: 442, 443, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.OutRequests";
+        DatagramsOutboundDiscarded: 566, 567, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.OutDiscards";
+        DatagramsOutboundNoRoute: 568, 569, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.OutNoRoutes";
+        FragmentsReceived: 570, 571, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.ReasmReqds";
+        FragmentsReAssembled: 572, 573, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.ReasmOKs";
+        FragmentReAssemblyFailures: 574, 575, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.ReasmFails";
+        FragmentedDatagrams: 576, 577, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.FragOKs";
+        FragmentationFailures: 578, 579, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.FragFails";
+        FragmentsCreated: 580, 581, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.FragCreates";
     }
 }
 
+/// The same counters of version 6.
+const V6_ORIGINS: &[Origin] = &[
+    origin!(E "/proc/net/snmp6:Ip6InReceives + :Ip6OutRequests"),
+    origin!(E "/proc/net/snmp6:Ip6InReceives"),
+    origin!(E "/proc/net/snmp6:Ip6InHdrErrors"),
+    origin!(E "/proc/net/snmp6:Ip6InAddrErrors"),
+    origin!(E "/proc/net/snmp6:Ip6OutForwDatagrams"),
+    origin!(E "/proc/net/snmp6:Ip6InUnknownProtos"),
+    origin!(E "/proc/net/snmp6:Ip6InDiscards"),
+    origin!(E "/proc/net/snmp6:Ip6InDelivers"),
+    origin!(E "/proc/net/snmp6:Ip6OutRequests"),
+    origin!(E "/proc/net/snmp6:Ip6OutDiscards"),
+    origin!(E "/proc/net/snmp6:Ip6OutNoRoutes"),
+    origin!(E "/proc/net/snmp6:Ip6ReasmReqds"),
+    origin!(E "/proc/net/snmp6:Ip6ReasmOKs"),
+    origin!(E "/proc/net/snmp6:Ip6ReasmFails"),
+    origin!(E "/proc/net/snmp6:Ip6FragOKs"),
+    origin!(E "/proc/net/snmp6:Ip6FragFails"),
+    origin!(E "/proc/net/snmp6:Ip6FragCreates"),
+];
+
 /// The object IPv4.
 pub(super) fn v4() -> Protocol {
-    Protocol::new(546, COUNTERS, |sources, values| {
+    Protocol::new(546, COUNTERS, ORIGINS, |sources, values| {
         write(values, &from_v4(&sources.snmp()?.ip));
         Ok(())
     })
@@ -40,7 +61,7 @@ pub(super) fn v4() -> Protocol {
 
 /// The object IPv6. Without IPv6 in the kernel, every value is absent.
 pub(super) fn v6() -> Protocol {
-    Protocol::new(548, COUNTERS, |sources, values| {
+    Protocol::new(548, COUNTERS, V6_ORIGINS, |sources, values| {
         write(values, &from_v6(&sources.snmp6()?.ip));
         Ok(())
     })

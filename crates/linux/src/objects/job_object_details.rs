@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tallymon_provider::{Ask, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent};
 
 use super::control_groups::processes;
-use super::process::{PROCESS_COUNTERS, write_program};
+use super::process::{PROCESS_COUNTERS, PROCESS_ORIGINS, write_program};
 use super::spec::{Origin, object};
 use super::{JOB_OBJECT, JOB_OBJECT_DETAILS, Object};
 use crate::sources::Sources;
@@ -33,7 +33,7 @@ impl Object for JobObjectDetails {
     }
 
     fn origins(&self) -> &'static [Origin] {
-        &[]
+        PROCESS_ORIGINS
     }
 
     fn costly(&self) -> bool {

@@ -18,14 +18,14 @@ use super::Object;
 use super::disk_table::{Device, DiskSum};
 use super::mounts::FileSystem;
 use super::physical_disk::{TRAFFIC, disk_counters, write_total, write_traffic};
-use super::spec::object;
+use super::spec::{Origin, object};
 use crate::sources::Sources;
 use crate::statvfs::{Answer, Space, Spaces};
 
 disk_counters! {
-    PercentFreeSpace: 408, 409, PERF_RAW_FRACTION, 0, NOVICE;
-    PercentFreeSpaceBase: 408, 409, PERF_RAW_BASE, 0, NOVICE;
-    FreeMegabytes: 410, 411, PERF_COUNTER_RAWCOUNT, 0, NOVICE;
+    PercentFreeSpace: 408, 409, PERF_RAW_FRACTION, 0, NOVICE: E "statvfs(3): f_bavail * f_frsize / 1048576";
+    PercentFreeSpaceBase: 408, 409, PERF_RAW_BASE, 0, NOVICE: E "statvfs(3): f_blocks * f_frsize / 1048576";
+    FreeMegabytes: 410, 411, PERF_COUNTER_RAWCOUNT, 0, NOVICE: E "statvfs(3): f_bavail * f_frsize / 1048576";
 }
 
 const SPEC: ObjectSpec<'static> =
@@ -134,6 +134,10 @@ impl LogicalDisk {
 impl Object for LogicalDisk {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        ORIGINS
     }
 
     fn quantum(&self, position: usize) -> u64 {

@@ -6,7 +6,7 @@ use tallymon_provider::{
 };
 
 use super::Object;
-use super::spec::{counters, object};
+use super::spec::{Origin, counters, object};
 use crate::proc::meminfo::MemInfo;
 use crate::proc::vmstat::VmStat;
 use crate::proc::{SystemFacts, kib_to_bytes};
@@ -14,43 +14,43 @@ use crate::sources::Sources;
 
 counters! {
     /// Positions of the counters.
-    At, COUNTERS {
-        PageFaults: 28, 29, PERF_COUNTER_COUNTER, -1, NOVICE;
-        AvailableBytes: 24, 25, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT;
-        CommittedBytes: 26, 27, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT;
-        CommitLimit: 30, 31, PERF_COUNTER_LARGE_RAWCOUNT, -6, WIZARD;
-        WriteCopies: 32, 33, PERF_COUNTER_COUNTER, 0, WIZARD;
-        TransitionFaults: 34, 35, PERF_COUNTER_COUNTER, -1, WIZARD;
-        CacheFaults: 36, 37, PERF_COUNTER_COUNTER, -1, WIZARD;
-        DemandZeroFaults: 38, 39, PERF_COUNTER_COUNTER, -1, WIZARD;
-        Pages: 40, 41, PERF_COUNTER_COUNTER, 0, NOVICE;
-        PagesInput: 822, 823, PERF_COUNTER_COUNTER, 0, NOVICE;
-        PageReads: 42, 43, PERF_COUNTER_COUNTER, 0, EXPERT;
-        PagesOutput: 48, 49, PERF_COUNTER_COUNTER, 0, ADVANCED;
-        PoolPagedBytes: 56, 57, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        PoolNonpagedBytes: 58, 59, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        PageWrites: 50, 51, PERF_COUNTER_COUNTER, 0, EXPERT;
-        PoolPagedAllocs: 60, 61, PERF_COUNTER_RAWCOUNT, -2, WIZARD;
-        PoolNonpagedAllocs: 64, 65, PERF_COUNTER_RAWCOUNT, -2, WIZARD;
-        FreeSystemPageTableEntries: 678, 679, PERF_COUNTER_RAWCOUNT, -2, WIZARD;
-        CacheBytes: 818, 819, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        CacheBytesPeak: 820, 821, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        PoolPagedResidentBytes: 66, 63, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        SystemCodeTotalBytes: 68, 69, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        SystemCodeResidentBytes: 70, 71, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        SystemDriverTotalBytes: 72, 73, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        SystemDriverResidentBytes: 74, 75, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        SystemCacheResidentBytes: 76, 77, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        PercentCommittedBytesInUse: 1406, 1407, PERF_RAW_FRACTION, 0, EXPERT;
-        PercentCommittedBytesInUseBase: 1406, 1407, PERF_RAW_BASE, 0, EXPERT;
-        AvailableKBytes: 1380, 1381, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT;
-        AvailableMBytes: 1382, 1383, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT;
-        TransitionPagesRePurposed: 824, 825, PERF_COUNTER_COUNTER, -1, WIZARD;
-        FreeAndZeroPageListBytes: 1676, 1677, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD;
-        ModifiedPageListBytes: 1678, 1679, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD;
-        StandbyCacheReserveBytes: 1680, 1681, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD;
-        StandbyCacheNormalPriorityBytes: 1682, 1683, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD;
-        StandbyCacheCoreBytes: 1684, 1685, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD;
+    At, COUNTERS, ORIGINS {
+        PageFaults: 28, 29, PERF_COUNTER_COUNTER, -1, NOVICE: E "/proc/vmstat:pgfault";
+        AvailableBytes: 24, 25, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT: C "/proc/meminfo:MemAvailable * 1024" "3.14";
+        CommittedBytes: 26, 27, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT: C "/proc/meminfo:Committed_AS * 1024";
+        CommitLimit: 30, 31, PERF_COUNTER_LARGE_RAWCOUNT, -6, WIZARD: C "/proc/meminfo:CommitLimit * 1024";
+        WriteCopies: 32, 33, PERF_COUNTER_COUNTER, 0, WIZARD: N;
+        TransitionFaults: 34, 35, PERF_COUNTER_COUNTER, -1, WIZARD: A "/proc/vmstat:pgfault - :pgmajfault";
+        CacheFaults: 36, 37, PERF_COUNTER_COUNTER, -1, WIZARD: A "/proc/vmstat:workingset_refault_file | /proc/vmstat:workingset_refault" "3.15";
+        DemandZeroFaults: 38, 39, PERF_COUNTER_COUNTER, -1, WIZARD: N;
+        Pages: 40, 41, PERF_COUNTER_COUNTER, 0, NOVICE: C "Pages Input/sec + Pages Output/sec" "2.6.0";
+        PagesInput: 822, 823, PERF_COUNTER_COUNTER, 0, NOVICE: C "/proc/vmstat:pgpgin * 1024 / 4096";
+        PageReads: 42, 43, PERF_COUNTER_COUNTER, 0, EXPERT: C "/proc/vmstat:pgmajfault";
+        PagesOutput: 48, 49, PERF_COUNTER_COUNTER, 0, ADVANCED: A "/proc/vmstat:pswpout + :nr_vmscan_write" "2.6.0";
+        PoolPagedBytes: 56, 57, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:KReclaimable * 1024 | /proc/meminfo:SReclaimable * 1024" "2.6.19";
+        PoolNonpagedBytes: 58, 59, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:SUnreclaim + :KernelStack + :PageTables + :Percpu * 1024" "2.6.19";
+        PageWrites: 50, 51, PERF_COUNTER_COUNTER, 0, EXPERT: A "/proc/vmstat:pswpout";
+        PoolPagedAllocs: 60, 61, PERF_COUNTER_RAWCOUNT, -2, WIZARD: N;
+        PoolNonpagedAllocs: 64, 65, PERF_COUNTER_RAWCOUNT, -2, WIZARD: N;
+        FreeSystemPageTableEntries: 678, 679, PERF_COUNTER_RAWCOUNT, -2, WIZARD: A "/proc/meminfo:VmallocTotal - :VmallocUsed * 1024 / 4096";
+        CacheBytes: 818, 819, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:Cached + :Buffers + :SwapCached - :Shmem + :SReclaimable * 1024";
+        CacheBytesPeak: 820, 821, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: D "the largest Cache Bytes since the reader started";
+        PoolPagedResidentBytes: 66, 63, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:KReclaimable * 1024 | /proc/meminfo:SReclaimable * 1024" "2.6.19";
+        SystemCodeTotalBytes: 68, 69, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: N;
+        SystemCodeResidentBytes: 70, 71, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: N;
+        SystemDriverTotalBytes: 72, 73, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: N;
+        SystemDriverResidentBytes: 74, 75, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: N;
+        SystemCacheResidentBytes: 76, 77, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: C "/proc/meminfo:Cached + :Buffers - :Shmem * 1024";
+        PercentCommittedBytesInUse: 1406, 1407, PERF_RAW_FRACTION, 0, EXPERT: C "/proc/meminfo:Committed_AS";
+        PercentCommittedBytesInUseBase: 1406, 1407, PERF_RAW_BASE, 0, EXPERT: C "/proc/meminfo:CommitLimit";
+        AvailableKBytes: 1380, 1381, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT: C "/proc/meminfo:MemAvailable" "3.14";
+        AvailableMBytes: 1382, 1383, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT: C "/proc/meminfo:MemAvailable / 1024" "3.14";
+        TransitionPagesRePurposed: 824, 825, PERF_COUNTER_COUNTER, -1, WIZARD: C "/proc/vmstat:pgsteal_kswapd + :pgsteal_direct + :pgsteal_khugepaged + :pgsteal_proactive" "3.6";
+        FreeAndZeroPageListBytes: 1676, 1677, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: E "/proc/meminfo:MemFree * 1024";
+        ModifiedPageListBytes: 1678, 1679, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: C "/proc/meminfo:Dirty + :Writeback * 1024";
+        StandbyCacheReserveBytes: 1680, 1681, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: N;
+        StandbyCacheNormalPriorityBytes: 1682, 1683, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: A "/proc/meminfo:Active(file) + :Inactive(file) - :Dirty - :Writeback * 1024" "2.6.28";
+        StandbyCacheCoreBytes: 1684, 1685, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: N;
     }
 }
 
@@ -119,6 +119,10 @@ impl Memory {
 impl Object for Memory {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        ORIGINS
     }
 
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {

@@ -60,9 +60,7 @@ pub(crate) trait Object: Send {
     fn spec(&self) -> &ObjectSpec<'static>;
 
     /// Where the values of its counters come from, one a counter.
-    fn origins(&self) -> &'static [Origin] {
-        &[]
-    }
+    fn origins(&self) -> &'static [Origin];
 
     /// The steps in which the raw value of the counter at a position grows.
     fn quantum(&self, position: usize) -> u64 {

@@ -12,7 +12,7 @@ use tallymon_provider::{
 };
 
 use super::Object;
-use super::spec::{counters, object};
+use super::spec::{Origin, counters, object};
 use crate::kept::{Buffer, Kept, Shape};
 use crate::netlink::socket::{LinkEvents, RouteSocket};
 use crate::netlink::{Link, LinkStats, Qdisc, ROOT};
@@ -22,24 +22,24 @@ use crate::sources::Sources;
 
 counters! {
     /// Positions of the counters.
-    At, COUNTERS {
-        BytesTotal: 388, 513, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
-        Packets: 400, 515, PERF_COUNTER_BULK_COUNT, -1, ADVANCED;
-        PacketsReceived: 266, 517, PERF_COUNTER_BULK_COUNT, -1, ADVANCED;
-        PacketsSent: 452, 519, PERF_COUNTER_BULK_COUNT, -1, ADVANCED;
-        CurrentBandwidth: 520, 521, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED;
-        BytesReceived: 264, 523, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
-        PacketsReceivedUnicast: 524, 525, PERF_COUNTER_BULK_COUNT, -1, EXPERT;
-        PacketsReceivedNonUnicast: 526, 527, PERF_COUNTER_BULK_COUNT, -1, EXPERT;
-        PacketsReceivedDiscarded: 528, 529, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED;
-        PacketsReceivedErrors: 530, 531, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED;
-        PacketsReceivedUnknown: 532, 533, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED;
-        BytesSent: 506, 535, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
-        PacketsSentUnicast: 536, 537, PERF_COUNTER_BULK_COUNT, -1, EXPERT;
-        PacketsSentNonUnicast: 538, 539, PERF_COUNTER_BULK_COUNT, -1, EXPERT;
-        PacketsOutboundDiscarded: 540, 541, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED;
-        PacketsOutboundErrors: 542, 543, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED;
-        OutputQueueLength: 544, 545, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED;
+    At, COUNTERS, ORIGINS {
+        BytesTotal: 388, 513, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "rtnetlink(7): rx_bytes + tx_bytes" "2.6.35";
+        Packets: 400, 515, PERF_COUNTER_BULK_COUNT, -1, ADVANCED: E "rtnetlink(7): rx_packets + tx_packets" "2.6.35";
+        PacketsReceived: 266, 517, PERF_COUNTER_BULK_COUNT, -1, ADVANCED: E "rtnetlink(7): rx_packets" "2.6.35";
+        PacketsSent: 452, 519, PERF_COUNTER_BULK_COUNT, -1, ADVANCED: E "rtnetlink(7): tx_packets" "2.6.35";
+        CurrentBandwidth: 520, 521, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED: E "/sys/class/net/NAME/speed * 1000000" "2.6.33";
+        BytesReceived: 264, 523, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "rtnetlink(7): rx_bytes" "2.6.35";
+        PacketsReceivedUnicast: 524, 525, PERF_COUNTER_BULK_COUNT, -1, EXPERT: A "rtnetlink(7): rx_packets - multicast" "2.6.35";
+        PacketsReceivedNonUnicast: 526, 527, PERF_COUNTER_BULK_COUNT, -1, EXPERT: A "rtnetlink(7): multicast" "2.6.35";
+        PacketsReceivedDiscarded: 528, 529, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: C "rtnetlink(7): rx_dropped + rx_missed_errors" "2.6.35";
+        PacketsReceivedErrors: 530, 531, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: E "rtnetlink(7): rx_errors" "2.6.35";
+        PacketsReceivedUnknown: 532, 533, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: C "rtnetlink(7): rx_nohandler" "4.6";
+        BytesSent: 506, 535, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "rtnetlink(7): tx_bytes" "2.6.35";
+        PacketsSentUnicast: 536, 537, PERF_COUNTER_BULK_COUNT, -1, EXPERT: N;
+        PacketsSentNonUnicast: 538, 539, PERF_COUNTER_BULK_COUNT, -1, EXPERT: N;
+        PacketsOutboundDiscarded: 540, 541, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: C "rtnetlink(7): tx_dropped" "2.6.35";
+        PacketsOutboundErrors: 542, 543, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: E "rtnetlink(7): tx_errors" "2.6.35";
+        OutputQueueLength: 544, 545, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: E "rtnetlink(7): qlen of the queueing disciplines" "2.6.35";
     }
 }
 
@@ -115,6 +115,10 @@ impl NetworkInterface {
 impl Object for NetworkInterface {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        ORIGINS
     }
 
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {

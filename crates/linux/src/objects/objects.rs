@@ -13,20 +13,20 @@ use tallymon_provider::{
 };
 
 use super::Object;
-use super::spec::{counters, object};
+use super::spec::{Origin, counters, object};
 use crate::kept::retry;
 use crate::root::Root;
 use crate::sources::Sources;
 
 counters! {
     /// Positions of the counters.
-    At, COUNTERS {
-        Processes: 248, 249, PERF_COUNTER_RAWCOUNT, 0, NOVICE;
-        Threads: 250, 251, PERF_COUNTER_RAWCOUNT, -1, NOVICE;
-        Events: 252, 253, PERF_COUNTER_RAWCOUNT, -1, EXPERT;
-        Semaphores: 254, 255, PERF_COUNTER_RAWCOUNT, -1, EXPERT;
-        Mutexes: 256, 257, PERF_COUNTER_RAWCOUNT, 0, EXPERT;
-        Sections: 258, 259, PERF_COUNTER_RAWCOUNT, -1, EXPERT;
+    At, COUNTERS, ORIGINS {
+        Processes: 248, 249, PERF_COUNTER_RAWCOUNT, 0, NOVICE: E "/proc: folders with a number";
+        Threads: 250, 251, PERF_COUNTER_RAWCOUNT, -1, NOVICE: E "/proc/loadavg: the number behind the slash";
+        Events: 252, 253, PERF_COUNTER_RAWCOUNT, -1, EXPERT: N;
+        Semaphores: 254, 255, PERF_COUNTER_RAWCOUNT, -1, EXPERT: A "/proc/sysvipc/sem: nsems, and files sem.* of /dev/shm";
+        Mutexes: 256, 257, PERF_COUNTER_RAWCOUNT, 0, EXPERT: N;
+        Sections: 258, 259, PERF_COUNTER_RAWCOUNT, -1, EXPERT: A "/proc/sysvipc/shm: segments, and files of /dev/shm";
     }
 }
 
@@ -47,6 +47,10 @@ impl Objects {
 impl Object for Objects {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        ORIGINS
     }
 
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {

@@ -7,18 +7,18 @@ use tallymon_provider::{
 };
 
 use super::Object;
-use super::spec::{counters, object};
+use super::spec::{Origin, counters, object};
 use crate::proc::ParseError;
 use crate::proc::swaps::parse_swaps;
 use crate::sources::Sources;
 
 counters! {
     /// Positions of the counters.
-    At, COUNTERS {
-        PercentUsage: 702, 703, PERF_RAW_FRACTION, 0, ADVANCED;
-        PercentUsageBase: 702, 703, PERF_RAW_BASE, 0, ADVANCED;
-        PercentUsagePeak: 704, 705, PERF_RAW_FRACTION, 0, ADVANCED;
-        PercentUsagePeakBase: 704, 705, PERF_RAW_BASE, 0, ADVANCED;
+    At, COUNTERS, ORIGINS {
+        PercentUsage: 702, 703, PERF_RAW_FRACTION, 0, ADVANCED: E "/proc/swaps:Used";
+        PercentUsageBase: 702, 703, PERF_RAW_BASE, 0, ADVANCED: E "/proc/swaps:Size";
+        PercentUsagePeak: 704, 705, PERF_RAW_FRACTION, 0, ADVANCED: D "the largest Used of /proc/swaps since the reader started";
+        PercentUsagePeakBase: 704, 705, PERF_RAW_BASE, 0, ADVANCED: E "/proc/swaps:Size";
     }
 }
 
@@ -64,6 +64,10 @@ impl PagingFile {
 impl Object for PagingFile {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        ORIGINS
     }
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {

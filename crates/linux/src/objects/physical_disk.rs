@@ -14,7 +14,7 @@ use tallymon_provider::{
 
 use super::Object;
 use super::disk_table::{Device, DiskIo, DiskSum};
-use super::spec::object;
+use super::spec::{Origin, object};
 use crate::kept::{Buffer, Kept, Shape};
 use crate::proc::scan::decimal;
 use crate::root::Root;
@@ -25,39 +25,39 @@ macro_rules! disk_counters {
     ($($own:tt)*) => {
         $crate::objects::spec::counters! {
             /// Positions of the counters: the object's own, then those of the traffic.
-            At, COUNTERS {
+            At, COUNTERS, ORIGINS {
                 $($own)*
-                CurrentDiskQueueLength: 198, 199, PERF_COUNTER_RAWCOUNT, 1, NOVICE;
-                PercentDiskTime: 200, 201, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
-                PercentDiskTimeStamp: 200, 201, PERF_PRECISION_TIMESTAMP, 0, NOVICE;
-                AverageDiskQueueLength: 1400, 1401, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
-                PercentDiskReadTime: 202, 203, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
-                PercentDiskReadTimeStamp: 202, 203, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp;
-                AverageDiskReadQueueLength: 1402, 1403, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
-                PercentDiskWriteTime: 204, 205, PERF_PRECISION_100NS_TIMER, 0, NOVICE;
-                PercentDiskWriteTimeStamp: 204, 205, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp;
-                AverageDiskWriteQueueLength: 1404, 1405, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE;
-                AverageDiskSecPerTransfer: 206, 207, PERF_AVERAGE_TIMER, 3, ADVANCED;
-                AverageDiskSecPerTransferBase: 206, 207, PERF_AVERAGE_BASE, 0, ADVANCED;
-                AverageDiskSecPerRead: 208, 209, PERF_AVERAGE_TIMER, 3, ADVANCED;
-                AverageDiskSecPerReadBase: 208, 209, PERF_AVERAGE_BASE, 0, ADVANCED;
-                AverageDiskSecPerWrite: 210, 211, PERF_AVERAGE_TIMER, 3, ADVANCED;
-                AverageDiskSecPerWriteBase: 210, 211, PERF_AVERAGE_BASE, 0, ADVANCED;
-                DiskTransfers: 212, 213, PERF_COUNTER_COUNTER, 0, NOVICE;
-                DiskReads: 214, 215, PERF_COUNTER_COUNTER, 0, NOVICE;
-                DiskWrites: 216, 217, PERF_COUNTER_COUNTER, 0, NOVICE;
-                DiskBytes: 218, 219, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
-                DiskReadBytes: 220, 221, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
-                DiskWriteBytes: 222, 223, PERF_COUNTER_BULK_COUNT, -4, ADVANCED;
-                AverageDiskBytesPerTransfer: 224, 225, PERF_AVERAGE_BULK, -2, EXPERT;
-                AverageDiskBytesPerTransferBase: 224, 225, PERF_AVERAGE_BASE, 0, EXPERT;
-                AverageDiskBytesPerRead: 226, 227, PERF_AVERAGE_BULK, -2, EXPERT;
-                AverageDiskBytesPerReadBase: 226, 227, PERF_AVERAGE_BASE, 0, EXPERT;
-                AverageDiskBytesPerWrite: 228, 229, PERF_AVERAGE_BULK, -2, EXPERT;
-                AverageDiskBytesPerWriteBase: 228, 229, PERF_AVERAGE_BASE, 0, EXPERT;
-                PercentIdleTime: 1482, 1483, PERF_PRECISION_100NS_TIMER, 0, ADVANCED;
-                PercentIdleTimeStamp: 1482, 1483, PERF_PRECISION_TIMESTAMP, 0, ADVANCED, sharing PercentDiskTimeStamp;
-                SplitIO: 1484, 1485, PERF_COUNTER_COUNTER, 0, ADVANCED;
+                CurrentDiskQueueLength: 198, 199, PERF_COUNTER_RAWCOUNT, 1, NOVICE: E "/proc/diskstats: in flight" "2.6.0";
+                PercentDiskTime: 200, 201, PERF_PRECISION_100NS_TIMER, 0, NOVICE: E "/proc/diskstats: ms reading + ms writing * 10000" "2.6.0";
+                PercentDiskTimeStamp: 200, 201, PERF_PRECISION_TIMESTAMP, 0, NOVICE: E "the clock of the sample" "2.6.0";
+                AverageDiskQueueLength: 1400, 1401, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE: E "/proc/diskstats: weighted ms * 10000" "2.6.0";
+                PercentDiskReadTime: 202, 203, PERF_PRECISION_100NS_TIMER, 0, NOVICE: E "/proc/diskstats: ms reading * 10000" "2.6.0";
+                PercentDiskReadTimeStamp: 202, 203, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp: E "the clock of the sample" "2.6.0";
+                AverageDiskReadQueueLength: 1402, 1403, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE: E "/proc/diskstats: ms reading * 10000" "2.6.0";
+                PercentDiskWriteTime: 204, 205, PERF_PRECISION_100NS_TIMER, 0, NOVICE: E "/proc/diskstats: ms writing * 10000" "2.6.0";
+                PercentDiskWriteTimeStamp: 204, 205, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp: E "the clock of the sample" "2.6.0";
+                AverageDiskWriteQueueLength: 1404, 1405, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE: E "/proc/diskstats: ms writing * 10000" "2.6.0";
+                AverageDiskSecPerTransfer: 206, 207, PERF_AVERAGE_TIMER, 3, ADVANCED: E "/proc/diskstats: ms reading + ms writing a transfer" "2.6.0";
+                AverageDiskSecPerTransferBase: 206, 207, PERF_AVERAGE_BASE, 0, ADVANCED: E "/proc/diskstats: reads + writes" "2.6.0";
+                AverageDiskSecPerRead: 208, 209, PERF_AVERAGE_TIMER, 3, ADVANCED: E "/proc/diskstats: ms reading a read" "2.6.0";
+                AverageDiskSecPerReadBase: 208, 209, PERF_AVERAGE_BASE, 0, ADVANCED: E "/proc/diskstats: reads" "2.6.0";
+                AverageDiskSecPerWrite: 210, 211, PERF_AVERAGE_TIMER, 3, ADVANCED: E "/proc/diskstats: ms writing a write" "2.6.0";
+                AverageDiskSecPerWriteBase: 210, 211, PERF_AVERAGE_BASE, 0, ADVANCED: E "/proc/diskstats: writes" "2.6.0";
+                DiskTransfers: 212, 213, PERF_COUNTER_COUNTER, 0, NOVICE: E "/proc/diskstats: reads + writes" "2.6.0";
+                DiskReads: 214, 215, PERF_COUNTER_COUNTER, 0, NOVICE: E "/proc/diskstats: reads" "2.6.0";
+                DiskWrites: 216, 217, PERF_COUNTER_COUNTER, 0, NOVICE: E "/proc/diskstats: writes" "2.6.0";
+                DiskBytes: 218, 219, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "/proc/diskstats: sectors read + sectors written * 512" "2.6.0";
+                DiskReadBytes: 220, 221, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "/proc/diskstats: sectors read * 512" "2.6.0";
+                DiskWriteBytes: 222, 223, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "/proc/diskstats: sectors written * 512" "2.6.0";
+                AverageDiskBytesPerTransfer: 224, 225, PERF_AVERAGE_BULK, -2, EXPERT: E "/proc/diskstats: sectors read + sectors written * 512 a transfer" "2.6.0";
+                AverageDiskBytesPerTransferBase: 224, 225, PERF_AVERAGE_BASE, 0, EXPERT: E "/proc/diskstats: reads + writes" "2.6.0";
+                AverageDiskBytesPerRead: 226, 227, PERF_AVERAGE_BULK, -2, EXPERT: E "/proc/diskstats: sectors read * 512 a read" "2.6.0";
+                AverageDiskBytesPerReadBase: 226, 227, PERF_AVERAGE_BASE, 0, EXPERT: E "/proc/diskstats: reads" "2.6.0";
+                AverageDiskBytesPerWrite: 228, 229, PERF_AVERAGE_BULK, -2, EXPERT: E "/proc/diskstats: sectors written * 512 a write" "2.6.0";
+                AverageDiskBytesPerWriteBase: 228, 229, PERF_AVERAGE_BASE, 0, EXPERT: E "/proc/diskstats: writes" "2.6.0";
+                PercentIdleTime: 1482, 1483, PERF_PRECISION_100NS_TIMER, 0, ADVANCED: C "/proc/diskstats: the clock of the sample - ms busy * 10000" "2.6.0";
+                PercentIdleTimeStamp: 1482, 1483, PERF_PRECISION_TIMESTAMP, 0, ADVANCED, sharing PercentDiskTimeStamp: E "the clock of the sample" "2.6.0";
+                SplitIO: 1484, 1485, PERF_COUNTER_COUNTER, 0, ADVANCED: N;
             }
         }
     };
@@ -205,6 +205,10 @@ pub(super) fn quantum(counters: &[CounterSpec], position: usize) -> u64 {
 impl Object for PhysicalDisk {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        ORIGINS
     }
 
     fn quantum(&self, position: usize) -> u64 {

@@ -21,41 +21,41 @@ use tallymon_provider::{
 
 use super::Object;
 use super::process_table::{IdleProcessor, MemoryPart, Part, Parts, ProcessTable, Row, StatPart, Wants};
-use super::spec::{counters, object};
+use super::spec::{Origin, counters, object};
 use crate::sources::Sources;
 use crate::system::FREQUENCY;
 
 counters! {
     /// Positions of the counters.
-    At, COUNTERS {
-        PercentProcessorTime: 6, 189, PERF_100NSEC_TIMER, 0, NOVICE;
-        PercentUserTime: 142, 157, PERF_100NSEC_TIMER, 0, ADVANCED;
-        PercentPrivilegedTime: 144, 159, PERF_100NSEC_TIMER, 0, ADVANCED;
-        VirtualBytesPeak: 172, 173, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT;
-        VirtualBytes: 174, 175, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT;
-        PageFaults: 28, 177, PERF_COUNTER_COUNTER, -1, NOVICE;
-        WorkingSetPeak: 178, 179, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        WorkingSet: 180, 181, PERF_COUNTER_LARGE_RAWCOUNT, -5, NOVICE;
-        PageFileBytesPeak: 182, 183, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED;
-        PageFileBytes: 184, 185, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED;
-        PrivateBytes: 186, 187, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED;
-        ThreadCount: 680, 681, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        PriorityBase: 682, 683, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        ElapsedTime: 684, 685, PERF_ELAPSED_TIME, -4, ADVANCED;
-        IDProcess: 784, 785, PERF_COUNTER_RAWCOUNT, -1, NOVICE;
-        CreatingProcessID: 1410, 1411, PERF_COUNTER_RAWCOUNT, -1, NOVICE;
-        PoolPagedBytes: 56, 57, PERF_COUNTER_RAWCOUNT, -5, ADVANCED;
-        PoolNonpagedBytes: 58, 59, PERF_COUNTER_RAWCOUNT, -5, ADVANCED;
-        HandleCount: 952, 953, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        IOReadOperations: 1412, 1413, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
-        IOWriteOperations: 1414, 1415, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
-        IODataOperations: 1416, 1417, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
-        IOOtherOperations: 1418, 1419, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
-        IOReadBytes: 1420, 1421, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
-        IOWriteBytes: 1422, 1423, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
-        IODataBytes: 1424, 1425, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
-        IOOtherBytes: 1426, 1427, PERF_COUNTER_BULK_COUNT, 0, ADVANCED;
-        WorkingSetPrivate: 1478, 1479, PERF_COUNTER_LARGE_RAWCOUNT, -5, NOVICE;
+    At, COUNTERS, ORIGINS {
+        PercentProcessorTime: 6, 189, PERF_100NSEC_TIMER, 0, NOVICE: E "clock_gettime(2): the CPU clock of the process | /proc/PID/stat: utime + stime * 100000" "2.6.12";
+        PercentUserTime: 142, 157, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/PID/stat: utime * 100000";
+        PercentPrivilegedTime: 144, 159, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/PID/stat: stime * 100000";
+        VirtualBytesPeak: 172, 173, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT: E "/proc/PID/status:VmPeak * 1024" "2.6.10";
+        VirtualBytes: 174, 175, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT: E "/proc/PID/statm:#1 * page";
+        PageFaults: 28, 177, PERF_COUNTER_COUNTER, -1, NOVICE: E "/proc/PID/stat: minflt + majflt";
+        WorkingSetPeak: 178, 179, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: E "/proc/PID/status:VmHWM * 1024" "2.6.10";
+        WorkingSet: 180, 181, PERF_COUNTER_LARGE_RAWCOUNT, -5, NOVICE: E "/proc/PID/statm:#2 * page";
+        PageFileBytesPeak: 182, 183, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED: D "the largest Page File Bytes since the reader first saw the process";
+        PageFileBytes: 184, 185, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED: A "/proc/PID/status:RssAnon + :VmSwap * 1024" "4.5";
+        PrivateBytes: 186, 187, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/PID/status:RssAnon + :VmSwap * 1024" "4.5";
+        ThreadCount: 680, 681, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/PID/stat: num_threads" "2.6.0";
+        PriorityBase: 682, 683, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/PID/stat: nice, rt_priority and policy";
+        ElapsedTime: 684, 685, PERF_ELAPSED_TIME, -4, ADVANCED: E "/proc/PID/stat: starttime";
+        IDProcess: 784, 785, PERF_COUNTER_RAWCOUNT, -1, NOVICE: E "/proc: the name of the folder";
+        CreatingProcessID: 1410, 1411, PERF_COUNTER_RAWCOUNT, -1, NOVICE: E "/proc/PID/stat: ppid";
+        PoolPagedBytes: 56, 57, PERF_COUNTER_RAWCOUNT, -5, ADVANCED: N;
+        PoolNonpagedBytes: 58, 59, PERF_COUNTER_RAWCOUNT, -5, ADVANCED: A "/proc/PID/status:VmPTE * 1024 + 16384 a thread" "2.6.10";
+        HandleCount: 952, 953, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/PID/fd: the size of the folder, or what is in it" "6.2";
+        IOReadOperations: 1412, 1413, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:syscr" "2.6.20";
+        IOWriteOperations: 1414, 1415, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:syscw" "2.6.20";
+        IODataOperations: 1416, 1417, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:syscr + :syscw" "2.6.20";
+        IOOtherOperations: 1418, 1419, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: N;
+        IOReadBytes: 1420, 1421, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:rchar" "2.6.20";
+        IOWriteBytes: 1422, 1423, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:wchar" "2.6.20";
+        IODataBytes: 1424, 1425, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:rchar + :wchar" "2.6.20";
+        IOOtherBytes: 1426, 1427, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: N;
+        WorkingSetPrivate: 1478, 1479, PERF_COUNTER_LARGE_RAWCOUNT, -5, NOVICE: A "/proc/PID/statm:#2 - :#3 * page";
     }
 }
 
@@ -64,6 +64,8 @@ const SPEC: ObjectSpec<'static> =
 
 /// The counters, which Job Object Details shares.
 pub(super) const PROCESS_COUNTERS: &[CounterSpec] = COUNTERS;
+/// Where their values come from.
+pub(super) const PROCESS_ORIGINS: &[Origin] = ORIGINS;
 
 const OF_CLOCK: [At; 1] = [At::PercentProcessorTime];
 
@@ -159,6 +161,10 @@ impl Process {
 impl Object for Process {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        ORIGINS
     }
 
     fn quantum(&self, position: usize) -> u64 {

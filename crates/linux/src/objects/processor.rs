@@ -9,7 +9,7 @@ use tallymon_provider::{
 };
 
 use super::Object;
-use super::spec::{counters, object};
+use super::spec::{Origin, counters, object};
 use crate::kept::{Buffer, Kept, Shape};
 use crate::proc::cpuidle::{IdleClass, idle_classes, parse_name, parse_value};
 use crate::proc::microseconds_to_100ns;
@@ -19,22 +19,22 @@ use crate::sources::Sources;
 
 counters! {
     /// Positions of the counters.
-    At, COUNTERS {
-        PercentProcessorTime: 6, 7, PERF_100NSEC_TIMER_INV, 0, NOVICE;
-        PercentUserTime: 142, 143, PERF_100NSEC_TIMER, 0, ADVANCED;
-        PercentPrivilegedTime: 144, 145, PERF_100NSEC_TIMER, 0, ADVANCED;
-        Interrupts: 148, 149, PERF_COUNTER_COUNTER, -2, NOVICE;
-        PercentDPCTime: 696, 339, PERF_100NSEC_TIMER, 0, ADVANCED;
-        PercentInterruptTime: 698, 397, PERF_100NSEC_TIMER, 0, ADVANCED;
-        DPCsQueued: 1334, 1335, PERF_COUNTER_COUNTER, 0, ADVANCED;
-        DPCRate: 1336, 1337, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        PercentIdleTime: 1746, 1747, PERF_100NSEC_TIMER, 0, WIZARD;
-        PercentC1Time: 1748, 1749, PERF_100NSEC_TIMER, 0, WIZARD;
-        PercentC2Time: 1750, 1751, PERF_100NSEC_TIMER, 0, WIZARD;
-        PercentC3Time: 1752, 1753, PERF_100NSEC_TIMER, 0, WIZARD;
-        C1Transitions: 1754, 1755, PERF_COUNTER_BULK_COUNT, 0, WIZARD;
-        C2Transitions: 1756, 1757, PERF_COUNTER_BULK_COUNT, 0, WIZARD;
-        C3Transitions: 1758, 1759, PERF_COUNTER_BULK_COUNT, 0, WIZARD;
+    At, COUNTERS, ORIGINS {
+        PercentProcessorTime: 6, 7, PERF_100NSEC_TIMER_INV, 0, NOVICE: E "/proc/stat:cpuN: idle + iowait * 100000";
+        PercentUserTime: 142, 143, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/stat:cpuN: user + nice * 100000";
+        PercentPrivilegedTime: 144, 145, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/stat:cpuN: system + irq + softirq * 100000";
+        Interrupts: 148, 149, PERF_COUNTER_COUNTER, -2, NOVICE: E "/proc/interrupts: the column of the processor | /proc/stat:intr for all";
+        PercentDPCTime: 696, 339, PERF_100NSEC_TIMER, 0, ADVANCED: C "/proc/stat:cpuN: softirq * 100000" "2.6.0";
+        PercentInterruptTime: 698, 397, PERF_100NSEC_TIMER, 0, ADVANCED: C "/proc/stat:cpuN: irq * 100000" "2.6.0";
+        DPCsQueued: 1334, 1335, PERF_COUNTER_COUNTER, 0, ADVANCED: C "/proc/softirqs: the column of the processor" "2.6.31";
+        DPCRate: 1336, 1337, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: D "/proc/softirqs: the column of the processor, a tick of the last sample" "2.6.31";
+        PercentIdleTime: 1746, 1747, PERF_100NSEC_TIMER, 0, WIZARD: E "/proc/stat:cpuN: idle + iowait * 100000";
+        PercentC1Time: 1748, 1749, PERF_100NSEC_TIMER, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/time * 10" "2.6.24";
+        PercentC2Time: 1750, 1751, PERF_100NSEC_TIMER, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/time * 10" "2.6.24";
+        PercentC3Time: 1752, 1753, PERF_100NSEC_TIMER, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/time * 10" "2.6.24";
+        C1Transitions: 1754, 1755, PERF_COUNTER_BULK_COUNT, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage" "2.6.24";
+        C2Transitions: 1756, 1757, PERF_COUNTER_BULK_COUNT, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage" "2.6.24";
+        C3Transitions: 1758, 1759, PERF_COUNTER_BULK_COUNT, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage" "2.6.24";
     }
 }
 
@@ -78,6 +78,8 @@ pub(super) struct Gathered {
 
 /// The counters that Processor Information shares.
 pub(super) const PROCESSOR_COUNTERS: &[CounterSpec] = COUNTERS;
+/// Where their values come from.
+pub(super) const PROCESSOR_ORIGINS: &[Origin] = ORIGINS;
 
 /// What is remembered of a processor between two samples.
 #[derive(Default)]
@@ -113,6 +115,10 @@ impl Processor {
 impl Object for Processor {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        ORIGINS
     }
 
     fn quantum(&self, position: usize) -> u64 {

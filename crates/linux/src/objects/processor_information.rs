@@ -11,7 +11,7 @@ use tallymon_provider::{
 };
 
 use super::Object;
-use super::processor::{Collector, Gathered, PROCESSOR_COUNTERS, Values};
+use super::processor::{Collector, Gathered, PROCESSOR_COUNTERS, PROCESSOR_ORIGINS, Values};
 use super::spec::{Origin, object, rows};
 use super::table::{add, folders, write};
 use crate::proc::scan::decimal;
@@ -37,10 +37,13 @@ rows! { SPEED_COUNTERS, SPEED_ORIGINS {
 }}
 
 const COUNTERS: &[CounterSpec] =
-    &both::<{ PROCESSOR_COUNTERS.len() + SPEED_COUNTERS.len() }>(PROCESSOR_COUNTERS, SPEED_COUNTERS);
+    &both::<_, { PROCESSOR_COUNTERS.len() + SPEED_COUNTERS.len() }>(PROCESSOR_COUNTERS, SPEED_COUNTERS);
+
+const ORIGINS: &[Origin] =
+    &both::<_, { PROCESSOR_ORIGINS.len() + SPEED_ORIGINS.len() }>(PROCESSOR_ORIGINS, SPEED_ORIGINS);
 
 /// One table behind the other.
-const fn both<const N: usize>(one: &[CounterSpec], other: &[CounterSpec]) -> [CounterSpec; N] {
+const fn both<T: Copy, const N: usize>(one: &[T], other: &[T]) -> [T; N] {
     let mut all = [one[0]; N];
     let mut at = 0;
     while at < N {
@@ -208,7 +211,7 @@ impl Object for ProcessorInformation {
     }
 
     fn origins(&self) -> &'static [Origin] {
-        SPEED_ORIGINS
+        ORIGINS
     }
 
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {

@@ -6,7 +6,7 @@ use tallymon_provider::{
 };
 
 use super::Object;
-use super::spec::object;
+use super::spec::{Origin, object};
 use crate::sources::Sources;
 
 /// Sets all counters of an object from what the kernel file says, or says why the file can not be read.
@@ -16,20 +16,30 @@ pub(super) type Fill = fn(&mut Sources, &mut CounterBlockMut<'_>) -> Result<(), 
 pub(super) struct Protocol {
     layout: ObjectLayout<'static>,
     fill: Fill,
+    origins: &'static [Origin],
 }
 
 impl Protocol {
     /// An object whose help follows its name, and whose first counter is the one to be shown first.
-    pub(super) fn new(name: u32, counters: &'static [CounterSpec], fill: Fill) -> Protocol {
+    pub(super) fn new(
+        name: u32,
+        counters: &'static [CounterSpec],
+        origins: &'static [Origin],
+        fill: Fill,
+    ) -> Protocol {
         let help = name.saturating_add(1);
         let spec = object(name, help, DetailLevel::ADVANCED, 0, InstanceKind::None, counters);
-        Protocol { layout: ObjectLayout::new(spec), fill }
+        Protocol { layout: ObjectLayout::new(spec), fill, origins }
     }
 }
 
 impl Object for Protocol {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        self.origins
     }
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {

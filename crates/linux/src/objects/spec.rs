@@ -139,13 +139,14 @@ macro_rules! rows {
 
 pub(super) use {origin, rows};
 
-/// Declares the counters of an object: an enumeration of their positions, and the table.
+/// Declares the counters of an object: an enumeration of their positions, the table, and where their values come from.
 ///
-/// Each line is `Position: name, help, type, scale, detail`, and `, sharing Position` for shared data.
+/// Each line is `Position: name, help, type, scale, detail: quality "source" "first kernel"`, and `, sharing Position`
+/// behind the detail for shared data. The source is for people; the code of the object reads it.
 macro_rules! counters {
-    ($(#[$doc:meta])* $positions:ident, $table:ident {
+    ($(#[$doc:meta])* $positions:ident, $table:ident, $origins:ident {
         $($position:ident: $name:literal, $help:literal, $type:ident, $scale:literal, $detail:ident
-          $(, sharing $shared:ident)?;)*
+          $(, sharing $shared:ident)?: $quality:ident $($source:literal)*;)*
     }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +167,9 @@ macro_rules! counters {
                 counter
             }
         ),*];
+
+        const $origins: &[$crate::objects::spec::Origin] =
+            &[$($crate::objects::spec::origin!($quality $($source)*)),*];
 
         impl $positions {
             /// Position in the table.

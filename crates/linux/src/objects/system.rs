@@ -6,31 +6,31 @@ use tallymon_provider::{
 };
 
 use super::Object;
-use super::spec::{counters, object};
+use super::spec::{Origin, counters, object};
 use crate::sources::Sources;
 use crate::system::FREQUENCY;
 
 counters! {
     /// Positions of the counters.
-    At, COUNTERS {
-        FileReadOperations: 10, 11, PERF_COUNTER_COUNTER, 0, NOVICE;
-        FileWriteOperations: 12, 13, PERF_COUNTER_COUNTER, 0, NOVICE;
-        FileControlOperations: 14, 15, PERF_COUNTER_COUNTER, 0, ADVANCED;
-        FileReadBytes: 16, 17, PERF_COUNTER_BULK_COUNT, -4, EXPERT;
-        FileWriteBytes: 18, 19, PERF_COUNTER_BULK_COUNT, -4, EXPERT;
-        FileControlBytes: 20, 21, PERF_COUNTER_BULK_COUNT, -3, WIZARD;
-        ContextSwitches: 146, 147, PERF_COUNTER_COUNTER, -2, ADVANCED;
-        SystemCalls: 150, 151, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        FileDataOperations: 406, 407, PERF_COUNTER_COUNTER, 0, NOVICE;
-        SystemUpTime: 674, 675, PERF_ELAPSED_TIME, -5, NOVICE;
-        ProcessorQueueLength: 44, 45, PERF_COUNTER_RAWCOUNT, 1, WIZARD;
-        Processes: 248, 249, PERF_COUNTER_RAWCOUNT, 1, WIZARD;
-        Threads: 250, 251, PERF_COUNTER_RAWCOUNT, 1, WIZARD;
-        AlignmentFixups: 686, 687, PERF_COUNTER_COUNTER, 0, WIZARD;
-        ExceptionDispatches: 688, 689, PERF_COUNTER_COUNTER, 0, WIZARD;
-        FloatingEmulations: 690, 691, PERF_COUNTER_COUNTER, 0, WIZARD;
-        PercentRegistryQuotaInUse: 1350, 1351, PERF_RAW_FRACTION, 0, ADVANCED;
-        PercentRegistryQuotaInUseBase: 1350, 1351, PERF_RAW_BASE, 0, ADVANCED;
+    At, COUNTERS, ORIGINS {
+        FileReadOperations: 10, 11, PERF_COUNTER_COUNTER, 0, NOVICE: A "/proc/PID/io: syscr of all processes, and of those that ended since" "2.6.20";
+        FileWriteOperations: 12, 13, PERF_COUNTER_COUNTER, 0, NOVICE: A "/proc/PID/io: syscw of all processes, and of those that ended since" "2.6.20";
+        FileControlOperations: 14, 15, PERF_COUNTER_COUNTER, 0, ADVANCED: N;
+        FileReadBytes: 16, 17, PERF_COUNTER_BULK_COUNT, -4, EXPERT: A "/proc/PID/io: rchar of all processes, and of those that ended since" "2.6.20";
+        FileWriteBytes: 18, 19, PERF_COUNTER_BULK_COUNT, -4, EXPERT: A "/proc/PID/io: wchar of all processes, and of those that ended since" "2.6.20";
+        FileControlBytes: 20, 21, PERF_COUNTER_BULK_COUNT, -3, WIZARD: N;
+        ContextSwitches: 146, 147, PERF_COUNTER_COUNTER, -2, ADVANCED: E "/proc/stat:ctxt";
+        SystemCalls: 150, 151, PERF_COUNTER_COUNTER, -1, ADVANCED: N;
+        FileDataOperations: 406, 407, PERF_COUNTER_COUNTER, 0, NOVICE: A "/proc/PID/io: syscr + syscw of all processes, and of those that ended since" "2.6.20";
+        SystemUpTime: 674, 675, PERF_ELAPSED_TIME, -5, NOVICE: E "clock_gettime(2): CLOCK_BOOTTIME" "2.6.39";
+        ProcessorQueueLength: 44, 45, PERF_COUNTER_RAWCOUNT, 1, WIZARD: C "/proc/stat:procs_running without those that run" "2.6.0";
+        Processes: 248, 249, PERF_COUNTER_RAWCOUNT, 1, WIZARD: E "/proc: folders with a number";
+        Threads: 250, 251, PERF_COUNTER_RAWCOUNT, 1, WIZARD: E "/proc/loadavg: the number behind the slash";
+        AlignmentFixups: 686, 687, PERF_COUNTER_COUNTER, 0, WIZARD: Z "0 on processors that need no fixups";
+        ExceptionDispatches: 688, 689, PERF_COUNTER_COUNTER, 0, WIZARD: N;
+        FloatingEmulations: 690, 691, PERF_COUNTER_COUNTER, 0, WIZARD: Z "0 on processors that need no emulation";
+        PercentRegistryQuotaInUse: 1350, 1351, PERF_RAW_FRACTION, 0, ADVANCED: Z "0, because there is no quota";
+        PercentRegistryQuotaInUseBase: 1350, 1351, PERF_RAW_BASE, 0, ADVANCED: Z "1";
     }
 }
 
@@ -65,6 +65,10 @@ impl System {
 impl Object for System {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        ORIGINS
     }
 
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {

@@ -294,7 +294,10 @@ fn natural(name: &str) -> Vec<(u64, String)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fake::collect;
+    use super::super::spec::Quality;
     use super::*;
+    use tallymon_provider::{Interest, Profile, Provider, ValueState};
 
     #[test]
     fn numbers_in_names_are_numbers() {
@@ -328,6 +331,29 @@ mod tests {
             }
         }
         assert!(tables > 3, "{tables}");
+    }
+
+    /// The reference of the counters is made of the origins, so they must not tell stories.
+    #[test]
+    fn every_counter_has_an_origin_and_without_a_source_no_value() {
+        let mut system = crate::System::open().unwrap().with_profile(Profile::NtStrict);
+        let mut without = 0;
+        for spec in system.objects().to_vec() {
+            let origins = system.origins(spec.name);
+            assert_eq!(origins.len(), spec.counters.len(), "{}", spec.name.0);
+            let snapshot = collect(&mut system, spec.name.0, &Interest::everything());
+            for (position, (counter, origin)) in spec.counters.iter().zip(origins).enumerate() {
+                let none = origin.quality == Quality::N;
+                assert_eq!(origin.source.is_empty(), none, "{} {}", spec.name.0, counter.name.0);
+                for instance in snapshot.objects().flat_map(|object| object.instances()).filter(|_| none) {
+                    let place =
+                        format!("{} {} {:?}", spec.name.0, counter.name.0, instance.name().to_string_lossy());
+                    assert_ne!(instance.state(position), ValueState::Present, "{place}");
+                    without += 1;
+                }
+            }
+        }
+        assert!(without > 100, "{without}");
     }
 
     #[test]

@@ -7,26 +7,29 @@
 use tallymon_provider::Absence;
 
 use super::protocol::{Protocol, both};
-use super::spec::counters;
+use super::spec::{Origin, counters, origin};
 
 counters! {
     /// Positions of the counters, which both versions share.
-    At, COUNTERS {
-        Segments: 640, 641, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        ConnectionsEstablished: 642, 643, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        ConnectionsActive: 644, 645, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        ConnectionsPassive: 646, 647, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        ConnectionFailures: 648, 649, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        ConnectionsReset: 650, 651, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        SegmentsReceived: 652, 653, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        SegmentsSent: 654, 655, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        SegmentsRetransmitted: 656, 657, PERF_COUNTER_COUNTER, -1, ADVANCED;
+    At, COUNTERS, ORIGINS {
+        Segments: 640, 641, PERF_COUNTER_COUNTER, -1, ADVANCED: C "/proc/net/snmp:Tcp.InSegs + :Tcp.OutSegs";
+        ConnectionsEstablished: 642, 643, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/net/snmp:Tcp.CurrEstab";
+        ConnectionsActive: 644, 645, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/net/snmp:Tcp.ActiveOpens";
+        ConnectionsPassive: 646, 647, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/net/snmp:Tcp.PassiveOpens";
+        ConnectionFailures: 648, 649, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/net/snmp:Tcp.AttemptFails";
+        ConnectionsReset: 650, 651, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/net/snmp:Tcp.EstabResets";
+        SegmentsReceived: 652, 653, PERF_COUNTER_COUNTER, -1, ADVANCED: C "/proc/net/snmp:Tcp.InSegs";
+        SegmentsSent: 654, 655, PERF_COUNTER_COUNTER, -1, ADVANCED: C "/proc/net/snmp:Tcp.OutSegs";
+        SegmentsRetransmitted: 656, 657, PERF_COUNTER_COUNTER, -1, ADVANCED: C "/proc/net/snmp:Tcp.RetransSegs";
     }
 }
 
+/// Linux has one count for both versions, which is in TCPv4.
+const V6_ORIGINS: &[Origin] = &[origin!(N); COUNTERS.len()];
+
 /// The object TCPv4, with the counts of both versions.
 pub(super) fn v4() -> Protocol {
-    Protocol::new(638, COUNTERS, |sources, values| {
+    Protocol::new(638, COUNTERS, ORIGINS, |sources, values| {
         let tcp = &sources.snmp()?.tcp;
         let mut set = |position: At, count| values.set_or(position.at(), count, Absence::NotInThisKernel);
         // As on NT, segments that are sent again are in neither of the two.
@@ -45,7 +48,7 @@ pub(super) fn v4() -> Protocol {
 
 /// The object TCPv6, whose counts are in TCPv4.
 pub(super) fn v6() -> Protocol {
-    Protocol::new(1530, COUNTERS, |_, _| Err(Absence::NotOnThisSystem))
+    Protocol::new(1530, COUNTERS, V6_ORIGINS, |_, _| Err(Absence::NotOnThisSystem))
 }
 
 #[cfg(test)]

@@ -16,26 +16,26 @@ use super::process_table::{
     IdleProcessor, Part, ProcessTable, Row, Thread as ThreadRow, ThreadParts, ThreadRates, ThreadStat,
     ThreadWants,
 };
-use super::spec::{counters, object};
+use super::spec::{Origin, counters, object};
 use super::{Object, PROCESS};
 use crate::sources::Sources;
 use crate::system::FREQUENCY;
 
 counters! {
     /// Positions of the counters.
-    At, COUNTERS {
-        PercentProcessorTime: 6, 193, PERF_100NSEC_TIMER, 0, NOVICE;
-        PercentUserTime: 142, 195, PERF_100NSEC_TIMER, 0, ADVANCED;
-        PercentPrivilegedTime: 144, 197, PERF_100NSEC_TIMER, 0, ADVANCED;
-        ContextSwitches: 146, 335, PERF_COUNTER_COUNTER, -2, ADVANCED;
-        ElapsedTime: 684, 685, PERF_ELAPSED_TIME, -4, ADVANCED;
-        PriorityCurrent: 694, 695, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        PriorityBase: 682, 683, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        StartAddress: 706, 707, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
-        ThreadState: 46, 47, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
-        ThreadWaitReason: 336, 337, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
-        IDProcess: 784, 785, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
-        IDThread: 804, 805, PERF_COUNTER_RAWCOUNT, 0, WIZARD;
+    At, COUNTERS, ORIGINS {
+        PercentProcessorTime: 6, 193, PERF_100NSEC_TIMER, 0, NOVICE: E "/proc/PID/task/TID/schedstat:#1 / 100 | /proc/PID/task/TID/stat: utime + stime * 100000" "2.6.23";
+        PercentUserTime: 142, 195, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/PID/task/TID/stat: utime * 100000";
+        PercentPrivilegedTime: 144, 197, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/PID/task/TID/stat: stime * 100000";
+        ContextSwitches: 146, 335, PERF_COUNTER_COUNTER, -2, ADVANCED: E "/proc/PID/task/TID/status:voluntary_ctxt_switches + :nonvoluntary_ctxt_switches" "2.6.23";
+        ElapsedTime: 684, 685, PERF_ELAPSED_TIME, -4, ADVANCED: E "/proc/PID/task/TID/stat: starttime";
+        PriorityCurrent: 694, 695, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/PID/task/TID/stat: priority";
+        PriorityBase: 682, 683, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/PID/task/TID/stat: nice, rt_priority and policy";
+        StartAddress: 706, 707, PERF_COUNTER_RAWCOUNT, 0, WIZARD: N;
+        ThreadState: 46, 47, PERF_COUNTER_RAWCOUNT, 0, WIZARD: C "/proc/PID/task/TID/stat: state";
+        ThreadWaitReason: 336, 337, PERF_COUNTER_RAWCOUNT, 0, WIZARD: A "/proc/PID/task/TID/stat: state";
+        IDProcess: 784, 785, PERF_COUNTER_RAWCOUNT, 0, WIZARD: E "/proc: the name of the folder of the process";
+        IDThread: 804, 805, PERF_COUNTER_RAWCOUNT, 0, WIZARD: E "/proc/PID/task: the name of the folder";
     }
 }
 
@@ -87,6 +87,10 @@ impl Thread {
 impl Object for Thread {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        ORIGINS
     }
 
     fn quantum(&self, position: usize) -> u64 {

@@ -3,22 +3,31 @@
 use tallymon_provider::{Absence, CounterBlockMut};
 
 use super::protocol::{Protocol, both};
-use super::spec::counters;
+use super::spec::{Origin, counters, origin};
 
 counters! {
     /// Positions of the counters, which both versions share.
-    At, COUNTERS {
-        Datagrams: 438, 381, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        DatagramsReceived: 446, 383, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        DatagramsNoPort: 664, 665, PERF_COUNTER_COUNTER, -1, ADVANCED;
-        DatagramsReceivedErrors: 666, 667, PERF_COUNTER_RAWCOUNT, 0, ADVANCED;
-        DatagramsSent: 442, 385, PERF_COUNTER_COUNTER, -1, ADVANCED;
+    At, COUNTERS, ORIGINS {
+        Datagrams: 438, 381, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Udp.InDatagrams + :Udp.OutDatagrams";
+        DatagramsReceived: 446, 383, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Udp.InDatagrams";
+        DatagramsNoPort: 664, 665, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Udp.NoPorts";
+        DatagramsReceivedErrors: 666, 667, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Udp.InErrors";
+        DatagramsSent: 442, 385, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Udp.OutDatagrams";
     }
 }
 
+/// The same counters of version 6.
+const V6_ORIGINS: &[Origin] = &[
+    origin!(E "/proc/net/snmp6:Udp6InDatagrams + :Udp6OutDatagrams"),
+    origin!(E "/proc/net/snmp6:Udp6InDatagrams"),
+    origin!(E "/proc/net/snmp6:Udp6NoPorts"),
+    origin!(E "/proc/net/snmp6:Udp6InErrors"),
+    origin!(E "/proc/net/snmp6:Udp6OutDatagrams"),
+];
+
 /// The object UDPv4.
 pub(super) fn v4() -> Protocol {
-    Protocol::new(658, COUNTERS, |sources, values| {
+    Protocol::new(658, COUNTERS, ORIGINS, |sources, values| {
         let udp = &sources.snmp()?.udp;
         write(values, [udp.in_datagrams, udp.no_ports, udp.in_errors, udp.out_datagrams]);
         Ok(())
@@ -27,7 +36,7 @@ pub(super) fn v4() -> Protocol {
 
 /// The object UDPv6. Without IPv6 in the kernel, every value is absent.
 pub(super) fn v6() -> Protocol {
-    Protocol::new(1532, COUNTERS, |sources, values| {
+    Protocol::new(1532, COUNTERS, V6_ORIGINS, |sources, values| {
         let udp = &sources.snmp6()?.udp;
         write(values, [udp.in_datagrams, udp.no_ports, udp.in_errors, udp.out_datagrams]);
         Ok(())
