@@ -32,6 +32,8 @@ pub enum Named {
     Struct,
     /// A function.
     Function,
+    /// A name for a type.
+    Alias,
 }
 
 /// Where a field stands in its structure.
@@ -109,6 +111,7 @@ const ARRAY: u32 = 3;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const ENUM: u32 = 6;
+const TYPEDEF: u32 = 8;
 const FUNC: u32 = 12;
 const FLOAT: u32 = 16;
 const ENUM64: u32 = 19;
@@ -163,6 +166,7 @@ impl<'a> Btf<'a> {
             let named = match kind(info) {
                 STRUCT => Named::Struct,
                 FUNC => Named::Function,
+                TYPEDEF => Named::Alias,
                 _ => continue,
             };
             let Some(name) = number(self.types, at, "a type").ok().and_then(|name| self.string(name)) else {

@@ -159,6 +159,8 @@ pub(super) struct Kernel {
     pub(super) walk: Option<Walk>,
     /// The function that stands for running a program for each task.
     pub(super) each_task: Option<TypeId>,
+    /// The place where a task is given up, when all that it used is added up.
+    pub(super) end: Option<TypeId>,
 }
 
 /// What the running kernel does not have.
@@ -186,7 +188,7 @@ impl Kernel {
     ///
     /// Something is not there without which no process can be told.
     pub(super) fn new(btf: &Btf<'_>) -> Result<Kernel, Unsuited> {
-        use Named::{Function, Struct};
+        use Named::{Alias, Function, Struct};
         let [task, signal, memory, pid, number, namespace, files, table, meta, new, next, destroy] = btf
             .find([
                 (Struct, TASK),
@@ -202,11 +204,12 @@ impl Kernel {
                 (Function, "bpf_iter_task_next"),
                 (Function, "bpf_iter_task_destroy"),
             ]);
-        let [lock, unlock, each_task, map] = btf.find([
+        let [lock, unlock, each_task, map, end] = btf.find([
             (Function, "bpf_rcu_read_lock"),
             (Function, "bpf_rcu_read_unlock"),
             (Function, "bpf_iter_task"),
             (Struct, "bpf_array"),
+            (Alias, "btf_trace_sched_process_free"),
         ]);
         let walk =
             (|| Some(Walk { new: new?, next: next?, destroy: destroy?, lock: lock?, unlock: unlock? }))();
@@ -269,7 +272,7 @@ impl Kernel {
                 Err(error) => return Err(Unsuited::Field(name, error)),
             }
         }
-        Ok(Kernel { fields, missing, steps, shares, walk, each_task })
+        Ok(Kernel { fields, missing, steps, shares, walk, each_task, end })
     }
 }
 

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`btf`] | the kernel's description of its types |
 //! | [`code`] | instructions as bytes |
+//! | [`ends`] | processes as they end |
 //! | `kernel` | which fields are read, and where they are |
 //! | `program` | the program |
 //! | [`record`] | what it writes |
@@ -19,6 +20,7 @@
 
 pub mod btf;
 pub mod code;
+pub mod ends;
 mod kernel;
 mod program;
 pub mod record;

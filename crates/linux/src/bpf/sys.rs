@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::btf::TypeId;
 
@@ -33,6 +33,10 @@ impl Array {
     }
 
     fn create(kind: u32, size: u32, count: u32, flags: u32) -> io::Result<Array> {
+        Array::create_with_keys(kind, 4, size, count, flags)
+    }
+
+    fn create_with_keys(kind: u32, key_size: u32, size: u32, count: u32, flags: u32) -> io::Result<Array> {
         #[repr(C)]
         struct Create {
             kind: u32,
@@ -41,7 +45,7 @@ impl Array {
             entries: u32,
             flags: u32,
         }
-        let mut attributes = Create { kind, key_size: 4, value_size: size, entries: count, flags };
+        let mut attributes = Create { kind, key_size, value_size: size, entries: count, flags };
         // SAFETY: the structure holds no address, so the kernel only reads it.
         let descriptor = unsafe { bpf_descriptor(MAP_CREATE, &mut attributes) }?;
         Ok(Array { descriptor })
@@ -54,22 +58,53 @@ impl Array {
 
     /// Its memory, of `length` bytes.
     pub(super) fn map(&self, length: usize) -> io::Result<Area> {
-        // SAFETY: a new mapping at an address that the kernel chooses takes no memory that anybody uses.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                length,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                self.descriptor.as_raw_fd(),
-                0,
-            )
-        };
-        if address == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start = NonNull::new(address.cast()).ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Area { start, length })
+        Area::map(&self.descriptor, 0, length, libc::PROT_READ | libc::PROT_WRITE)
+    }
+}
+
+/// A queue that programs write to and this process reads.
+#[derive(Debug)]
+pub(super) struct Queue {
+    descriptor: OwnedFd,
+    size: usize,
+}
+
+impl Queue {
+    /// Makes one of `size` bytes, a power of two of at least a page.
+    pub(super) fn new(size: u32) -> io::Result<Queue> {
+        const RING: u32 = 27;
+        let map = Array::create_with_keys(RING, 0, 0, size, 0)?;
+        let size = usize::try_from(size).map_err(|_| io::ErrorKind::InvalidInput)?;
+        Ok(Queue { descriptor: map.descriptor, size })
+    }
+
+    /// Its descriptor's number, for instructions.
+    pub(super) fn number(&self) -> i32 {
+        self.descriptor.as_raw_fd()
+    }
+
+    /// The page whose first word says how far this process has read.
+    pub(super) fn read_position(&self) -> io::Result<Area> {
+        Area::map(&self.descriptor, 0, rustix::param::page_size(), libc::PROT_READ | libc::PROT_WRITE)
+    }
+
+    /// The page whose first word says how far programs have written, and behind it the queue twice, so that what goes over
+    /// its end is in one piece.
+    pub(super) fn written(&self) -> io::Result<Written> {
+        let page = rustix::param::page_size();
+        let length = page.saturating_add(self.size.saturating_mul(2));
+        Area::map(&self.descriptor, page, length, libc::PROT_READ).map(Written)
+    }
+}
+
+/// The memory of a queue, which only the kernel writes.
+#[derive(Debug)]
+pub(super) struct Written(Area);
+
+impl Written {
+    /// The word at a position; whatever was written before it is seen by loads behind this.
+    pub(super) fn load(&self, word: usize) -> Option<u64> {
+        self.0.words().get(word).map(|word| word.load(Ordering::Acquire))
     }
 }
 
@@ -85,18 +120,38 @@ pub(super) struct Area {
 unsafe impl Send for Area {}
 
 impl Area {
+    fn map(descriptor: &OwnedFd, offset: usize, length: usize, protection: libc::c_int) -> io::Result<Area> {
+        let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+        // SAFETY: a new mapping at an address that the kernel chooses takes no memory that anybody uses.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                protection,
+                libc::MAP_SHARED,
+                descriptor.as_raw_fd(),
+                offset,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(address.cast()).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Area { start, length })
+    }
+
     /// Its words. The kernel may write them while a program runs.
     pub(super) fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is `length` bytes long, begins at a page and lives as long as `self`; every bit pattern is an
         // AtomicU64, and whoever else writes to it does so with plain stores of the machine, of which an atomic load sees
-        // some value.
+        // some value. One that may not be written is only ever loaded, see `Written`.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length / 8) }
     }
 }
 
 impl Drop for Area {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `Array::map` with this address and length, and no borrow of it is left.
+        // SAFETY: the mapping was made by `Area::map` with this address and length, and no borrow of it is left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }
@@ -114,6 +169,8 @@ pub(super) enum ProgramKind {
     Called,
     /// It is run for each task, by the kernel's function of this type.
     EachTask(TypeId),
+    /// It runs whenever the kernel passes the place that this type stands for.
+    Place(TypeId),
 }
 
 /// Why a program was not taken.
@@ -141,6 +198,7 @@ impl Program {
         const SYSCALL: u32 = 31;
         const TRACING: u32 = 26;
         const SLEEPABLE: u32 = 1 << 4;
+        const TRACE_PLACE: u32 = 23;
         const TRACE_ITERATOR: u32 = 28;
         #[repr(C)]
         struct Load {
@@ -170,6 +228,7 @@ impl Program {
         let (kind, flags, attach_type, attach_to) = match kind {
             ProgramKind::Called => (SYSCALL, SLEEPABLE, 0, 0),
             ProgramKind::EachTask(function) => (TRACING, 0, TRACE_ITERATOR, function.0),
+            ProgramKind::Place(place) => (TRACING, 0, TRACE_PLACE, place.0),
         };
         // The functions of the kernel that are called are for programs under this licence only; ours may be had under it.
         let license = CString::from(c"Dual MIT/GPL");
@@ -248,9 +307,25 @@ impl Program {
         let descriptor = unsafe { bpf_descriptor(LINK_CREATE, &mut attributes) }?;
         Ok(Link { descriptor })
     }
+
+    /// Makes the kernel run the program whenever it passes its place, until the link is dropped.
+    pub(super) fn attach(&self) -> io::Result<Link> {
+        #[repr(C)]
+        struct Open {
+            name: u64,
+            program: u32,
+            padding: u32,
+            cookie: u64,
+        }
+        let program = self.descriptor.as_raw_fd().cast_unsigned();
+        let mut attributes = Open { name: 0, program, padding: 0, cookie: 0 };
+        // SAFETY: the structure holds no address, so the kernel only reads it.
+        let descriptor = unsafe { bpf_descriptor(RAW_TRACEPOINT_OPEN, &mut attributes) }?;
+        Ok(Link { descriptor })
+    }
 }
 
-/// A program that is run for each task.
+/// What makes the kernel run a program, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Link {
     descriptor: OwnedFd,
@@ -268,6 +343,7 @@ impl Link {
 const MAP_CREATE: libc::c_long = 0;
 const PROG_LOAD: libc::c_long = 5;
 const PROG_TEST_RUN: libc::c_long = 10;
+const RAW_TRACEPOINT_OPEN: libc::c_long = 17;
 const LINK_CREATE: libc::c_long = 28;
 const ITER_CREATE: libc::c_long = 33;
 

@@ -10,6 +10,7 @@ use rustix::thread::CapabilitySet;
 
 use super::btf::Btf;
 use super::code::CodeError;
+use super::ends::{End, Ends};
 use super::kernel::{Kernel, Walk};
 use super::program::{self, Apart, Maps, Namespace, control};
 use super::record::{self, Asked, Record};
@@ -39,6 +40,7 @@ pub struct Tasks {
     kernel: Kernel,
     namespace: Option<Namespace>,
     apart: Option<Apart>,
+    ends: Result<Ends, Refusal>,
     control_map: Array,
     control: Area,
     reader: Reader,
@@ -113,7 +115,12 @@ impl Tasks {
             }
             Way::EachTask => Reader::each_task(&kernel, namespace, apart.as_ref(), &control_map)?,
         };
-        Ok(Tasks { kernel, namespace, apart, control_map, control, reader, delivered: Vec::new() })
+        let ends = match namespace {
+            None => Ends::open(&kernel),
+            // What ends has lost its numbers in other pid namespaces than the first.
+            Some(_) => Err(Refusal::of_kernel("this program is in a pid namespace of its own".to_string())),
+        };
+        Ok(Tasks { kernel, namespace, apart, ends, control_map, control, reader, delivered: Vec::new() })
     }
 
     /// Parts that the running kernel does not have.
@@ -125,6 +132,19 @@ impl Tasks {
     #[cfg(test)]
     pub(super) fn is_exact(&self) -> bool {
         self.apart.is_some()
+    }
+
+    /// Takes the processes that ended since the last call, in the order in which the kernel gave them up, up to 5,000.
+    /// That may be some milliseconds after their end. What is told here is in no later [`Tasks::read`].
+    pub fn take_ends(&self, each: impl FnMut(End)) {
+        if let Ok(ends) = &self.ends {
+            ends.take(each);
+        }
+    }
+
+    /// Why [`Tasks::take_ends`] never tells of any; `None` when it does.
+    pub fn refusal_of_ends(&self) -> Option<&Refusal> {
+        self.ends.as_ref().err()
     }
 
     /// Reads what is asked for of all tasks of our pid namespace; of each process first its first thread, then the others.
@@ -347,7 +367,7 @@ fn word(area: &Area, offset: u32) -> Option<&AtomicU64> {
 }
 
 /// What an error of the system call means.
-fn denied(error: &io::Error) -> Refusal {
+pub(super) fn denied(error: &io::Error) -> Refusal {
     if error.raw_os_error() == Some(libc::ENOSYS) {
         return Refusal {
             reason: format!("this kernel has no BPF: {error}"),
@@ -371,11 +391,11 @@ fn has_rights() -> bool {
     })
 }
 
-fn unwritten(error: CodeError) -> Refusal {
+pub(super) fn unwritten(error: CodeError) -> Refusal {
     Refusal::of_kernel(error.to_string())
 }
 
-fn refused(refused: Refused) -> Refusal {
+pub(super) fn refused(refused: Refused) -> Refusal {
     let mut refusal = denied(&refused.error);
     // Without the rights it is no use to read what the verifier missed.
     if !refused.log.is_empty() && refusal.remedy.is_empty() {

@@ -90,6 +90,39 @@ fn memory_is_what_the_page_tables_say() {
 }
 
 #[test]
+fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
+    let Some(tasks) = open(Way::Walk) else { return };
+    if let Some(refusal) = tasks.refusal_of_ends() {
+        eprintln!("skipped: {}", refusal.reason);
+        return;
+    }
+    let script = "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; /bin/true";
+    let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
+    rustix::process::waitid(rustix::process::WaitId::Pid(pid), options).unwrap();
+    // Its clock stands still now, and is there until somebody waits for it.
+    let clock = crate::clock::process_cpu_time(child.id()).unwrap();
+    let stat = std::fs::read(format!("/proc/{}/stat", child.id())).unwrap();
+    let stat = crate::proc::pid_stat::PidStat::parse(&stat).unwrap();
+    let mut found = None;
+    let number = child.id();
+    let is_child = |end: super::ends::End| (end.pid == number).then_some(end);
+    tasks.take_ends(|end| found = found.or(is_child(end)));
+    assert_eq!(found, None, "nobody has waited for it");
+    child.wait().unwrap();
+    let begin = std::time::Instant::now();
+    while found.is_none() && begin.elapsed() < std::time::Duration::from_secs(10) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        tasks.take_ends(|end| found = found.or(is_child(end)));
+    }
+    let end = found.expect("the kernel has told");
+    assert_eq!((end.run_time, end.start / 10_000_000), (clock, stat.start_ticks));
+    assert!(end.run_time > 1_000_000 && end.faults >= stat.minor_faults && end.flags & 0x0020_0000 == 0);
+    assert!(end.reads > 0 && end.read_bytes > 0, "{end:?}");
+}
+
+#[test]
 fn runs_with_little_room_give_the_same_tasks() {
     let Ok(mut many) = Tasks::open_with(Way::Walk, 1) else {
         eprintln!("skipped: the kernel does not let us");

@@ -9,7 +9,7 @@
 //! since: one that has not run can neither have started another program nor be another process.
 //!
 //! What ended processes are known to have used stays in the sums, so that those never step back. What a process uses
-//! between the last look at it and its end is not seen.
+//! between the last look at it and its end is only seen where the kernel tells of ends, see [`ends`].
 
 use std::mem;
 use std::os::fd::AsFd;
@@ -37,6 +37,7 @@ use tallymon_provider::{Tier, TierChoice};
 
 mod at_once;
 mod descriptors;
+mod ends;
 mod parts;
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,7 @@ mod tiers;
 
 use at_once::AtOnce;
 use descriptors::{Descriptors, Kind};
+use ends::Ended;
 use threads::Threads;
 
 pub(crate) use parts::{IoTotals, MemoryPart, Part, Parts, Rates, StatPart, StatusPart, ThreadWants, Wants};
@@ -76,14 +78,6 @@ pub(crate) struct ProcessTable {
     /// Whether this kernel has told of any process how many files it has open.
     tells_handles: bool,
     scratch: Scratch,
-}
-
-/// What those used that are no more.
-#[derive(Debug, Clone, Copy, Default)]
-struct Ended {
-    programs: Rates,
-    kernel: Rates,
-    threads: ThreadRates,
 }
 
 /// Buffers that are used again.
@@ -276,6 +270,7 @@ impl ProcessTable {
         let listed = self.list().map(|_| ());
         self.refreshed = Some(listed);
         listed?;
+        self.ended.forget(now);
         let mut new = mem::take(&mut self.scratch.new);
         self.match_rows(&mut new);
         let ProcessTable { rows, wants, descriptors, ended, .. } = self;
@@ -296,7 +291,7 @@ impl ProcessTable {
                     // It ended, but its number was there a moment ago and may be another process already.
                     new.push(row.pid);
                 }
-                ended.add(row);
+                ended.add(row, now);
                 row.close(reader.descriptors);
             }
             stays
@@ -531,14 +526,6 @@ impl ProcessTable {
         } else {
             None
         }
-    }
-}
-
-impl Ended {
-    fn add(&mut self, row: &Row) {
-        let rates = if row.is_kernel_thread { &mut self.kernel } else { &mut self.programs };
-        rates.add(&row.rates);
-        self.threads.add(&row.threads.rates());
     }
 }
 

@@ -127,7 +127,7 @@ impl AtOnce {
         let is_on = is_machine && self.is_on();
         let state = FindingState::Good;
         match (&self.state, self.choice) {
-            (State::Works(_, way), _) if is_on => {
+            (State::Works(tasks, way), _) if is_on => {
                 let way = match way {
                     Way::Walk => "that walks over all tasks",
                     Way::EachTask => "that the kernel runs for each task",
@@ -136,7 +136,14 @@ impl AtOnce {
                     0 => String::new(),
                     count => format!("; {count} processes that it does not see are read from their files"),
                 };
-                let detail = format!("tier T2: a program in the kernel {way}{hidden}");
+                let ends = match tasks.refusal_of_ends() {
+                    None => "; processes that end between two looks are counted".to_string(),
+                    Some(refusal) => format!(
+                        "; of processes that end, what they used since the last look is not counted: {}",
+                        refusal.reason
+                    ),
+                };
+                let detail = format!("tier T2: a program in the kernel {way}{ends}{hidden}");
                 Finding { subject, state, detail, remedy: String::new() }
             }
             (State::Refused(refusal), _) => Finding {
@@ -182,6 +189,14 @@ impl ProcessTable {
         let State::Works(tasks, _) = &mut self.at_once.state else { return Ok(()) };
         let mut new_rows = Vec::new();
         let wants = self.wants;
+        let (rows, ended) = (&self.rows, &mut self.ended);
+        let is_known = |(pid, start)| {
+            let row = rows.binary_search_by_key(&pid, |row| row.pid).ok().and_then(|row| rows.get(row));
+            row.is_some_and(|row| row.start_ticks == Some(start))
+        };
+        // Before the pass: whom the kernel has given up is not in it.
+        tasks.take_ends(|end| ended.tell(&end, facts, is_known));
+        ended.forget(now);
         let mut pass = Pass {
             wants,
             missing: tasks.missing(),
@@ -212,7 +227,7 @@ impl ProcessTable {
         let ProcessTable { rows, ended, descriptors, .. } = self;
         rows.retain_mut(|row| {
             if !row.is_listed {
-                ended.add(row);
+                ended.add(row, now);
                 row.close(descriptors);
             }
             row.is_listed
@@ -340,7 +355,7 @@ impl Pass<'_> {
         if let Some(row) = found.and_then(|found| self.rows.get_mut(found)) {
             if row.start_ticks.is_some_and(|ticks| ticks != open.start_ticks) {
                 // Its number was given to another process.
-                self.ended.add(row);
+                self.ended.add(row, self.reader.now);
                 row.close(self.reader.descriptors);
                 *row = Row::new(open.id);
             }

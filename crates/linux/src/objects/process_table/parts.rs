@@ -157,6 +157,24 @@ impl Rates {
         self.faults = self.faults.wrapping_add(other.faults);
         self.io.add(other.io);
     }
+
+    /// Adds what was used between two looks at the same process.
+    pub(crate) fn add_difference(&mut self, before: &Rates, after: &Rates) {
+        let difference = |before: u64, after: u64| after.wrapping_sub(before);
+        let io = IoTotals {
+            read_operations: difference(before.io.read_operations, after.io.read_operations),
+            write_operations: difference(before.io.write_operations, after.io.write_operations),
+            read_bytes: difference(before.io.read_bytes, after.io.read_bytes),
+            write_bytes: difference(before.io.write_bytes, after.io.write_bytes),
+        };
+        self.add(&Rates {
+            cpu: difference(before.cpu, after.cpu),
+            user: difference(before.user, after.user),
+            privileged: difference(before.privileged, after.privileged),
+            faults: difference(before.faults, after.faults),
+            io,
+        });
+    }
 }
 
 impl StatPart {

@@ -264,6 +264,36 @@ fn forks_and_exits_leave_nothing_wrong() {
     }
 }
 
+#[test]
+fn what_begins_and_ends_between_two_looks_is_in_the_sums() {
+    let Some(mut table) = at_once() else { return };
+    let cpu = |table: &mut ProcessTable| {
+        refresh(table, WANTS);
+        let mut sum = Parts::zero(&WANTS);
+        table.programs().for_each(|row| sum.add(&row.parts));
+        sum.add_ended(table.ended_programs());
+        (sum.cpu.unwrap(), sum.stat.unwrap().faults, table.ended_threads().cpu)
+    };
+    let before = cpu(&mut table);
+    let script = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
+    let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
+    rustix::process::waitid(rustix::process::WaitId::Pid(pid), options).unwrap();
+    let used = nanoseconds_to_100ns(process_cpu_time(child.id()).unwrap());
+    child.wait().unwrap();
+    // The kernel gives it up when all processors have passed a quiet moment.
+    let start = Instant::now();
+    let mut after = before;
+    while after.2 < before.2 + used && start.elapsed() < Duration::from_secs(10) {
+        thread::sleep(Duration::from_millis(20));
+        let now = cpu(&mut table);
+        assert!(after.0 <= now.0 && after.1 <= now.1, "a sum stepped back: {after:?} {now:?}");
+        after = now;
+    }
+    assert!(after.0 >= before.0 + used && after.2 >= before.2 + used, "{before:?} + {used}: {after:?}");
+}
+
 /// Set in a copy of the test below that is being watched: its tier.
 const WATCHED: &str = "TALLYMON_TEST_TIER";
 
