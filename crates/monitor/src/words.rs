@@ -170,6 +170,26 @@ mod tests {
         }
     }
 
+    /// Names of keys, endings, commands and forms, which are the same everywhere.
+    const NAMES: [&str; 29] = [
+        "a", "b", "c", "e", "f", "g", "i", "m", "n", "r", "s", "t", "v", "w", "q", "x10", "A", "N", "T", "Z",
+        "Enter", "Esc", "Tab", "Del", "PgUp", "PgDn", "root", "tally", "doctor",
+    ];
+
+    #[test]
+    fn other_languages_have_no_english_words() {
+        for (word, [english, others @ ..]) in TABLE {
+            for text in others {
+                assert_ne!(text, english, "{word:?}");
+                let latin = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+                for part in latin.filter(|part| part.contains(|letter: char| letter.is_ascii_alphabetic())) {
+                    let is_form = ["csv", "tsv", "blg", "svg", "tallymon", "hh", "mm", "ss"].contains(&part);
+                    assert!(is_form || NAMES.contains(&part), "{part:?} in {word:?}: {text}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_language_without_words_is_english() {
         assert_eq!(Words::of(Language::GERMAN).get(Word::Last), "Last");

@@ -227,7 +227,7 @@ fn tiny_terminals_have_the_report() {
     check("tiny", bench.run(10).resize(59, 20));
     check("tiny-low", bench.resize(100, 14));
     for (columns, rows) in [(1, 1), (3, 2), (10, 3), (20, 40), (200, 3), (300, 100)] {
-        for view in "gbrvT?xa".chars() {
+        for view in "gAGbrvT?xaP".chars() {
             bench.types(&view.to_string()).resize(columns, rows).screen();
             bench.key(KeyCode::Esc).key(KeyCode::Esc);
         }
@@ -264,11 +264,40 @@ fn ascii_without_colour() {
     let screen = check("ascii", bench.run(60));
     assert!(screen.is_ascii(), "{screen}");
     assert_eq!(bench.style_of("Tallymon").fg, Some(ratatui::style::Color::Reset));
-    for keys in ["b", "v", "r", "?"] {
+    for keys in ["A", "G", "b", "v", "r", "T", "?", "x", "P", "a"] {
         let screen = bench.types(keys).screen();
         assert!(screen.is_ascii(), "{keys}:\n{screen}");
         bench.key(KeyCode::Esc);
     }
+}
+
+#[test]
+fn lines_have_the_colours_of_their_terminal() {
+    use ratatui::style::Color;
+    for (colours, wanted) in [
+        (Colours::None, [Color::Reset, Color::Reset]),
+        (Colours::Sixteen, [Color::LightCyan, Color::Yellow]),
+        (Colours::Indexed, [Color::Indexed(74), Color::Indexed(214)]),
+        (Colours::True, [Color::Rgb(86, 180, 233), Color::Rgb(230, 159, 0)]),
+    ] {
+        let mut bench = Bench::with(DEFAULTS, Language::ENGLISH, |options| options.colours = colours);
+        bench.run(3);
+        // The patterns differ whatever the colours are.
+        let found = ["━━━", "━╺━"].map(|sample| bench.style_of(sample).fg);
+        assert_eq!(found, wanted.map(Some), "{colours:?}");
+    }
+}
+
+#[test]
+fn a_host_that_is_not_here_is_said_to_be() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(3).types(r"p\\elsewhere\Memory\Available MBytes").key(KeyCode::Enter);
+    let screen = check("elsewhere", bench.run(3));
+    has(&screen, &[r"\\elsewhere\Memory", "no other host can be read from here"]);
+    // The host of this monitor may be named.
+    let mut own = Bench::new(&[]);
+    own.run(1).types(r"p\\WEB01\Memory\Available MBytes").key(KeyCode::Enter);
+    has(&own.run(3).screen(), &["▶ ━━━", "Available MBytes", " 3,0"]);
 }
 
 #[test]
