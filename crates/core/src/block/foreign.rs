@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use super::DetailLevel;
 use super::layout::{ALIGNMENT, counter_block, counter_definition, object_type};
+use super::put::{put_definition, put_u32};
 use super::spec::{CounterSpec, align};
 use super::view::{CounterBlock, NumInstances, Object};
-use super::write::put_definition;
 use crate::counter::CounterType;
 use crate::error::Error;
 use crate::flow::ValueState;
@@ -65,8 +65,8 @@ pub fn definitions_only(object: &Object<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(definitions(object));
     out.resize(start.saturating_add(align(out.len().saturating_sub(start), ALIGNMENT)), 0);
     let length = small(out.len().saturating_sub(start));
-    put(out, start.saturating_add(object_type::TOTAL_BYTE_LENGTH), length);
-    put(out, start.saturating_add(object_type::NUM_INSTANCES), instances.to_raw().cast_unsigned());
+    put_u32(out, start.saturating_add(object_type::TOTAL_BYTE_LENGTH), length);
+    put_u32(out, start.saturating_add(object_type::NUM_INSTANCES), instances.to_raw().cast_unsigned());
 }
 
 fn append_with_state(object: &Object<'_>, state: ValueState, out: &mut Vec<u8>) -> Result<(), Error> {
@@ -126,14 +126,14 @@ fn append_with_counter(
     append_definition(out, start, fields, n_counters);
     out.extend_from_slice(status);
     let length = small(out.len().saturating_sub(start));
-    put(out, start.saturating_add(object_type::DEFINITION_LENGTH), length);
+    put_u32(out, start.saturating_add(object_type::DEFINITION_LENGTH), length);
     let mut position = 0usize;
     append_blocks(object, start, out, |out, block| {
         let first = out.len();
         out.extend_from_slice(block.bytes());
         let end = at.saturating_add(ALIGNMENT);
         out.resize(first.saturating_add(end), 0);
-        put(out, first.saturating_add(counter_block::BYTE_LENGTH), small(end));
+        put_u32(out, first.saturating_add(counter_block::BYTE_LENGTH), small(end));
         let value = value(position).to_le_bytes();
         let value = value.get(..width).unwrap_or(&value);
         let place = first.saturating_add(at);
@@ -163,7 +163,7 @@ fn append_blocks(
     }
     out.resize(start.saturating_add(align(out.len().saturating_sub(start), ALIGNMENT)), 0);
     let length = small(out.len().saturating_sub(start));
-    put(out, start.saturating_add(object_type::TOTAL_BYTE_LENGTH), length);
+    put_u32(out, start.saturating_add(object_type::TOTAL_BYTE_LENGTH), length);
     Ok(())
 }
 
@@ -203,9 +203,9 @@ fn append_definition(out: &mut Vec<u8>, start: usize, fields: [u32; 7], n_counte
     let at = out.len();
     out.resize(at.saturating_add(counter_definition::SIZE), 0);
     put_definition(out, at, fields);
-    put(out, start.saturating_add(object_type::NUM_COUNTERS), n_counters);
+    put_u32(out, start.saturating_add(object_type::NUM_COUNTERS), n_counters);
     let length = small(out.len().saturating_sub(start));
-    put(out, start.saturating_add(object_type::DEFINITION_LENGTH), length);
+    put_u32(out, start.saturating_add(object_type::DEFINITION_LENGTH), length);
 }
 
 /// A counter block with its status bytes; `added` of them are new.
@@ -220,7 +220,7 @@ fn put_block(
     if added > 0 {
         let end = align(at.saturating_add(added), ALIGNMENT);
         out.resize(start.saturating_add(end), 0);
-        put(out, start.saturating_add(counter_block::BYTE_LENGTH), small(end));
+        put_u32(out, start.saturating_add(counter_block::BYTE_LENGTH), small(end));
     }
     let first = start.saturating_add(at);
     let bytes = first.checked_add(size).and_then(|end| out.get_mut(first..end));
@@ -230,13 +230,6 @@ fn put_block(
 /// A length as it stands in a block; no answer is longer than 4 GiB.
 fn small(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
-}
-
-fn put(out: &mut [u8], at: usize, value: u32) {
-    let part = at.checked_add(4).and_then(|end| out.get_mut(at..end));
-    if let Some(part) = part {
-        part.copy_from_slice(&value.to_le_bytes());
-    }
 }
 
 #[cfg(test)]
@@ -365,7 +358,7 @@ mod tests {
         let mut bytes = object(InstanceKind::Many, false);
         // The first instance says that it is longer than the object.
         let at = object_type::SIZE + 2 * counter_definition::SIZE;
-        put(&mut bytes, at, 60_000);
+        put_u32(&mut bytes, at, 60_000);
         let object = Objects::bare(&bytes, 1).next().unwrap().unwrap();
         let mut out = Vec::from([1, 2, 3]);
         assert!(with_state(&object, ValueState::Stale, &mut out).is_err());

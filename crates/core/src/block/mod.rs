@@ -25,9 +25,11 @@ mod counts;
 mod foreign;
 mod layout;
 mod note;
+mod put;
 mod sample;
 mod snapshot;
 mod spec;
+mod values;
 mod view;
 mod write;
 
@@ -37,11 +39,12 @@ pub use foreign::{definitions_only, with_counter, with_state};
 pub use note::{ObjectNote, ReadWindow};
 pub use snapshot::{Snapshot, SnapshotColumn, SnapshotInstance, SnapshotObject};
 pub use spec::{CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};
+pub use values::CounterBlockMut;
 pub use view::{
     CounterBlock, CounterDefinition, CounterDefinitions, DataBlock, Header, Instance, Instances,
     NumInstances, Object, ObjectHeader, Objects, Parent, RawValue,
 };
-pub use write::{BlockWriter, CounterBlockMut, NeedMore, ObjectWriter, ObjectsWriter, WriteHeader};
+pub use write::{BlockWriter, NeedMore, ObjectWriter, ObjectsWriter, WriteHeader};
 
 /// How much a user has to know to use an object or counter: `PERF_DETAIL_NOVICE` and the like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -11,10 +11,11 @@ use super::layout::{
     ALIGNMENT, counter_block, counter_definition, data_block, instance_definition, object_type,
 };
 use super::note::ObjectNote;
-use super::spec::{InstanceKind, ObjectLayout, Slot, align};
+use super::put::{length_u32, put, put_definition, put_u32, put_u64, put_wide};
+use super::spec::{InstanceKind, ObjectLayout, align};
+use super::values::CounterBlockMut;
 use super::view::{NumInstances, Parent};
 use crate::counter::CounterType;
-use crate::flow::{Absence, ValueState};
 use crate::time::{FileTime, Frequency, PerfTime, UNITS_PER_SECOND};
 use crate::title::TitleIndex;
 
@@ -405,148 +406,5 @@ impl Drop for ObjectWriter<'_, '_, '_> {
         let field = |offset: usize| start.saturating_add(offset);
         self.objects.patch_u32(field(object_type::TOTAL_BYTE_LENGTH), length_u32(length));
         self.objects.patch_u32(field(object_type::NUM_INSTANCES), instances.to_raw().cast_unsigned());
-    }
-}
-
-/// The values of one instance, to be set by the position of their counter in the [`super::ObjectSpec`].
-#[derive(Debug)]
-pub struct CounterBlockMut<'w> {
-    definition: &'w mut [u8],
-    data: &'w mut [u8],
-    slots: &'w [Slot],
-    status: Option<(usize, usize)>,
-    counts: &'w mut WriteCounts,
-}
-
-impl CounterBlockMut<'_> {
-    /// Sets a number.
-    ///
-    /// One that is too large for a 4-byte counter wraps around if the counter is of a type that is only ever
-    /// subtracted; any other becomes the largest number and is marked as absent, out of range.
-    #[inline]
-    pub fn set(&mut self, position: usize, value: u64) {
-        let Some(slot) = self.slots.get(position).copied() else {
-            return;
-        };
-        if slot.size == 8 {
-            put_u64(self.data, slot.offset, value);
-        } else if slot.size == 4 {
-            match u32::try_from(value) {
-                Ok(value) => put_u32(self.data, slot.offset, value),
-                Err(_) if slot.wraps => put_u32(self.data, slot.offset, (value & 0xffff_ffff) as u32),
-                Err(_) => {
-                    put_u32(self.data, slot.offset, u32::MAX);
-                    self.state(position, ValueState::Absent(Absence::OutOfRange));
-                }
-            }
-        }
-    }
-
-    /// Sets a 4-byte fraction and the base behind it, both shifted right until they fit.
-    ///
-    /// The share is not changed by more than one part in 2^31. A fraction above 1 stays one.
-    pub fn set_fraction(&mut self, position: usize, numerator: u64, denominator: u64) {
-        let mut shift = 0u32;
-        while (numerator >> shift) > u64::from(u32::MAX) || (denominator >> shift) > u64::from(u32::MAX) {
-            shift = shift.saturating_add(1);
-        }
-        self.set(position, numerator >> shift);
-        self.set(position.saturating_add(1), denominator >> shift);
-    }
-
-    /// Sets a number if there is one, else says why there is none.
-    #[inline]
-    pub fn set_or(&mut self, position: usize, value: Option<u64>, absence: Absence) {
-        match value {
-            Some(value) => self.set(position, value),
-            None => self.state(position, ValueState::Absent(absence)),
-        }
-    }
-
-    /// Sets a text, cut to the counter's size, always terminated.
-    pub fn set_text(&mut self, position: usize, text: &str) {
-        let Some(slot) = self.slots.get(position).copied() else {
-            return;
-        };
-        let units = (slot.size / 2).saturating_sub(1);
-        let mut at = slot.offset;
-        for unit in text.encode_utf16().take(units) {
-            put(self.data, at, &unit.to_le_bytes());
-            at = at.saturating_add(2);
-        }
-    }
-
-    /// Says that a value is old, or not there and why. Without effect in an object without status counter, where the
-    /// value stays what it is.
-    pub fn state(&mut self, position: usize, state: ValueState) {
-        if let Some((offset, size)) = self.status
-            && position < size
-            && let Some(byte) = self.data.get_mut(offset.saturating_add(position))
-        {
-            *byte = state.to_byte();
-            self.counts.mark(state);
-        }
-    }
-
-    /// Says of several counters that their values are not there.
-    pub fn absent(&mut self, positions: impl IntoIterator<Item = usize>, absence: Absence) {
-        for position in positions {
-            self.state(position, ValueState::Absent(absence));
-        }
-    }
-}
-
-/// A length as it stands in a block. No block is longer than 4 GiB: one that would be has a wrong length, which its
-/// reader refuses.
-fn length_u32(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
-}
-
-#[inline]
-fn put(buffer: &mut [u8], at: usize, bytes: &[u8]) {
-    if let Some(part) = at.checked_add(bytes.len()).and_then(|end| buffer.get_mut(at..end)) {
-        part.copy_from_slice(bytes);
-    }
-}
-
-#[inline]
-fn put_u32(buffer: &mut [u8], at: usize, value: u32) {
-    put(buffer, at, &value.to_le_bytes());
-}
-
-#[inline]
-fn put_u64(buffer: &mut [u8], at: usize, value: u64) {
-    put(buffer, at, &value.to_le_bytes());
-}
-
-/// Name, help, scale, detail level, type, size, offset.
-pub(super) fn put_definition(buffer: &mut [u8], at: usize, fields: [u32; 7]) {
-    use counter_definition as field;
-    const PLACES: [usize; 7] = [
-        field::NAME_TITLE_INDEX,
-        field::HELP_TITLE_INDEX,
-        field::DEFAULT_SCALE,
-        field::DETAIL_LEVEL,
-        field::COUNTER_TYPE,
-        field::COUNTER_SIZE,
-        field::COUNTER_OFFSET,
-    ];
-    put_u32(buffer, at.saturating_add(field::BYTE_LENGTH), length_u32(field::SIZE));
-    for (place, value) in PLACES.into_iter().zip(fields) {
-        put_u32(buffer, at.saturating_add(place), value);
-    }
-}
-
-/// UTF-16, the terminator being the zeros that are there already.
-fn put_wide(buffer: &mut [u8], at: usize, text: &str) {
-    let Some(part) = buffer.get_mut(at..) else { return };
-    if text.is_ascii() {
-        for (pair, byte) in part.chunks_exact_mut(2).zip(text.bytes()) {
-            pair.copy_from_slice(&[byte, 0]);
-        }
-    } else {
-        for (pair, unit) in part.chunks_exact_mut(2).zip(text.encode_utf16()) {
-            pair.copy_from_slice(&unit.to_le_bytes());
-        }
     }
 }

@@ -1,0 +1,94 @@
+//! Sets the values of one instance, and what is said of values that are not there.
+
+use super::counts::WriteCounts;
+use super::put::{put, put_u32, put_u64};
+use super::spec::Slot;
+use crate::flow::{Absence, ValueState};
+
+/// The values of one instance, to be set by the position of their counter in the [`super::ObjectSpec`].
+#[derive(Debug)]
+pub struct CounterBlockMut<'w> {
+    pub(super) definition: &'w mut [u8],
+    pub(super) data: &'w mut [u8],
+    pub(super) slots: &'w [Slot],
+    pub(super) status: Option<(usize, usize)>,
+    pub(super) counts: &'w mut WriteCounts,
+}
+
+impl CounterBlockMut<'_> {
+    /// Sets a number.
+    ///
+    /// One that is too large for a 4-byte counter wraps around if the counter is of a type that is only ever
+    /// subtracted; any other becomes the largest number and is marked as absent, out of range.
+    #[inline]
+    pub fn set(&mut self, position: usize, value: u64) {
+        let Some(slot) = self.slots.get(position).copied() else {
+            return;
+        };
+        if slot.size == 8 {
+            put_u64(self.data, slot.offset, value);
+        } else if slot.size == 4 {
+            match u32::try_from(value) {
+                Ok(value) => put_u32(self.data, slot.offset, value),
+                Err(_) if slot.wraps => put_u32(self.data, slot.offset, (value & 0xffff_ffff) as u32),
+                Err(_) => {
+                    put_u32(self.data, slot.offset, u32::MAX);
+                    self.state(position, ValueState::Absent(Absence::OutOfRange));
+                }
+            }
+        }
+    }
+
+    /// Sets a 4-byte fraction and the base behind it, both shifted right until they fit.
+    ///
+    /// The share is not changed by more than one part in 2^31. A fraction above 1 stays one.
+    pub fn set_fraction(&mut self, position: usize, numerator: u64, denominator: u64) {
+        let mut shift = 0u32;
+        while (numerator >> shift) > u64::from(u32::MAX) || (denominator >> shift) > u64::from(u32::MAX) {
+            shift = shift.saturating_add(1);
+        }
+        self.set(position, numerator >> shift);
+        self.set(position.saturating_add(1), denominator >> shift);
+    }
+
+    /// Sets a number if there is one, else says why there is none.
+    #[inline]
+    pub fn set_or(&mut self, position: usize, value: Option<u64>, absence: Absence) {
+        match value {
+            Some(value) => self.set(position, value),
+            None => self.state(position, ValueState::Absent(absence)),
+        }
+    }
+
+    /// Sets a text, cut to the counter's size, always terminated.
+    pub fn set_text(&mut self, position: usize, text: &str) {
+        let Some(slot) = self.slots.get(position).copied() else {
+            return;
+        };
+        let units = (slot.size / 2).saturating_sub(1);
+        let mut at = slot.offset;
+        for unit in text.encode_utf16().take(units) {
+            put(self.data, at, &unit.to_le_bytes());
+            at = at.saturating_add(2);
+        }
+    }
+
+    /// Says that a value is old, or not there and why. Without effect in an object without status counter, where the
+    /// value stays what it is.
+    pub fn state(&mut self, position: usize, state: ValueState) {
+        if let Some((offset, size)) = self.status
+            && position < size
+            && let Some(byte) = self.data.get_mut(offset.saturating_add(position))
+        {
+            *byte = state.to_byte();
+            self.counts.mark(state);
+        }
+    }
+
+    /// Says of several counters that their values are not there.
+    pub fn absent(&mut self, positions: impl IntoIterator<Item = usize>, absence: Absence) {
+        for position in positions {
+            self.state(position, ValueState::Absent(absence));
+        }
+    }
+}
