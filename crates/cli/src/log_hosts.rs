@@ -185,7 +185,7 @@ impl LogHosts {
             let unseen = |path: &usize| self.seen.get(*path) == Some(&false);
             let handles = host.handles.iter().filter(|(path, _)| unseen(path)).map(|(_, handle)| *handle);
             let handles: Vec<CounterHandle> = handles.collect();
-            result = result.and(missing(&host.query, &handles, &host.query.readings(), false));
+            result = result.and(missing(&host.query, &handles, false));
         }
         result
     }

@@ -1,14 +1,14 @@
 //! Rows of readings in every form: a table for people, PDH-CSV, PDH-TSV, JSON, values only.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value as Json, json};
 use tallymon::core::counter;
-use tallymon::core::flow::Value;
+use tallymon::core::flow::{Cell, Value};
 use tallymon::core::time::FileTime;
 use tallymon::{Names, Reading};
 use unicode_width::UnicodeWidthStr;
@@ -16,13 +16,18 @@ use unicode_width::UnicodeWidthStr;
 use crate::arguments::Form;
 use crate::words::{say, visible};
 
+mod columns;
+
+use columns::Columns;
+pub(crate) use columns::Values;
+
 /// Writes rows in one form. CSV and TSV fix their columns with the first row; the others follow what there is.
 pub(crate) struct Rows<'w> {
     out: Box<dyn Write + 'w>,
     form: Form,
     host: String,
-    /// Paths of the columns of a CSV, once known.
-    columns: Option<Vec<String>>,
+    /// The columns of a CSV, once known.
+    columns: Option<Columns>,
     /// Instances that came too late for a column, to be told once.
     late: HashSet<String>,
     /// Looked up when a local time is first printed: that reads a folder of hundreds of zones.
@@ -67,19 +72,24 @@ impl<'w> Rows<'w> {
     ///
     /// A table is for people and has the paths in their language; the other forms are for programs and have them in
     /// English.
-    pub(crate) fn row(&mut self, time: FileTime, readings: &[Reading], names: &Names) -> io::Result<()> {
+    pub(crate) fn row<'v>(&mut self, time: FileTime, values: impl Into<Values<'v>>) -> io::Result<()> {
+        let values = values.into();
         match self.form {
-            Form::Table => self.table(time, readings, names)?,
-            Form::Csv => self.separated(time, readings, ',', "CSV")?,
-            Form::Tsv => self.separated(time, readings, '\t', "TSV")?,
+            Form::Table => self.table(time, &values.readings(), values.names())?,
+            Form::Csv => self.separated(time, &values, ',', "CSV")?,
+            Form::Tsv => self.separated(time, &values, '\t', "TSV")?,
             Form::Json => {
-                let row = self.json(time, readings);
+                let row = self.json(time, &values.readings());
                 writeln!(self.out, "{row}")?;
             }
             Form::Plain => {
-                for reading in readings {
-                    writeln!(self.out, "{}", plain(reading))?;
-                }
+                let mut written = Ok(());
+                values.for_each(|cell| {
+                    if written.is_ok() {
+                        written = writeln!(self.out, "{}", plain(cell));
+                    }
+                });
+                written?;
             }
         }
         self.rows += 1;
@@ -118,33 +128,34 @@ impl<'w> Rows<'w> {
     fn separated(
         &mut self,
         time: FileTime,
-        readings: &[Reading],
+        values: &Values<'_>,
         separator: char,
         kind: &str,
     ) -> io::Result<()> {
-        let full: Vec<String> = readings.iter().map(|reading| self.full_path(reading)).collect();
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-        if self.columns.is_none() {
-            let columns = full.clone();
-            let zone = if self.console {
-                String::new()
-            } else {
-                let local = self.local(time);
-                // UTC = local time + bias, in minutes.
-                format!(" ({})({})", local.strftime("%Z"), -(local.offset().seconds() / 60))
-            };
-            write!(self.out, "\"(PDH-{kind} 4.0){zone}\"")?;
-            for column in &columns {
-                write!(self.out, "{separator}{}", quoted(column))?;
+        let local = self.local(time);
+        let columns = match &mut self.columns {
+            Some(columns) => columns,
+            None => {
+                let columns = Columns::of(values, &self.host);
+                let zone = if self.console {
+                    String::new()
+                } else {
+                    // UTC = local time + bias, in minutes.
+                    format!(" ({})({})", local.strftime("%Z"), -(local.offset().seconds() / 60))
+                };
+                write!(self.out, "\"(PDH-{kind} 4.0){zone}\"")?;
+                for column in columns.paths() {
+                    write!(self.out, "{separator}{}", quoted(column))?;
+                }
+                write!(self.out, "\r\n")?;
+                self.columns.insert(columns)
             }
-            write!(self.out, "\r\n")?;
-            self.columns = Some(columns);
-        }
-        let columns = self.columns.as_deref().unwrap_or_default();
-        let mut by_path: HashMap<&str, &Reading> = full.iter().map(String::as_str).zip(readings).collect();
-        write!(self.out, "\"{}\"", self.local(time).strftime("%m/%d/%Y %H:%M:%S%.3f"))?;
-        for column in columns {
-            let text = match by_path.get(column.as_str()).map(|reading| &reading.cell.value) {
+        };
+        let (cells, late) = columns.cells(values);
+        write!(self.out, "\"{}\"", local.strftime("%m/%d/%Y %H:%M:%S%.3f"))?;
+        for cell in &cells {
+            let text = match cell {
                 Some(Ok(Value::Text(text))) => quoted(text),
                 Some(Ok(value)) if self.console => {
                     value.as_f64().map_or_else(String::new, |number| format!("\"{}\"", counter::f6(number)))
@@ -156,10 +167,7 @@ impl<'w> Rows<'w> {
             write!(self.out, "{separator}{text}")?;
         }
         write!(self.out, "\r\n")?;
-        for column in columns {
-            by_path.remove(column.as_str());
-        }
-        for path in full.iter().filter(|path| by_path.contains_key(path.as_str())) {
+        for path in late {
             if self.late.insert(path.clone()) {
                 say(format_args!(
                     "{path} came too late for a column; --json has it, and so have logs of other formats"
@@ -172,14 +180,6 @@ impl<'w> Rows<'w> {
     fn json(&self, time: FileTime, readings: &[Reading]) -> Json {
         let values: Vec<Json> = readings.iter().map(json_reading).collect();
         json!({ "time": rfc3339(time), "host": self.host, "values": values })
-    }
-
-    /// The path with its host, which it has already where there are several.
-    fn full_path(&self, reading: &Reading) -> String {
-        match reading.path.starts_with("\\\\") {
-            true => reading.path.clone(),
-            false => format!("\\\\{}{}", self.host, reading.path),
-        }
     }
 
     fn local(&self, time: FileTime) -> jiff::Zoned {
@@ -272,8 +272,8 @@ fn note(reading: &Reading) -> String {
 }
 
 /// A value with all its digits; nothing when there is none.
-fn plain(reading: &Reading) -> String {
-    match &reading.cell.value {
+fn plain(cell: &Cell) -> String {
+    match &cell.value {
         // A line end in it would make two values of one.
         Ok(Value::Text(text)) => visible(text).into_owned(),
         Ok(value) => exact(value),

@@ -48,7 +48,7 @@ fn text(query: &mut Query, output: &Path, form: Form, pace: Pace) -> Result<(), 
     while pace.most.is_none_or(|most| done < most) && stop.wait_until(ticks.next()) {
         let time = query.collect()?;
         let failed = |error| Failure::file(output, &error);
-        rows.row(time, &query.readings(), query.names()).map_err(failed)?;
+        rows.row(time, &*query).map_err(failed)?;
         done = done.saturating_add(1);
     }
     Ok(())

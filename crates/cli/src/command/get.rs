@@ -1,16 +1,17 @@
 //! `tally get`: the values of some counters, once.
 
+use std::collections::HashMap;
 use std::io;
 
 use tallymon::core::counter::Format;
 use tallymon::core::flow::{Absence, NoValue};
-use tallymon::{CounterHandle, Query, Reading, nearest_words};
+use tallymon::{CounterHandle, Query, nearest_words};
 
 use super::collect;
 use crate::arguments::{Common, Get};
 use crate::exit::{Failure, Kind, kind_of};
 use crate::log_hosts::LogHosts;
-use crate::output::Rows;
+use crate::output::{Rows, Values};
 use crate::paths;
 use crate::words::say;
 
@@ -21,43 +22,38 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
         let time = log.collect()?;
         let mut rows =
             Rows::new(io::stdout().lock(), get.format.form(), log.host(), false).with_errors(get.verbose);
-        rows.row(time, &log.readings()?, log.names())?;
+        rows.row(time, Values::Readings(&log.readings()?, log.names()))?;
         return log.missing();
     }
     let mut query = paths::query(common)?;
     query.set_format(Format { cap100: get.format.cap, ..Format::default() });
     let handles = paths::add_all(&mut query, &get.paths)?;
     let time = collect(&mut query, common.file.is_none(), get.interval)?;
-    let readings = query.readings();
     let mut rows = Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false)
         .with_errors(get.verbose);
-    rows.row(time, &readings, query.names())?;
-    missing(&query, &handles, &readings, common.file.is_none())
+    rows.row(time, &query)?;
+    missing(&query, &handles, common.file.is_none())
 }
 
 /// The failure of the first path without any value; a path with some is a success. `live` says that the values are of
 /// this machine, which can be put right.
-pub(crate) fn missing(
-    query: &Query,
-    handles: &[CounterHandle],
-    readings: &[Reading],
-    live: bool,
-) -> Result<(), Failure> {
+pub(crate) fn missing(query: &Query, handles: &[CounterHandle], live: bool) -> Result<(), Failure> {
+    // Whether a path has any value, else the first reason why not.
+    let mut found: HashMap<CounterHandle, Result<(), NoValue>> = HashMap::new();
+    query.for_each(|value| {
+        let has = value.cell.value.map(drop);
+        let known = found.entry(value.handle).or_insert(has);
+        *known = known.or(has).or(*known);
+    });
     let mut first = None;
     let mut curable = false;
     for handle in handles {
-        let mut own = readings.iter().filter(|reading| reading.handle == *handle).peekable();
-        let why = match own.peek() {
+        let why = match found.get(handle) {
             // A wildcard that matches nothing.
             None => NoValue::NoInstance,
-            Some(reading) => match &reading.cell.value {
-                Err(why) => *why,
-                Ok(_) => continue,
-            },
+            Some(Err(why)) => *why,
+            Some(Ok(())) => continue,
         };
-        if own.any(|reading| reading.cell.value.is_ok()) {
-            continue;
-        }
         let path = query.path(*handle);
         say(format_args!("{path}: {why}{}", nearest(query, *handle, why)));
         first.get_or_insert(kind_of(why));

@@ -53,7 +53,7 @@ pub(crate) fn run(common: &Common) -> Result<(), Failure> {
         return Err(Failure::new(Kind::NotFound, words));
     }
     let mut rows = Rows::new(io::stdout().lock(), Form::Table, query.system_name(), true);
-    rows.row(time, &readings, query.names())?;
+    rows.row(time, &query)?;
     let curable =
         readings.iter().any(|reading| reading.cell.value.as_ref().is_err_and(|why| is_curable(*why)));
     if curable && common.file.is_none() {

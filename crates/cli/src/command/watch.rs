@@ -13,7 +13,7 @@ use super::relog::time;
 use crate::arguments::{Common, Watch};
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
-use crate::output::Rows;
+use crate::output::{Rows, Values};
 use crate::paths;
 use crate::recording::{Pace, record};
 use crate::stop::{Stop, Ticks};
@@ -47,11 +47,10 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
     }
     let mut done = 0u64;
     loop {
-        let readings = query.readings();
-        rows.row(time, &readings, query.names())?;
+        rows.row(time, &query)?;
         if done == 0 {
             // Said once: a path that has no value now may have one later, so it is no failure.
-            let _ = missing(&query, &handles, &readings, true);
+            let _ = missing(&query, &handles, true);
         }
         done += 1;
         if watch.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {
@@ -95,7 +94,7 @@ fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
         };
         before = Some((time, shown));
         hosts.collect()?;
-        rows.row(time, &hosts.readings()?, hosts.names())?;
+        rows.row(time, Values::Readings(&hosts.readings()?, hosts.names()))?;
         done += 1;
         if watch.count.is_some_and(|count| done >= count) || stop.is_wanted() {
             break;

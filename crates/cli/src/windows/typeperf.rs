@@ -143,7 +143,7 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
     let mut done = 0u64;
     while most.is_none_or(|most| done < most) && stop.wait_until(ticks.next()) {
         let time = query.collect()?;
-        rows.row(time, &query.readings(), query.names())?;
+        rows.row(time, &*query)?;
         done = done.saturating_add(1);
     }
     eprintln!("Exiting, please wait...                         ");
