@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 
 use tallymon::Expand;
 
-use crate::handles::Handle;
-use crate::machine;
+use crate::logs::{DataSource, SourceParameter};
 use crate::memory::{Buf, Letter, Out, Str};
 use crate::status::{self, Done, Status};
 use crate::text::list;
@@ -16,13 +15,13 @@ const SINGLE_PER_DIALOG: u32 = 1 << 2;
 const WILDCARD_INSTANCES: u32 = 1 << 4;
 const INITIALIZE_PATH: u32 = 1 << 6;
 
-/// `PDH_BROWSE_DLG_CONFIG` and the one with a handle, which has it where the other has the name of a source.
+/// `PDH_BROWSE_DLG_CONFIG` and the one with a handle, which has it where the other has the name of a data source.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Config<L> {
+pub(crate) struct Config<L, S> {
     flags: u32,
     owner: usize,
-    source: Handle,
+    source: S,
     paths: Buf<L>,
     room: u32,
     call: Option<extern "C" fn(usize) -> u32>,
@@ -32,17 +31,18 @@ pub(crate) struct Config<L> {
     caption: Str<L>,
 }
 
-/// Has the user choose counters of this machine. The program gets each choice in its buffer, and is called then; without
+/// Has the user choose counters of this machine or of a log. The program gets each choice in its buffer, and is called then; without
 /// a terminal there is no dialog.
-pub(crate) fn browse<L: Letter>(config: Out<Config<L>>) -> Done {
+pub(crate) fn browse<L: Letter, S: SourceParameter + Copy>(config: Out<Config<L, S>>) -> Done {
     let wanted = config.get().ok_or(status::INVALID_ARGUMENT)?;
     if wanted.paths.is_null() || wanted.room == 0 {
         return Err(status::INVALID_ARGUMENT);
     }
-    if wanted.source != 0 || !stdin().is_terminal() || !(stdout().is_terminal() || stderr().is_terminal()) {
+    let source = wanted.source.source()?;
+    if !stdin().is_terminal() || !(stdout().is_terminal() || stderr().is_terminal()) {
         return Err(status::NOT_IMPLEMENTED);
     }
-    let mut query = machine::query()?;
+    let mut query = source.catalogue()?;
     let begin = if wanted.flags & INITIALIZE_PATH != 0 {
         let path = wanted.paths.text().unwrap_or_default();
         query.named(&path).ok().and_then(|(object, counter)| Some((object, counter?)))
@@ -51,7 +51,7 @@ pub(crate) fn browse<L: Letter>(config: Out<Config<L>>) -> Done {
     };
     let mut done = Err(status::DIALOG_CANCELLED);
     let shown = tallymon_monitor::browse(query, begin, |path| {
-        done = give(config, &path);
+        done = give(config, &path, &source);
         if done.is_err() || wanted.flags & SINGLE_PER_DIALOG != 0 {
             ControlFlow::Break(())
         } else {
@@ -63,15 +63,14 @@ pub(crate) fn browse<L: Letter>(config: Out<Config<L>>) -> Done {
 }
 
 /// Gives the program what the user chose. It may make its buffer larger when it is told that it is too small.
-fn give<L: Letter>(config: Out<Config<L>>, path: &str) -> Done {
+fn give<L: Letter, S: Copy>(config: Out<Config<L, S>>, path: &str, source: &DataSource) -> Done {
     /// What the program returns when it wants the same once more.
     const RETRY: Status = 0x8000_07D4;
     let mut known = config.get().ok_or(status::INVALID_ARGUMENT)?;
     let mut paths = vec![path.to_string()];
     if known.flags & WILDCARD_INSTANCES == 0 && path.contains("(*)") {
-        let found = machine::browse(false, |query| {
-            query.expand(path, Expand::default()).map_err(|error| status::of_path(&error))
-        })?;
+        let found = source.catalogue()?.expand(path, Expand::default());
+        let found = found.map_err(|error| status::of_path(&error))?;
         paths = found.iter().map(ToString::to_string).collect();
     }
     if known.flags & SINGLE_PER_ADD != 0 {
@@ -98,11 +97,13 @@ fn give<L: Letter>(config: Out<Config<L>>, path: &str) -> Done {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::handles::Handle;
 
     /// The offsets of the header, which it asserts for programs in C.
     #[test]
     fn the_description_has_the_size_of_the_header() {
         let size = if size_of::<usize>() == 8 { 72 } else { 40 };
-        assert_eq!((size_of::<Config<u8>>(), size_of::<Config<u16>>()), (size, size));
+        let sizes = (size_of::<Config<u8, Str<u8>>>(), size_of::<Config<u16, Handle>>());
+        assert_eq!(sizes, (size, size));
     }
 }

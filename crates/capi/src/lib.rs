@@ -16,20 +16,19 @@
 //! | `query` | queries and counters |
 //! | `values` | values, formatted and raw, and statistics |
 //! | `names`, `paths` | objects, counters, instances; paths made and taken apart |
-//! | `logs` | data sources |
+//! | `logs`, `log_sets` | data sources; logs in databases |
 //! | `recordings` | logs that are opened, and written from the samples of a query |
 //! | `registry` | data blocks and name tables through `RegQueryValueEx` |
 //! | `windows`, `events`, `clock` | the rest of windows.h |
 //! | `publish` | counters of the program's own (on Linux) |
-//! | `dialog` | the dialog of counters |
-//! | `absent` | what is not there yet |
+//! | `dialog`, `source_dialog` | the dialogs of counters and of data sources |
 
-mod absent;
 mod clock;
 mod dialog;
 mod events;
 mod exports;
 mod handles;
+mod log_sets;
 mod logs;
 mod machine;
 mod memory;
@@ -40,6 +39,7 @@ mod publish;
 mod query;
 mod recordings;
 mod registry;
+mod source_dialog;
 mod status;
 mod text;
 mod values;

@@ -1,19 +1,27 @@
 //! Data sources: this machine, or logs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tallymon::Log;
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, ReadOptions};
+use tallymon::{Log, Query};
 
 use crate::clock;
 use crate::handles::{self, Handle, Object};
+use crate::log_sets::Database;
 use crate::machine;
 use crate::memory::{Buf, Letter, Out, Str};
 use crate::query::{self, Origin};
 use crate::status::{self, Done, Status};
+use crate::text::room;
+
+pub(crate) const TYPE_UNDEFINED: u32 = 0;
+pub(crate) const TYPE_CSV: u32 = 1;
+pub(crate) const TYPE_TSV: u32 = 2;
+pub(crate) const TYPE_SQL: u32 = 7;
+pub(crate) const TYPE_BINARY: u32 = 8;
 
 /// Where a program wants to read from; what stands behind a handle of `PdhBindInputDataSource`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,13 +34,44 @@ pub(crate) enum DataSource {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LogFile {
     path: PathBuf,
+    /// The log set that is read, if it is a database and one was named.
+    log_set: Option<String>,
     /// It was made of several logs, and goes when nobody reads it any more.
     is_merged: bool,
 }
 
+/// How a program says which data source it means: by a name, or by a handle of one that it bound.
+pub(crate) trait SourceParameter {
+    fn source(self) -> Result<DataSource, Status>;
+}
+
+impl<L: Letter> SourceParameter for Str<L> {
+    /// NULL and an empty name are this machine.
+    fn source(self) -> Result<DataSource, Status> {
+        Ok(self.get().filter(|name| !name.is_empty()).map_or(DataSource::Machine, DataSource::file))
+    }
+}
+
+impl SourceParameter for Handle {
+    /// 0 is this machine.
+    fn source(self) -> Result<DataSource, Status> {
+        if self == 0 {
+            return Ok(DataSource::Machine);
+        }
+        match handles::get(self) {
+            Some(Object::Source(source)) => Ok(source.as_ref().clone()),
+            _ => Err(status::INVALID_HANDLE),
+        }
+    }
+}
+
 impl LogFile {
     fn open(&self) -> Result<Log, Status> {
-        Log::open(&self.path, &ReadOptions::default()).map_err(|error| status::of_log(&error))
+        Log::open(&self.path, &self.options()).map_err(|error| status::of_log(&error))
+    }
+
+    fn options(&self) -> ReadOptions {
+        ReadOptions { log_set: self.log_set.clone(), ..ReadOptions::default() }
     }
 }
 
@@ -55,22 +94,25 @@ pub(crate) struct TimeInfo {
 }
 
 impl DataSource {
-    /// The source of a name; NULL and an empty one are this machine.
-    pub(crate) fn of_name<L: Letter>(name: Str<L>) -> DataSource {
-        name.get().filter(|name| !name.is_empty()).map_or(DataSource::Machine, DataSource::file)
-    }
-
     /// A log.
     pub(crate) fn file(name: String) -> DataSource {
-        DataSource::Log(Arc::new(LogFile { path: name.into(), is_merged: false }))
+        let (path, log_set) = match Database::of_name(&name) {
+            Some(database) => (database.file, database.log_set),
+            None => (name.into(), None),
+        };
+        DataSource::Log(Arc::new(LogFile { path, log_set, is_merged: false }))
     }
 
     /// Several logs as one: their records in the order of time.
     fn files(names: &[String]) -> Result<DataSource, Status> {
+        // A database has several logs in it already.
+        if names.iter().any(|name| Database::of_name(name).is_some()) {
+            return Err(status::INVALID_DATASOURCE);
+        }
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("tallymon-{}-{number}.tally", std::process::id());
-        let merged = LogFile { path: std::env::temp_dir().join(name), is_merged: true };
+        let merged = LogFile { path: std::env::temp_dir().join(name), log_set: None, is_merged: true };
         let inputs: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
         let options = Options { format: Format::Tally, ..Options::default() };
         relog(&inputs, &merged.path, &options).map_err(|error| status::of_log(&error))?;
@@ -85,20 +127,20 @@ impl DataSource {
         }
     }
 
-    /// The source of a bound handle; 0 is this machine.
-    pub(crate) fn of_handle(handle: Handle) -> Result<DataSource, Status> {
-        if handle == 0 {
-            return Ok(DataSource::Machine);
-        }
-        match handles::get(handle) {
-            Some(Object::Source(source)) => Ok(source.as_ref().clone()),
-            _ => Err(status::INVALID_HANDLE),
+    /// The file of a log; `None` for this machine.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            DataSource::Machine => None,
+            DataSource::Log(file) => Some(&file.path),
         }
     }
 
-    /// A query over a source that has a name or is this machine.
-    pub(crate) fn origin(name: Option<&str>) -> Result<Origin, Status> {
-        name.map_or(DataSource::Machine, |name| DataSource::file(name.to_string())).open()
+    /// What it is if it is a database; `None` for all else.
+    pub(crate) fn database(&self) -> Option<Database> {
+        let DataSource::Log(file) = self else { return None };
+        let reader = tallymon::log::open(&file.path, &file.options()).ok()?;
+        let is_database = reader.about().format == Format::Sqlite;
+        is_database.then(|| Database { file: file.path.clone(), log_set: file.log_set.clone() })
     }
 
     /// A query over it.
@@ -107,6 +149,13 @@ impl DataSource {
             DataSource::Machine => Ok(Origin::Live(Box::new(machine::query()?))),
             DataSource::Log(file) => Ok(Origin::Log(Box::new(file.open()?.source()), Arc::clone(file))),
         }
+    }
+
+    /// A query that knows the names of all counters that it has, for who chooses some.
+    pub(crate) fn catalogue(&self) -> Result<Query, Status> {
+        let DataSource::Log(file) = self else { return machine::query() };
+        let query = Query::new(Box::new(file.open()?.source()), machine::language());
+        query.map_err(|error| status::of_source(&error))
     }
 
     /// Everything that is in it if it is a log; `None` for this machine.
@@ -136,6 +185,48 @@ pub(crate) fn bind<L: Letter>(source: Out<Handle>, names: Str<L>) -> Done {
     Ok(())
 }
 
+/// The record of a log at a local time, or the first one behind it, as it stands in the file: `PDH_RAW_LOG_RECORD`.
+pub(crate) fn raw_record(log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32>) -> Done {
+    /// Bytes before those of the record, and the least that the structure has.
+    const HEAD: usize = 12;
+    const LEAST: usize = 16;
+    let room = room(record, bytes)?;
+    let source = match handles::get(log) {
+        Some(Object::Source(source)) => source,
+        _ => return Err(status::INVALID_HANDLE),
+    };
+    let DataSource::Log(file) = source.as_ref() else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };
+    let failed = |error: tallymon::log::LogError| status::of_log(&error);
+    let mut reader = tallymon::log::open(&file.path, &file.options()).map_err(failed)?;
+    loop {
+        let found = reader.next_record().map_err(failed)?.ok_or(status::NO_MORE_DATA)?;
+        if clock::add_minutes(found.time, found.local_minutes).0 >= time {
+            break;
+        }
+    }
+    // A database has its records in tables, and a log of our own format in columns.
+    let raw = reader.raw_record().ok_or(status::NOT_IMPLEMENTED)?;
+    let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let needed = small(raw.len().saturating_add(HEAD).max(LEAST));
+    bytes.set(needed);
+    if room < needed {
+        return Err(status::MORE_DATA);
+    }
+    record.write(0, &[needed, type_number(reader.about().format), small(raw.len())]);
+    record.write(HEAD, raw);
+    Ok(())
+}
+
+/// What NT calls a kind of log.
+pub(crate) const fn type_number(format: Format) -> u32 {
+    match format {
+        Format::Csv => TYPE_CSV,
+        Format::Tsv => TYPE_TSV,
+        Format::Sqlite => TYPE_SQL,
+        _ => TYPE_BINARY,
+    }
+}
+
 /// Which records of the log of a query are read.
 pub(crate) fn set_range(query: Handle, info: Out<TimeInfo>) -> Done {
     let info = info.get().ok_or(status::INVALID_ARGUMENT)?;
@@ -154,29 +245,17 @@ pub(crate) const fn set_default(source: u32) -> Done {
     }
 }
 
-pub(crate) fn time_range<L: Letter>(
-    source: Str<L>,
+/// From when to when a log is, and how many records it has.
+pub(crate) fn time_range(
+    source: impl SourceParameter,
     entries: Out<u32>,
     info: Buf<TimeInfo>,
     bytes: Out<u32>,
 ) -> Done {
-    range(&DataSource::of_name(source), entries, info, bytes)
-}
-
-pub(crate) fn time_range_bound(
-    source: Handle,
-    entries: Out<u32>,
-    info: Buf<TimeInfo>,
-    bytes: Out<u32>,
-) -> Done {
-    range(&DataSource::of_handle(source)?, entries, info, bytes)
-}
-
-fn range(source: &DataSource, entries: Out<u32>, info: Buf<TimeInfo>, bytes: Out<u32>) -> Done {
     let (Some(room), false) = (bytes.get(), entries.is_null() || info.is_null()) else {
         return Err(status::INVALID_ARGUMENT);
     };
-    let log = source.contents()?.ok_or(status::DATA_SOURCE_IS_REAL_TIME)?;
+    let log = source.source()?.contents()?.ok_or(status::DATA_SOURCE_IS_REAL_TIME)?;
     let contents = log.summary();
     let needed = size_of::<TimeInfo>();
     if usize::try_from(room).is_ok_and(|room| room < needed) {

@@ -5,8 +5,7 @@ use tallymon::core::title::TitleIndex;
 use tallymon::log::Column;
 use tallymon::{CatalogObject, Query};
 
-use crate::handles::Handle;
-use crate::logs::DataSource;
+use crate::logs::SourceParameter;
 use crate::machine;
 use crate::memory::{Buf, Letter, Out, Str};
 use crate::status::{self, Done, Status};
@@ -16,17 +15,9 @@ use crate::text::{put, put_list, room};
 const DETAIL_MASK: u32 = 0xFFFF;
 const DETAIL_COSTLY: u32 = 0x1_0000;
 
-pub(crate) fn machines<L: Letter>(source: Str<L>, list: Buf<L>, size: Out<u32>) -> Done {
-    all_machines(&DataSource::of_name(source), list, size)
-}
-
-pub(crate) fn machines_bound<L: Letter>(source: Handle, list: Buf<L>, size: Out<u32>) -> Done {
-    all_machines(&DataSource::of_handle(source)?, list, size)
-}
-
-fn all_machines<L: Letter>(source: &DataSource, list: Buf<L>, size: Out<u32>) -> Done {
+pub(crate) fn machines<L: Letter>(source: impl SourceParameter, list: Buf<L>, size: Out<u32>) -> Done {
     room(list, size)?;
-    let names = match source.contents()? {
+    let names = match source.source()?.contents()? {
         Some(log) => {
             distinct(log.columns().iter().filter_map(|column| column.parts.as_ref()?.machine.as_deref()))
         }
@@ -37,29 +28,7 @@ fn all_machines<L: Letter>(source: &DataSource, list: Buf<L>, size: Out<u32>) ->
 }
 
 pub(crate) fn objects<L: Letter>(
-    source: Str<L>,
-    machine: Str<L>,
-    list: Buf<L>,
-    size: Out<u32>,
-    detail: u32,
-    refresh: i32,
-) -> Done {
-    all_objects(&DataSource::of_name(source), machine, list, size, detail, refresh)
-}
-
-pub(crate) fn objects_bound<L: Letter>(
-    source: Handle,
-    machine: Str<L>,
-    list: Buf<L>,
-    size: Out<u32>,
-    detail: u32,
-    refresh: i32,
-) -> Done {
-    all_objects(&DataSource::of_handle(source)?, machine, list, size, detail, refresh)
-}
-
-fn all_objects<L: Letter>(
-    source: &DataSource,
+    source: impl SourceParameter,
     machine: Str<L>,
     list: Buf<L>,
     size: Out<u32>,
@@ -67,7 +36,7 @@ fn all_objects<L: Letter>(
     refresh: i32,
 ) -> Done {
     room(list, size)?;
-    let names = match source.contents()? {
+    let names = match source.source()?.contents()? {
         Some(log) => {
             let of = of_machine(log.columns(), machine.get());
             distinct(of.iter().filter_map(|column| column.parts.as_ref()?.object.name()))
@@ -86,17 +55,9 @@ fn all_objects<L: Letter>(
     put_list(&names, list, size)
 }
 
-/// The rooms for the counters and the instances of an object.
-pub(crate) struct Items<L> {
-    pub(crate) counters: Buf<L>,
-    pub(crate) counters_size: Out<u32>,
-    pub(crate) instances: Buf<L>,
-    pub(crate) instances_size: Out<u32>,
-}
-
 #[allow(clippy::too_many_arguments, reason = "it is a function of NT")]
 pub(crate) fn items<L: Letter>(
-    source: Str<L>,
+    source: impl SourceParameter,
     machine: Str<L>,
     object: Str<L>,
     counters: Buf<L>,
@@ -105,49 +66,22 @@ pub(crate) fn items<L: Letter>(
     instances_size: Out<u32>,
     detail: u32,
     _flags: u32,
-) -> Done {
-    let rooms = Items { counters, counters_size, instances, instances_size };
-    all_items(&DataSource::of_name(source), machine, object, &rooms, detail)
-}
-
-#[allow(clippy::too_many_arguments, reason = "it is a function of NT")]
-pub(crate) fn items_bound<L: Letter>(
-    source: Handle,
-    machine: Str<L>,
-    object: Str<L>,
-    counters: Buf<L>,
-    counters_size: Out<u32>,
-    instances: Buf<L>,
-    instances_size: Out<u32>,
-    detail: u32,
-    _flags: u32,
-) -> Done {
-    let rooms = Items { counters, counters_size, instances, instances_size };
-    all_items(&DataSource::of_handle(source)?, machine, object, &rooms, detail)
-}
-
-fn all_items<L: Letter>(
-    source: &DataSource,
-    machine: Str<L>,
-    object: Str<L>,
-    rooms: &Items<L>,
-    detail: u32,
 ) -> Done {
     let wanted = object.get().filter(|name| !name.is_empty()).ok_or(status::INVALID_ARGUMENT)?;
-    room(rooms.counters, rooms.counters_size)?;
-    room(rooms.instances, rooms.instances_size)?;
-    let (counters, instances) = match source.contents()? {
+    room(counters, counters_size)?;
+    room(instances, instances_size)?;
+    let (found_counters, found_instances) = match source.source()?.contents()? {
         Some(log) => items_of_log(&of_machine(log.columns(), machine.get()), &wanted)?,
         None => {
             machine::is_here(machine.get().as_deref())?;
             machine::browse(false, |query| items_of_machine(query, &wanted, detail))?
         }
     };
-    let counters = put_list(&counters, rooms.counters, rooms.counters_size);
-    let instances = match instances {
-        Some(instances) => put_list(&instances, rooms.instances, rooms.instances_size),
+    let counters = put_list(&found_counters, counters, counters_size);
+    let instances = match found_instances {
+        Some(found) => put_list(&found, instances, instances_size),
         None => {
-            rooms.instances_size.set(0);
+            instances_size.set(0);
             Ok(())
         }
     };
@@ -196,26 +130,13 @@ fn items_of_log(columns: &[&Column], wanted: &str) -> Result<CountersAndInstance
 }
 
 pub(crate) fn default_object<L: Letter>(
-    source: Str<L>,
+    source: impl SourceParameter,
     machine: Str<L>,
     name: Buf<L>,
     size: Out<u32>,
 ) -> Done {
-    first_object(&DataSource::of_name(source), machine, name, size)
-}
-
-pub(crate) fn default_object_bound<L: Letter>(
-    source: Handle,
-    machine: Str<L>,
-    name: Buf<L>,
-    size: Out<u32>,
-) -> Done {
-    first_object(&DataSource::of_handle(source)?, machine, name, size)
-}
-
-fn first_object<L: Letter>(source: &DataSource, machine: Str<L>, name: Buf<L>, size: Out<u32>) -> Done {
     room(name, size)?;
-    let found = match source.contents()? {
+    let found = match source.source()?.contents()? {
         Some(log) => {
             let of = of_machine(log.columns(), machine.get());
             of.iter().find_map(|column| Some(column.parts.as_ref()?.object.to_string()))
@@ -233,27 +154,7 @@ fn first_object<L: Letter>(source: &DataSource, machine: Str<L>, name: Buf<L>, s
 }
 
 pub(crate) fn default_counter<L: Letter>(
-    source: Str<L>,
-    machine: Str<L>,
-    object: Str<L>,
-    name: Buf<L>,
-    size: Out<u32>,
-) -> Done {
-    first_counter(&DataSource::of_name(source), machine, object, name, size)
-}
-
-pub(crate) fn default_counter_bound<L: Letter>(
-    source: Handle,
-    machine: Str<L>,
-    object: Str<L>,
-    name: Buf<L>,
-    size: Out<u32>,
-) -> Done {
-    first_counter(&DataSource::of_handle(source)?, machine, object, name, size)
-}
-
-fn first_counter<L: Letter>(
-    source: &DataSource,
+    source: impl SourceParameter,
     machine: Str<L>,
     object: Str<L>,
     name: Buf<L>,
@@ -261,7 +162,7 @@ fn first_counter<L: Letter>(
 ) -> Done {
     let wanted = object.get().filter(|name| !name.is_empty()).ok_or(status::INVALID_ARGUMENT)?;
     room(name, size)?;
-    let found = match source.contents()? {
+    let found = match source.source()?.contents()? {
         Some(log) => items_of_log(&of_machine(log.columns(), machine.get()), &wanted)?.0.into_iter().next(),
         None => {
             machine::is_here(machine.get().as_deref())?;

@@ -5,7 +5,7 @@ use tallymon::log::select::is_meant;
 use tallymon::{Expand, PathPart, Query};
 
 use crate::handles::{self, Handle, lock};
-use crate::logs::DataSource;
+use crate::logs::SourceParameter;
 use crate::machine;
 use crate::memory::{Address, Buf, Letter, Out, Str};
 use crate::query::Origin;
@@ -196,7 +196,7 @@ pub(crate) fn validate<L: Letter>(path: Str<L>) -> Done {
 /// Checks a path of a bound source.
 pub(crate) fn validate_in<L: Letter>(source: Handle, path: Str<L>) -> Done {
     let text = path.get().filter(|text| !text.is_empty()).ok_or(status::INVALID_ARGUMENT)?;
-    match DataSource::of_handle(source)?.contents()? {
+    match source.source()?.contents()? {
         Some(log) => {
             let wanted = CounterPath::parse(&text).map_err(|_| status::BAD_COUNTERNAME)?.path;
             let mut all = log.columns().iter().filter_map(|column| column.parts.as_ref());
@@ -221,31 +221,12 @@ fn check(query: &mut Query, text: &str) -> Done {
 }
 
 pub(crate) fn expand_here<L: Letter>(pattern: Str<L>, list: Buf<L>, size: Out<u32>) -> Done {
-    expand_in(&DataSource::Machine, pattern, list, size, 0)
+    // No handle is this machine.
+    expand(0 as Handle, pattern, list, size, 0)
 }
 
 pub(crate) fn expand<L: Letter>(
-    source: Str<L>,
-    pattern: Str<L>,
-    list: Buf<L>,
-    size: Out<u32>,
-    flags: u32,
-) -> Done {
-    expand_in(&DataSource::of_name(source), pattern, list, size, flags)
-}
-
-pub(crate) fn expand_bound<L: Letter>(
-    source: Handle,
-    pattern: Str<L>,
-    list: Buf<L>,
-    size: Out<u32>,
-    flags: u32,
-) -> Done {
-    expand_in(&DataSource::of_handle(source)?, pattern, list, size, flags)
-}
-
-fn expand_in<L: Letter>(
-    source: &DataSource,
+    source: impl SourceParameter,
     pattern: Str<L>,
     list: Buf<L>,
     size: Out<u32>,
@@ -257,7 +238,7 @@ fn expand_in<L: Letter>(
     if flags & !known != 0 {
         return Err(status::INVALID_ARGUMENT);
     }
-    let paths: Vec<String> = match source.contents()? {
+    let paths: Vec<String> = match source.source()?.contents()? {
         Some(log) => {
             let wanted = CounterPath::parse(&text).map_err(|_| status::INVALID_PATH)?.path;
             let meant = log

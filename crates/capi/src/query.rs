@@ -12,7 +12,7 @@ use tallymon::{CounterHandle, LogSource, Query, Timer};
 use crate::clock;
 use crate::events::Event;
 use crate::handles::{self, Handle, Object, lock};
-use crate::logs::{DataSource, LogFile};
+use crate::logs::{LogFile, SourceParameter};
 use crate::machine;
 use crate::memory::{Letter, Out, Str};
 use crate::status::{self, Done, Status};
@@ -57,24 +57,12 @@ pub(crate) struct Item {
     pub(crate) text: Option<String>,
 }
 
-/// A query over the live machine (NULL), or over a log file.
-pub(crate) fn open<L: Letter>(source: Str<L>, user_data: usize, query: Out<Handle>) -> Done {
+/// A query over a data source: this machine, or a log.
+pub(crate) fn open(source: impl SourceParameter, user_data: usize, query: Out<Handle>) -> Done {
     if query.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    let source = source.get().filter(|name| !name.is_empty());
-    open_origin(DataSource::origin(source.as_deref())?, user_data, query)
-}
-
-/// A query over a data source that was bound before; 0 is the live machine.
-pub(crate) fn open_bound(source: Handle, user_data: usize, query: Out<Handle>) -> Done {
-    if query.is_null() {
-        return Err(status::INVALID_ARGUMENT);
-    }
-    open_origin(DataSource::of_handle(source)?.open()?, user_data, query)
-}
-
-fn open_origin(origin: Origin, user_data: usize, query: Out<Handle>) -> Done {
+    let origin = source.source()?.open()?;
     let open = OpenQuery { origin, user_data, counters: BTreeSet::new(), found: HashMap::new(), timer: None };
     let handle = handles::insert(Object::Query(Arc::new(Mutex::new(open))));
     query.set(handle.ok_or(status::MEMORY_ALLOCATION_FAILURE)?);

@@ -1,27 +1,35 @@
 //! Logs that a program opens: to be read like any data source, or to be written from the samples of a query.
 //!
 //! What is written is recorded into a native log beside the file, so that a program that ends in a hurry loses its last
-//! seconds only; the log that was asked for is made of it by `PdhCloseLog`.
+//! seconds only; the log that was asked for is made of it by `PdhCloseLog`. A circular log is recorded into two files in
+//! turn, each as large as the log may be, so that the newest records are always there.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
 use tallymon::Recorder;
 use tallymon::log::native::WriteOptions;
+use tallymon::log::sqlite::LogSet;
 use tallymon::log::zone::Zone;
 use tallymon::log::{Format, LogError, LogErrorKind, ReadOptions};
 use tallymon::record::{now, while_recording};
 
 use crate::clock;
 use crate::handles::{self, Handle, Object, lock};
-use crate::logs::DataSource;
+use crate::log_sets::{self, Database};
+use crate::logs::{DataSource, TYPE_BINARY, TYPE_CSV, TYPE_SQL, TYPE_TSV, TYPE_UNDEFINED, type_number};
 use crate::memory::{Letter, Out, Str};
 use crate::query::{self, OpenQuery, Origin};
 use crate::status::{self, Done, Status};
 
+mod complete;
+
+use complete::Target;
+
 const READ_ACCESS: u32 = 0x1_0000;
 const WRITE_ACCESS: u32 = 0x2_0000;
+const UPDATE_ACCESS: u32 = 0x4_0000;
 const ACCESS_MASK: u32 = 0xF_0000;
 const CREATE_NEW: u32 = 1;
 const CREATE_ALWAYS: u32 = 2;
@@ -32,24 +40,32 @@ const OPTION_CIRCULAR: u32 = 0x0200_0000;
 const OPTION_MAX_IS_BYTES: u32 = 0x0400_0000;
 const OPTION_APPEND: u32 = 0x0800_0000;
 
-const TYPE_CSV: u32 = 1;
-const TYPE_TSV: u32 = 2;
-const TYPE_SQL: u32 = 7;
-const TYPE_BINARY: u32 = 8;
-
 const CLOSE_QUERY: u32 = 1;
 
 /// A log that is being written.
 pub(crate) struct Recording {
     recorder: Recorder,
-    output: PathBuf,
-    format: Format,
+    /// Where records go that come next; a circular log changes it.
+    options: WriteOptions,
+    files: u32,
+    /// The file before, of a circular log.
+    before: Option<PathBuf>,
+    target: Target,
     query: Weak<Mutex<OpenQuery>>,
     query_handle: Handle,
     /// The counters that the recorder knows.
     counters: BTreeSet<Handle>,
-    /// Bytes that the log may have; 0 without a limit.
+    /// Bytes that the log may have, or records in a database; 0 without a limit.
     maximum: u64,
+}
+
+/// What a log is opened for.
+struct Wanted {
+    name: String,
+    access: u32,
+    kind: u32,
+    query: Handle,
+    maximum: u32,
 }
 
 /// Opens a log to read it or to write it.
@@ -68,32 +84,31 @@ pub(crate) fn open<L: Letter>(
     if log.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    let output = Path::new(&name);
-    check_existence(output, access & CREATE_MASK)?;
+    check_existence(&name, access & CREATE_MASK)?;
     let object = match access & ACCESS_MASK {
         READ_ACCESS => {
-            kind.set(type_of(output)?);
-            Object::Source(Arc::new(DataSource::file(name)))
+            let source = DataSource::file(name);
+            kind.set(type_of(&source)?);
+            Object::Source(Arc::new(source))
         }
-        WRITE_ACCESS if access & (OPTION_CIRCULAR | OPTION_APPEND) != 0 => {
-            return Err(status::NOT_IMPLEMENTED);
-        }
-        WRITE_ACCESS => {
-            let scale = if access & OPTION_MAX_IS_BYTES != 0 { 1 } else { 1 << 20 };
-            let recording =
-                Recording::create(output, wanted, query, u64::from(maximum).saturating_mul(scale))?;
+        WRITE_ACCESS | UPDATE_ACCESS => {
+            let recording = Recording::create(Wanted { name, access, kind: wanted, query, maximum })?;
+            kind.set(type_number(recording.target.format));
             Object::Recording(Arc::new(Mutex::new(Some(recording))))
         }
-        // What is updated is appended to.
-        _ => return Err(status::NOT_IMPLEMENTED),
+        _ => return Err(status::INVALID_ARGUMENT),
     };
     log.set(handles::insert(object).ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
     Ok(())
 }
 
-/// Whether a file is there as the way to open it wants.
-fn check_existence(file: &Path, creation: u32) -> Done {
-    match (creation, file.exists()) {
+/// Whether a log is there as the way to open it wants.
+fn check_existence(name: &str, creation: u32) -> Done {
+    let exists = match Database::of_name(name) {
+        Some(database) => database.known_set()?.is_some(),
+        None => PathBuf::from(name).exists(),
+    };
+    match (creation, exists) {
         (CREATE_NEW, true) => Err(status::FILE_ALREADY_EXISTS),
         (OPEN_EXISTING, false) => Err(status::FILE_NOT_FOUND),
         (CREATE_NEW | CREATE_ALWAYS | OPEN_ALWAYS | OPEN_EXISTING, _) => Ok(()),
@@ -102,15 +117,11 @@ fn check_existence(file: &Path, creation: u32) -> Done {
 }
 
 /// What kind of log a file is.
-fn type_of(file: &Path) -> Result<u32, Status> {
+fn type_of(source: &DataSource) -> Result<u32, Status> {
+    let file = source.path().ok_or(status::DATA_SOURCE_IS_REAL_TIME)?;
     let reader =
         tallymon::log::open(file, &ReadOptions::default()).map_err(|error| status::of_log(&error))?;
-    Ok(match reader.about().format {
-        Format::Csv => TYPE_CSV,
-        Format::Tsv => TYPE_TSV,
-        Format::Sqlite => TYPE_SQL,
-        _ => TYPE_BINARY,
-    })
+    Ok(type_number(reader.about().format))
 }
 
 /// Takes a sample of the query of a log and writes it.
@@ -170,38 +181,83 @@ fn recording(log: Handle) -> Result<Arc<Mutex<Option<Recording>>>, Status> {
 }
 
 impl Recording {
-    fn create(output: &Path, kind: u32, query_handle: Handle, maximum: u64) -> Result<Recording, Status> {
-        let query = handles::query(query_handle).ok_or(status::INVALID_HANDLE)?;
+    fn create(wanted: Wanted) -> Result<Recording, Status> {
+        let query = handles::query(wanted.query).ok_or(status::INVALID_HANDLE)?;
         if matches!(lock(&query).origin, Origin::Log(..)) {
             return Err(status::DATA_SOURCE_IS_LOG_FILE);
         }
-        let format = match kind {
-            TYPE_CSV => Format::Csv,
-            TYPE_TSV => Format::Tsv,
-            TYPE_BINARY => Format::Blg,
-            TYPE_SQL => return Err(status::NOT_IMPLEMENTED),
-            _ => return Err(status::UNKNOWN_LOG_FORMAT),
-        };
+        let is_circular = wanted.access & OPTION_CIRCULAR != 0;
+        if is_circular && wanted.maximum == 0 {
+            return Err(status::INVALID_ARGUMENT);
+        }
+        let target = target(&wanted)?;
+        // What limits a database is the number of its records.
+        let scale =
+            if target.set.is_some() || wanted.access & OPTION_MAX_IS_BYTES != 0 { 1 } else { 1 << 20 };
+        let maximum = u64::from(wanted.maximum).saturating_mul(scale);
+        let target = Target { newest: is_circular.then_some(maximum), ..target };
         let (name, minutes) = clock::zone(now());
         let zone = Zone::Fixed { name, bias: minutes.saturating_neg() };
         let options = WriteOptions { zone, ..WriteOptions::default() };
-        let recorder =
-            Recorder::create(&while_recording(output, format), options).map_err(|error| of_write(&error))?;
-        let (query, counters) = (Arc::downgrade(&query), BTreeSet::new());
+        let file = while_recording(&target.beside(), target.format);
+        let recorder = Recorder::create(&file, options.clone()).map_err(|error| of_write(&error))?;
         Ok(Recording {
             recorder,
-            output: output.to_path_buf(),
-            format,
-            query,
-            query_handle,
-            counters,
+            options,
+            files: 1,
+            before: None,
+            target,
+            query: Arc::downgrade(&query),
+            query_handle: wanted.query,
+            counters: BTreeSet::new(),
             maximum,
         })
     }
 
+    /// The log set of a database that it goes into.
+    pub(crate) const fn log_set(&self) -> Option<&LogSet> {
+        self.target.set.as_ref()
+    }
+
+    /// Gives its log set a number of its run.
+    pub(crate) const fn set_run(&mut self, run: i32) {
+        if let Some(set) = &mut self.target.set {
+            set.run_id = run;
+        }
+    }
+
+    /// Whether what is recorded into one file is as much as the log may have.
+    fn is_full(&mut self) -> bool {
+        let size = if self.target.set.is_some() { self.recorder.records() } else { self.recorder.bytes() };
+        self.maximum != 0 && size >= self.maximum
+    }
+
+    /// Goes on in a new file; the one before the last is not needed any more.
+    fn turn(&mut self) -> Result<(), LogError> {
+        self.files = self.files.saturating_add(1);
+        let mut name = self.target.beside().into_os_string();
+        name.push(format!(".{}", self.files));
+        let next = Recorder::create(
+            &while_recording(&PathBuf::from(name), self.target.format),
+            self.options.clone(),
+        )?;
+        let full = std::mem::replace(&mut self.recorder, next);
+        let path = full.path().to_path_buf();
+        full.seal()?;
+        if let Some(oldest) = self.before.replace(path) {
+            // A file that stays takes room, and is in nobody's way.
+            let _ = std::fs::remove_file(oldest);
+        }
+        self.counters.clear();
+        Ok(())
+    }
+
     fn update(&mut self) -> Done {
-        if self.maximum != 0 && self.recorder.bytes() >= self.maximum {
-            return Err(status::LOG_FILE_TOO_SMALL);
+        if self.is_full() {
+            match self.target.newest {
+                Some(_) => self.turn().map_err(|error| of_write(&error))?,
+                None => return Err(status::LOG_FILE_TOO_SMALL),
+            }
         }
         let query = self.query.upgrade().ok_or(status::INVALID_HANDLE)?;
         let mut open = lock(&query);
@@ -224,11 +280,55 @@ impl Recording {
         self.recorder.record(snapshot, minutes, (begin, now())).map_err(|error| of_write(&error))
     }
 
-    /// Makes the log that was asked for.
+    /// Makes the log that was asked for. What was recorded stays if that fails.
     fn finish(self) -> Done {
-        let done = self.recorder.finish(&self.output, self.format);
-        done.map(drop).map_err(|error| of_write(&error))
+        let last = self.recorder.path().to_path_buf();
+        let recordings: Vec<PathBuf> = self.before.into_iter().chain([last]).collect();
+        let made = self.recorder.seal().and_then(|()| self.target.make(&recordings));
+        made.map_err(|error| of_write(&error))?;
+        for recording in recordings {
+            // The log is complete; a file that stays takes room, and is in nobody's way.
+            let _ = std::fs::remove_file(recording);
+        }
+        Ok(())
     }
+}
+
+/// What is to be made of what is recorded.
+fn target(wanted: &Wanted) -> Result<Target, Status> {
+    let opens_what_is_there = [OPEN_ALWAYS, OPEN_EXISTING].contains(&(wanted.access & CREATE_MASK));
+    let append = opens_what_is_there
+        && (wanted.access & ACCESS_MASK == UPDATE_ACCESS || wanted.access & OPTION_APPEND != 0);
+    let database = Database::of_name(&wanted.name);
+    let output = database.as_ref().map_or_else(|| PathBuf::from(&wanted.name), |known| known.file.clone());
+    let mut kind = wanted.kind;
+    let mut set = None;
+    if let Some(database) = &database {
+        let name = database.log_set.as_ref().ok_or(status::INVALID_DATASOURCE)?;
+        let known = database.known_set()?.filter(|_| append);
+        set = Some(known.unwrap_or_else(|| log_sets::new_set(name)));
+        kind = TYPE_SQL;
+    } else if append && output.exists() {
+        let source = DataSource::file(wanted.name.clone());
+        let there = type_of(&source)?;
+        if wanted.kind != TYPE_UNDEFINED && wanted.kind != there {
+            return Err(status::LOG_TYPE_NOT_FOUND);
+        }
+        kind = there;
+        let last = source.contents()?.map(|log| log.summary().last);
+        if last.is_some_and(|last| last > now()) {
+            return Err(status::INCORRECT_APPEND_TIME);
+        }
+    }
+    let format = match kind {
+        TYPE_CSV => Format::Csv,
+        TYPE_TSV => Format::Tsv,
+        TYPE_BINARY => Format::Blg,
+        TYPE_SQL if set.is_some() => Format::Sqlite,
+        TYPE_SQL => return Err(status::INVALID_DATASOURCE),
+        _ => return Err(status::UNKNOWN_LOG_FORMAT),
+    };
+    Ok(Target { output, format, set, append, newest: None })
 }
 
 /// The status of a log that can not be written.

@@ -42,6 +42,10 @@ pub(crate) const STRING_NOT_FOUND: Status = 0xC000_0BD4;
 pub(crate) const UNKNOWN_LOG_FORMAT: Status = 0xC000_0BD6;
 pub(crate) const ACCESS_DENIED: Status = 0xC000_0BDB;
 pub(crate) const LOG_FILE_TOO_SMALL: Status = 0xC000_0BDC;
+pub(crate) const INVALID_DATASOURCE: Status = 0xC000_0BDD;
+pub(crate) const INVALID_SQLDB: Status = 0xC000_0BDE;
+pub(crate) const SQL_CONNECT_FAILED: Status = 0xC000_0BE6;
+pub(crate) const INCORRECT_APPEND_TIME: Status = 0xC000_0BFB;
 
 /// The status of a path that can not be used.
 pub(crate) fn of_path(error: &PathError) -> Status {

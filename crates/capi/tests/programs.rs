@@ -81,6 +81,20 @@ fn every_status_is_the_one_of_nt() {
     assert!(checked > 250, "{summary}");
 }
 
+/// Logs that are continued, circular or in a database, and records as they stand in a file. The program has no terminal.
+#[test]
+fn logs_are_written_in_every_way() {
+    let (Some(gcc), Some(setsid)) = (peer("gcc"), peer("setsid")) else { return };
+    let bench = Bench::new("logs");
+    let warnings = ["-Wall", "-Wextra", "-Wno-sign-compare"];
+    let program = bench.compile(&gcc, &[SANITIZED, &warnings].concat(), &["tests/c/logs.c"]);
+    let log = shared("logs/PowerShell_CounterSamples.blg").unwrap_or_default();
+    let mut command = bench.run(&setsid);
+    let said = lines(&command.arg("--wait").arg(&program).arg(&bench.0).arg(log).output().unwrap());
+    let [summary] = &said[..] else { panic!("{said:#?}") };
+    assert!(summary.ends_with("0 wrong"), "{summary}");
+}
+
 /// The program of the article prints the load once a second.
 #[test]
 fn the_program_of_the_article_prints_the_load() {

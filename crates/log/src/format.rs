@@ -151,6 +151,8 @@ pub struct ReadOptions {
     pub code_page: Option<String>,
     /// Minutes to add to local time to get UTC; overrides what the log says.
     pub bias: Option<i32>,
+    /// The log set of a database to be read; all of them, one after another, when none is named.
+    pub log_set: Option<String>,
     /// Counts what is read of files, for who shows how far something is.
     pub bytes_read: BytesRead,
 }
@@ -202,7 +204,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Lo
     if path.is_file()
         && begins_like_a_database(&mut file).map_err(|error| LogError::from(error).in_file(path))?
     {
-        let reader = crate::sqlite::SqliteReader::open(path).map_err(|error| error.in_file(path))?;
+        let reader = crate::sqlite::SqliteReader::open(path, options).map_err(|error| error.in_file(path))?;
         return Ok(Box::new(reader));
     }
     let file = Counted { file, count: options.bytes_read.clone() };

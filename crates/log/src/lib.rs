@@ -58,7 +58,7 @@ mod bytes;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "sqlite")]
-mod sqlite;
+pub mod sqlite;
 
 pub use compare::{Comparison, compare};
 pub use error::{Damage, LogError, LogErrorKind, Notes};

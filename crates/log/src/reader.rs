@@ -23,6 +23,12 @@ pub trait LogReader: Send {
     ///
     /// Only what the operating system reports; damage inside of the log goes into the notes.
     fn next_record(&mut self) -> Result<Option<Record>, LogError>;
+
+    /// The record that was given last, as it stands in the log: the line of a text log, the bytes of a record of a BLG.
+    /// `None` for formats that do not have records one by one.
+    fn raw_record(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// What is known about a log.

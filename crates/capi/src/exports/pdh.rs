@@ -7,11 +7,11 @@ use crate::logs::{self, TimeInfo};
 use crate::memory::{Buf, Out, Str};
 use crate::paths::{self, GivenElements};
 use crate::values::{self, FmtStatistics, FmtValue, Named, RawCounter};
-use crate::{absent, names, query, recordings};
+use crate::{log_sets, names, query, recordings, source_dialog};
 
 statuses! {
     PdhGetDllVersion = query::version, (version: Out<u32>);
-    PdhOpenQueryH = query::open_bound, (source: Handle, user_data: usize, query: Out<Handle>);
+    PdhOpenQueryH = query::open, (source: Handle, user_data: usize, query: Out<Handle>);
     PdhCloseQuery = query::close, (query: Handle);
     PdhRemoveCounter = query::remove, (counter: Handle);
     PdhCollectQueryData = query::collect, (query: Handle);
@@ -31,13 +31,13 @@ statuses! {
     PdhSetCounterScaleFactor = values::set_scale, (counter: Handle, factor: i32);
     PdhGetCounterTimeBase = values::time_base, (counter: Handle, base: Out<i64>);
     PdhCloseLog = recordings::close, (log: Handle, flags: u32);
-    PdhGetDataSourceTimeRangeH = logs::time_range_bound,
+    PdhGetDataSourceTimeRangeH = logs::time_range,
         (source: Handle, entries: Out<u32>, info: Buf<TimeInfo>, bytes: Out<u32>);
     PdhUpdateLogFileCatalog = recordings::update_catalog, (log: Handle);
     PdhGetLogFileSize = recordings::size, (log: Handle, size: Out<i64>);
-    PdhReadRawLogRecord = absent::four, (log: Handle, time: u64, record: Out<u8>, bytes: Out<u32>);
-    PdhGetLogSetGUID = absent::three, (log: Handle, guid: Out<u8>, run: Out<i32>);
-    PdhSetLogSetRunID = absent::two, (log: Handle, run: i32);
+    PdhReadRawLogRecord = logs::raw_record, (log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32>);
+    PdhGetLogSetGUID = log_sets::guid, (log: Handle, guid: Out<[u8; 16]>, run: Out<i32>);
+    PdhSetLogSetRunID = log_sets::set_run, (log: Handle, run: i32);
 }
 
 both! { statuses, L,
@@ -54,15 +54,15 @@ both! { statuses, L,
         (counter: Handle, explain: u8, bytes: Out<u32>, buffer: Buf<u8>);
     PdhConnectMachineA PdhConnectMachineW = names::connect, (machine: Str<L>);
     PdhEnumMachinesA PdhEnumMachinesW = names::machines, (source: Str<L>, list: Buf<L>, size: Out<u32>);
-    PdhEnumMachinesHA PdhEnumMachinesHW = names::machines_bound, (source: Handle, list: Buf<L>, size: Out<u32>);
+    PdhEnumMachinesHA PdhEnumMachinesHW = names::machines, (source: Handle, list: Buf<L>, size: Out<u32>);
     PdhEnumObjectsA PdhEnumObjectsW = names::objects,
         (source: Str<L>, machine: Str<L>, list: Buf<L>, size: Out<u32>, detail: u32, refresh: i32);
-    PdhEnumObjectsHA PdhEnumObjectsHW = names::objects_bound,
+    PdhEnumObjectsHA PdhEnumObjectsHW = names::objects,
         (source: Handle, machine: Str<L>, list: Buf<L>, size: Out<u32>, detail: u32, refresh: i32);
     PdhEnumObjectItemsA PdhEnumObjectItemsW = names::items,
         (source: Str<L>, machine: Str<L>, object: Str<L>, counters: Buf<L>, counters_size: Out<u32>, instances: Buf<L>,
          instances_size: Out<u32>, detail: u32, flags: u32);
-    PdhEnumObjectItemsHA PdhEnumObjectItemsHW = names::items_bound,
+    PdhEnumObjectItemsHA PdhEnumObjectItemsHW = names::items,
         (source: Handle, machine: Str<L>, object: Str<L>, counters: Buf<L>, counters_size: Out<u32>, instances: Buf<L>,
          instances_size: Out<u32>, detail: u32, flags: u32);
     PdhMakeCounterPathA PdhMakeCounterPathW = paths::make,
@@ -75,17 +75,17 @@ both! { statuses, L,
     PdhValidatePathExA PdhValidatePathExW = paths::validate_in, (source: Handle, path: Str<L>);
     PdhGetDefaultPerfObjectA PdhGetDefaultPerfObjectW = names::default_object,
         (source: Str<L>, machine: Str<L>, object: Buf<L>, size: Out<u32>);
-    PdhGetDefaultPerfObjectHA PdhGetDefaultPerfObjectHW = names::default_object_bound,
+    PdhGetDefaultPerfObjectHA PdhGetDefaultPerfObjectHW = names::default_object,
         (source: Handle, machine: Str<L>, object: Buf<L>, size: Out<u32>);
     PdhGetDefaultPerfCounterA PdhGetDefaultPerfCounterW = names::default_counter,
         (source: Str<L>, machine: Str<L>, object: Str<L>, counter: Buf<L>, size: Out<u32>);
-    PdhGetDefaultPerfCounterHA PdhGetDefaultPerfCounterHW = names::default_counter_bound,
+    PdhGetDefaultPerfCounterHA PdhGetDefaultPerfCounterHW = names::default_counter,
         (source: Handle, machine: Str<L>, object: Str<L>, counter: Buf<L>, size: Out<u32>);
     PdhExpandCounterPathA PdhExpandCounterPathW = paths::expand_here,
         (pattern: Str<L>, list: Buf<L>, size: Out<u32>);
     PdhExpandWildCardPathA PdhExpandWildCardPathW = paths::expand,
         (source: Str<L>, pattern: Str<L>, list: Buf<L>, size: Out<u32>, flags: u32);
-    PdhExpandWildCardPathHA PdhExpandWildCardPathHW = paths::expand_bound,
+    PdhExpandWildCardPathHA PdhExpandWildCardPathHW = paths::expand,
         (source: Handle, pattern: Str<L>, list: Buf<L>, size: Out<u32>, flags: u32);
     PdhLookupPerfNameByIndexA PdhLookupPerfNameByIndexW = names::name_of_index,
         (machine: Str<L>, index: u32, name: Buf<L>, size: Out<u32>);
@@ -94,15 +94,15 @@ both! { statuses, L,
     PdhGetDataSourceTimeRangeA PdhGetDataSourceTimeRangeW = logs::time_range,
         (source: Str<L>, entries: Out<u32>, info: Buf<TimeInfo>, bytes: Out<u32>);
     PdhBindInputDataSourceA PdhBindInputDataSourceW = logs::bind, (source: Out<Handle>, names: Str<L>);
-    PdhBrowseCountersA PdhBrowseCountersW = dialog::browse, (config: Out<Config<L>>);
-    PdhBrowseCountersHA PdhBrowseCountersHW = dialog::browse, (config: Out<Config<L>>);
-    PdhSelectDataSourceA PdhSelectDataSourceW = absent::four, (owner: Handle, flags: u32, source: Buf<L>, size: Out<u32>);
+    PdhBrowseCountersA PdhBrowseCountersW = dialog::browse, (config: Out<Config<L, Str<L>>>);
+    PdhBrowseCountersHA PdhBrowseCountersHW = dialog::browse, (config: Out<Config<L, Handle>>);
+    PdhSelectDataSourceA PdhSelectDataSourceW = source_dialog::select, (owner: Handle, flags: u32, source: Buf<L>, size: Out<u32>);
     PdhOpenLogA PdhOpenLogW = recordings::open,
         (name: Str<L>, access: u32, kind: Out<u32>, query: Handle, maximum: u32, caption: Str<L>, log: Out<Handle>);
     PdhUpdateLogA PdhUpdateLogW = recordings::update, (log: Handle, user_string: Str<L>);
-    PdhVerifySQLDBA PdhVerifySQLDBW = absent::one, (source: Str<L>);
-    PdhCreateSQLTablesA PdhCreateSQLTablesW = absent::one, (source: Str<L>);
-    PdhEnumLogSetNamesA PdhEnumLogSetNamesW = absent::three, (source: Str<L>, names: Buf<L>, size: Out<u32>);
+    PdhVerifySQLDBA PdhVerifySQLDBW = log_sets::verify, (source: Str<L>);
+    PdhCreateSQLTablesA PdhCreateSQLTablesW = log_sets::create_tables, (source: Str<L>);
+    PdhEnumLogSetNamesA PdhEnumLogSetNamesW = log_sets::names, (source: Str<L>, names: Buf<L>, size: Out<u32>);
 }
 
 super::plain! {

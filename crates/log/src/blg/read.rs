@@ -42,6 +42,8 @@ pub struct BlgReader<R> {
     minutes: Option<i32>,
     /// The distance that the caller gave.
     fixed_minutes: Option<i32>,
+    /// The bytes of the last record.
+    raw: Vec<u8>,
 }
 
 /// An entry of the counter list with what the records so far were like.
@@ -140,6 +142,7 @@ impl<R: Read> BlgReader<R> {
             decoded: 0,
             minutes: None,
             fixed_minutes: options.bias.map(i32::saturating_neg),
+            raw: Vec::new(),
         };
         reader.ahead = reader.read_record()?;
         Ok(reader)
@@ -227,7 +230,13 @@ impl<R: Read> BlgReader<R> {
             self.damage(pending, 0, words);
         }
         match kind {
-            kind::DATA => return self.data_record(pending),
+            kind::DATA => {
+                let record = self.data_record(pending);
+                if record.is_some() {
+                    self.raw.clone_from(&pending.body);
+                }
+                return record;
+            }
             kind::LIST => self.list(pending),
             kind::NAMES => {
                 records::names(&pending.body, |index, name| self.titles.insert_name(TitleIndex(index), name));
@@ -370,6 +379,10 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
             self.about.records = self.about.records.saturating_add(1);
         }
         Ok(record)
+    }
+
+    fn raw_record(&self) -> Option<&[u8]> {
+        Some(self.raw.as_slice()).filter(|raw| !raw.is_empty())
     }
 }
 

@@ -31,6 +31,8 @@ pub struct CsvReader<R> {
     fixed_bias: Option<i32>,
     /// Text lines that are no rows were noted.
     text_noted: bool,
+    /// The line of the last record.
+    last_line: String,
 }
 
 impl<R: BufRead> CsvReader<R> {
@@ -49,6 +51,7 @@ impl<R: BufRead> CsvReader<R> {
             known: HashMap::new(),
             fixed_bias: options.bias,
             text_noted: false,
+            last_line: String::new(),
         };
         loop {
             let Some(line) = reader.lines.next_line()? else {
@@ -246,10 +249,15 @@ impl<R: BufRead + Send> LogReader for CsvReader<R> {
             if super::detect(line.text.as_bytes()).is_some() {
                 self.header(&line);
             } else if let Some(record) = self.row(&line) {
+                self.last_line = line.text;
                 return Ok(Some(record));
             }
         }
         Ok(None)
+    }
+
+    fn raw_record(&self) -> Option<&[u8]> {
+        Some(self.last_line.as_bytes()).filter(|line| !line.is_empty())
     }
 }
 

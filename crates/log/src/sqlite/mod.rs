@@ -9,9 +9,11 @@
 //! Times are UTC to the millisecond. A database may hold several log sets; they are read one after another.
 
 mod read;
+mod sets;
 mod write;
 
 pub(crate) use read::SqliteReader;
+pub use sets::{LogSet, add_log_set, create_tables, has_tables, log_sets, set_run_id};
 pub(crate) use write::SqliteWriter;
 
 /// An error of the library, as one of a log that can not be used.

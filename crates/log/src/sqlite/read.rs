@@ -11,8 +11,8 @@ use tallymon_core::path::{CounterPath, InstancePath, Part};
 use tallymon_core::time::{FileTime, Frequency, SystemTime};
 
 use crate::blg::records::no_value;
-use crate::error::LogError;
-use crate::format::Format;
+use crate::error::{LogError, LogErrorKind};
+use crate::format::{Format, ReadOptions};
 use crate::reader::{About, Column, LogReader, Record};
 use crate::zone::Zone;
 
@@ -65,7 +65,7 @@ struct Raw {
 
 impl SqliteReader {
     /// Opens a database. It is not written to, and temporary tables are only made when its rows are not in order.
-    pub(crate) fn open(path: &Path) -> Result<SqliteReader, LogError> {
+    pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<SqliteReader, LogError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let database = Connection::open_with_flags(path, flags)
             .map_err(|error| failed("opening the database", &error))?;
@@ -81,19 +81,28 @@ impl SqliteReader {
             at_end: false,
             has_status: false,
         };
-        reader.details().map_err(|error| failed("reading the table CounterDetails", &error))?;
-        reader.log_sets().map_err(|error| failed("reading the table DisplayToID", &error))?;
+        let wanted = options.log_set.as_deref();
+        reader.log_sets(wanted).map_err(|error| failed("reading the table DisplayToID", &error))?;
+        if let Some(name) = wanted.filter(|_| reader.sets.is_empty()) {
+            let words = format!("there is no log set {name:?} in the database");
+            return Err(LogError::new(LogErrorKind::Request(words)));
+        }
+        let guid = reader.sets.front().map(|set| set.guid.clone()).filter(|_| wanted.is_some());
+        reader.details(guid).map_err(|error| failed("reading the table CounterDetails", &error))?;
         reader.order().map_err(|error| failed("reading the table CounterData", &error))?;
         reader.next_set();
         Ok(reader)
     }
 
-    fn details(&mut self) -> rusqlite::Result<()> {
+    /// Reads the counters; those of one log set only if its GUID is given.
+    fn details(&mut self, guid: Option<String>) -> rusqlite::Result<()> {
         let mut statement = self.database.prepare(
             "SELECT CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, InstanceName, \
-             InstanceIndex, ParentName, TimeBaseA, TimeBaseB FROM CounterDetails ORDER BY CounterID",
+             InstanceIndex, ParentName, TimeBaseA, TimeBaseB FROM CounterDetails \
+             WHERE ?1 IS NULL OR CounterID IN (SELECT CounterID FROM CounterData WHERE GUID = ?1) \
+             ORDER BY CounterID",
         )?;
-        let mut rows = statement.query([])?;
+        let mut rows = statement.query([guid])?;
         let mut group = 0u32;
         let mut last: Option<(String, String, String)> = None;
         while let Some(row) = rows.next()? {
@@ -131,12 +140,12 @@ impl SqliteReader {
         Ok(())
     }
 
-    fn log_sets(&mut self) -> rusqlite::Result<()> {
+    fn log_sets(&mut self, wanted: Option<&str>) -> rusqlite::Result<()> {
         let mut statement = self.database.prepare(
             "SELECT GUID, DisplayString, NumberOfRecords, MinutesToUTC, TimeZoneName FROM DisplayToID \
-             ORDER BY LogStartTime, GUID",
+             WHERE ?1 IS NULL OR DisplayString = ?1 COLLATE NOCASE ORDER BY LogStartTime, GUID",
         )?;
-        let mut rows = statement.query([])?;
+        let mut rows = statement.query([wanted])?;
         let mut names = Vec::new();
         let mut promised = Some(0u64);
         while let Some(row) = rows.next()? {

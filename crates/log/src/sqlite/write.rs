@@ -14,8 +14,8 @@ use crate::relog::TableWriter;
 
 use super::failed;
 
-const SCHEMA: &str = "
-CREATE TABLE CounterDetails (
+pub(super) const SCHEMA: &str = "
+CREATE TABLE IF NOT EXISTS CounterDetails (
     CounterID INTEGER PRIMARY KEY,
     MachineName TEXT NOT NULL,
     ObjectName TEXT NOT NULL,
@@ -29,7 +29,7 @@ CREATE TABLE CounterDetails (
     TimeBaseA INTEGER,
     TimeBaseB INTEGER
 );
-CREATE TABLE CounterData (
+CREATE TABLE IF NOT EXISTS CounterData (
     GUID TEXT NOT NULL,
     CounterID INTEGER NOT NULL REFERENCES CounterDetails,
     RecordIndex INTEGER NOT NULL,
@@ -42,7 +42,7 @@ CREATE TABLE CounterData (
     MultiCount INTEGER,
     PRIMARY KEY (GUID, RecordIndex, CounterID)
 ) WITHOUT ROWID;
-CREATE TABLE CounterStatus (
+CREATE TABLE IF NOT EXISTS CounterStatus (
     GUID TEXT NOT NULL,
     RecordIndex INTEGER NOT NULL,
     CounterID INTEGER NOT NULL REFERENCES CounterDetails,
@@ -50,7 +50,7 @@ CREATE TABLE CounterStatus (
     Reason TEXT NOT NULL,
     PRIMARY KEY (GUID, RecordIndex, CounterID)
 ) WITHOUT ROWID;
-CREATE TABLE DisplayToID (
+CREATE TABLE IF NOT EXISTS DisplayToID (
     GUID TEXT PRIMARY KEY,
     RunID INTEGER,
     DisplayString TEXT NOT NULL UNIQUE,

@@ -1,0 +1,274 @@
+/* Logs that are written, continued, circular, or in a database: what every function answers, see conformance.h. The first
+ * argument is a folder that logs can be written to, the second one a log of Windows, or "". */
+#include "conformance.h"
+
+static PDH_HQUERY query;
+static PDH_HCOUNTER counter;
+static PDH_HLOG recorded;
+static DWORD size, count, kind;
+static char name[4096], other[4096], buffer[65536];
+
+static DWORD *sized(DWORD wanted) {
+    size = wanted;
+    return &size;
+}
+
+static DWORD *typed(DWORD wanted) {
+    kind = wanted;
+    return &kind;
+}
+
+static void path(char *to, const char *before, const char *folder, const char *file) {
+    snprintf(to, 4096, "%s%s/%s", before, folder, file);
+}
+
+/* How many records a log has that can be read; -1 when it can not. */
+static int records(const char *source) {
+    PDH_TIME_INFO info;
+    DWORD bytes = sizeof info, entries;
+    return PdhGetDataSourceTimeRangeA(source, &entries, &info, &bytes) ? -1 : (int)info.SampleCount;
+}
+
+/* Writes so many records into a log that is opened in this way. */
+static void write_records(const char *file, DWORD access, DWORD type, DWORD maximum, int number) {
+    IS(ERROR_SUCCESS, PdhOpenLogA(file, access, typed(type), query, maximum, NULL, &recorded));
+    while (number-- > 0) {
+        IS(ERROR_SUCCESS, PdhUpdateLogA(recorded, NULL));
+        Sleep(3);
+    }
+    IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
+}
+
+static void continued(const char *folder) {
+    static const struct {
+        const char *file;
+        DWORD type;
+    } kinds[] = {{"on.csv", PDH_LOG_TYPE_CSV}, {"on.tsv", PDH_LOG_TYPE_TSV}, {"on.blg", PDH_LOG_TYPE_BINARY}};
+    PDH_HQUERY reading;
+    PDH_HCOUNTER read;
+    PDH_FMT_COUNTERVALUE value;
+    size_t at;
+    for (at = 0; at < sizeof kinds / sizeof *kinds; at++) {
+        int found = 0;
+        path(name, "", folder, kinds[at].file);
+        remove(name);
+        IS(PDH_FILE_NOT_FOUND, PdhOpenLogA(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING, typed(kinds[at].type), query,
+                                           0, NULL, &recorded));
+        write_records(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_ALWAYS, kinds[at].type, 0, 2);
+        IS(2, records(name));
+        /* The kind need not be told, and is found out. */
+        write_records(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING, PDH_LOG_TYPE_UNDEFINED, 0, 3);
+        IS(kinds[at].type, kind);
+        IS(5, records(name));
+        write_records(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_OPEN_ALWAYS | PDH_LOG_OPT_APPEND, kinds[at].type, 0, 1);
+        IS(6, records(name));
+        /* It is one counter from the first record to the last. */
+        IS(ERROR_SUCCESS, PdhOpenQueryA(name, 0, &reading));
+        IS(ERROR_SUCCESS, PdhAddCounterA(reading, "\\System\\Processes", 0, &read));
+        while (PdhCollectQueryData(reading) == ERROR_SUCCESS)
+            found += !PdhGetFormattedCounterValue(read, PDH_FMT_DOUBLE, NULL, &value) && value.doubleValue >= 1.0;
+        IS(6, found);
+        IS(ERROR_SUCCESS, PdhCloseQuery(reading));
+        IS(PDH_LOG_TYPE_NOT_FOUND,
+           PdhOpenLogA(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING,
+                       typed(kinds[at].type == PDH_LOG_TYPE_CSV ? PDH_LOG_TYPE_TSV : PDH_LOG_TYPE_CSV), query, 0, NULL, &recorded));
+        /* A new one in its place has none of its records. */
+        write_records(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, kinds[at].type, 0, 1);
+        IS(1, records(name));
+        remove(name);
+    }
+    /* What was never a log is not continued, and stays. */
+    path(name, "", folder, "words.csv");
+    {
+        FILE *file = fopen(name, "wb");
+        if (file) fputs("words\n", file), fclose(file);
+    }
+    IS(PDH_LOG_TYPE_NOT_FOUND,
+       PdhOpenLogA(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING, typed(PDH_LOG_TYPE_CSV), query, 0, NULL, &recorded));
+    remove(name);
+}
+
+/* A log of another time than now. */
+static void of_the_future(const char *folder) {
+    FILE *file;
+    path(name, "", folder, "future.csv");
+    file = fopen(name, "wb");
+    if (file) {
+        fputs("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\a\\System\\Processes\"\r\n\"01/01/2199 00:00:00.000\",\"7\"\r\n", file);
+        fclose(file);
+    }
+    IS(PDH_INCORRECT_APPEND_TIME,
+       PdhOpenLogA(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING, typed(PDH_LOG_TYPE_CSV), query, 0, NULL, &recorded));
+    remove(name);
+}
+
+/* A log that keeps its newest records, and one that takes no more when it is full. */
+static void limited(const char *folder) {
+    static const DWORD limit = 4096;
+    LONGLONG length = 0;
+    DWORD types[] = {PDH_LOG_TYPE_CSV, PDH_LOG_TYPE_BINARY};
+    int at, number = 300;
+    for (at = 0; at < 2; at++) {
+        /* The buffers of a binary log alone have 64 KB each. */
+        DWORD most = types[at] == PDH_LOG_TYPE_CSV ? limit : 32 * limit;
+        path(name, "", folder, "ring.log");
+        remove(name);
+        IS(PDH_INVALID_ARGUMENT,
+           PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS | PDH_LOG_OPT_CIRCULAR, typed(types[at]), query, 0, NULL,
+                       &recorded));
+        write_records(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS | PDH_LOG_OPT_CIRCULAR | PDH_LOG_OPT_MAX_IS_BYTES,
+                      types[at], most, number);
+        IS(ERROR_SUCCESS, PdhOpenLogA(name, PDH_LOG_READ_ACCESS | PDH_LOG_OPEN_EXISTING, typed(0), NULL, 0, NULL, &recorded));
+        IS(ERROR_SUCCESS, PdhGetLogFileSize(recorded, &length));
+        IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
+        IS(1, length > 0 && length <= (LONGLONG)most);
+        IS(1, records(name) > 0 && (records(name) < number || types[at] == PDH_LOG_TYPE_BINARY));
+        remove(name);
+    }
+}
+
+static void databases(const char *folder) {
+    GUID guid, again;
+    int run = -1, found = 0;
+    PDH_HQUERY reading;
+    PDH_HCOUNTER read;
+    path(other, "", folder, "logs.db");
+    remove(other);
+    path(name, "SQL:", folder, "logs.db");
+    IS(PDH_INVALID_ARGUMENT, PdhVerifySQLDBA(NULL));
+    IS(PDH_INVALID_DATASOURCE, PdhVerifySQLDBA("logs.db"));
+    IS(PDH_SQL_CONNECT_FAILED, PdhVerifySQLDBA(name));
+    IS(PDH_SQL_CONNECT_FAILED, PdhEnumLogSetNamesA(name, buffer, sized(sizeof buffer)));
+    IS(PDH_SQL_CONNECT_FAILED, PdhCreateSQLTablesA("SQL:/nothing/there.db"));
+    IS(PDH_INVALID_ARGUMENT, PdhCreateSQLTablesW(NULL));
+    IS(ERROR_SUCCESS, PdhCreateSQLTablesA(name));
+    IS(ERROR_SUCCESS, PdhCreateSQLTablesA(name));
+    IS(ERROR_SUCCESS, PdhVerifySQLDBA(name));
+    IS(PDH_INVALID_ARGUMENT, PdhEnumLogSetNamesA(name, NULL, NULL));
+    IS(PDH_INVALID_DATASOURCE, PdhEnumLogSetNamesA("logs.db", buffer, sized(sizeof buffer)));
+    IS(PDH_INVALID_DATASOURCE, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, typed(PDH_LOG_TYPE_SQL), query,
+                                           0, NULL, &recorded));
+    IS(PDH_INVALID_DATASOURCE, PdhOpenLogA(other, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, typed(PDH_LOG_TYPE_SQL), query,
+                                           0, NULL, &recorded));
+    path(name, "SQL:", folder, "logs.db!night");
+    IS(PDH_FILE_NOT_FOUND, PdhOpenLogA(name, PDH_LOG_READ_ACCESS | PDH_LOG_OPEN_EXISTING, typed(0), NULL, 0, NULL, &recorded));
+    IS(ERROR_SUCCESS, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_NEW, typed(PDH_LOG_TYPE_SQL), query, 0, NULL, &recorded));
+    IS(PDH_INVALID_ARGUMENT, PdhGetLogSetGUID(recorded, NULL, NULL));
+    IS(ERROR_SUCCESS, PdhGetLogSetGUID(recorded, &guid, &run));
+    IS(0, run);
+    IS(ERROR_SUCCESS, PdhSetLogSetRunID(recorded, 77));
+    IS(ERROR_SUCCESS, PdhUpdateLogA(recorded, NULL));
+    IS(ERROR_SUCCESS, PdhUpdateLogA(recorded, NULL));
+    IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
+    IS(PDH_FILE_ALREADY_EXISTS, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_NEW, typed(PDH_LOG_TYPE_SQL), query, 0,
+                                            NULL, &recorded));
+    IS(2, records(name));
+    /* A second set in the same database, then more of the first one. */
+    path(name, "sql:", folder, "logs.db!day");
+    write_records(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, PDH_LOG_TYPE_SQL, 0, 3);
+    IS(3, records(name));
+    path(name, "SQL:", folder, "logs.db!night");
+    write_records(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING, PDH_LOG_TYPE_UNDEFINED, 0, 4);
+    IS(PDH_LOG_TYPE_SQL, kind);
+    IS(6, records(name));
+    path(name, "SQL:", folder, "logs.db");
+    IS(9, records(name));
+    IS(PDH_MORE_DATA, PdhEnumLogSetNamesA(name, NULL, sized(0)));
+    IS(sizeof "day\0night\0", size);
+    IS(ERROR_SUCCESS, PdhEnumLogSetNamesA(name, buffer, sized(sizeof buffer)));
+    IS(0, memcmp(buffer, "day\0night\0", sizeof "day\0night\0"));
+    path(name, "SQL:", folder, "logs.db!night");
+    IS(ERROR_SUCCESS, PdhOpenLogA(name, PDH_LOG_READ_ACCESS | PDH_LOG_OPEN_EXISTING, typed(0), NULL, 0, NULL, &recorded));
+    IS(PDH_LOG_TYPE_SQL, kind);
+    IS(ERROR_SUCCESS, PdhGetLogSetGUID(recorded, &again, &run));
+    IS(1, run == 77 && !memcmp(&guid, &again, sizeof guid));
+    IS(ERROR_SUCCESS, PdhSetLogSetRunID(recorded, 78));
+    IS(ERROR_SUCCESS, PdhGetLogSetGUID(recorded, NULL, &run));
+    IS(78, run);
+    IS(ERROR_SUCCESS, PdhOpenQueryH(recorded, 0, &reading));
+    IS(ERROR_SUCCESS, PdhAddCounterA(reading, "\\System\\Processes", 0, &read));
+    while (PdhCollectQueryData(reading) == ERROR_SUCCESS) found++;
+    IS(6, found);
+    IS(ERROR_SUCCESS, PdhCloseQuery(reading));
+    IS(PDH_NOT_IMPLEMENTED, PdhReadRawLogRecord(recorded, (FILETIME){0, 0}, NULL, sized(0)));
+    IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
+    /* Not more records than are allowed, the newest of them. */
+    path(name, "SQL:", folder, "logs.db!ring");
+    write_records(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS | PDH_LOG_OPT_CIRCULAR, PDH_LOG_TYPE_SQL, 5, 12);
+    IS(5, records(name));
+    IS(ERROR_SUCCESS, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, typed(PDH_LOG_TYPE_SQL), query, 1, NULL, &recorded));
+    IS(ERROR_SUCCESS, PdhUpdateLogA(recorded, NULL));
+    IS(PDH_LOG_FILE_TOO_SMALL, PdhUpdateLogA(recorded, NULL));
+    IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
+    IS(1, records(name));
+    path(name, "SQL:", folder, "logs.db!none");
+    IS(-1, records(name));
+    {
+        /* A database without the tables of logs. */
+        FILE *file = fopen(other, "wb");
+        if (file) fclose(file);
+        path(name, "SQL:", folder, "logs.db");
+        IS(PDH_INVALID_SQLDB, PdhVerifySQLDBA(name));
+    }
+    remove(other);
+}
+
+/* Records as they stand in a file. */
+static void raw_records(const char *folder, const char *windows) {
+    PDH_RAW_LOG_RECORD *record = (PDH_RAW_LOG_RECORD *)buffer;
+    FILETIME any = {0, 0}, never = {0, 0x7FFFFFFF};
+    GUID guid;
+    path(name, "", folder, "raw.csv");
+    write_records(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, PDH_LOG_TYPE_CSV, 0, 2);
+    IS(PDH_INVALID_HANDLE, PdhReadRawLogRecord(NULL, any, record, sized(sizeof buffer)));
+    IS(ERROR_SUCCESS, PdhOpenLogA(name, PDH_LOG_READ_ACCESS | PDH_LOG_OPEN_EXISTING, typed(0), NULL, 0, NULL, &recorded));
+    IS(PDH_INVALID_ARGUMENT, PdhReadRawLogRecord(recorded, any, record, NULL));
+    IS(PDH_INVALID_ARGUMENT, PdhReadRawLogRecord(recorded, any, NULL, sized(100)));
+    IS(PDH_MORE_DATA, PdhReadRawLogRecord(recorded, any, NULL, sized(0)));
+    IS(PDH_MORE_DATA, PdhReadRawLogRecord(recorded, any, record, sized(size - 1)));
+    IS(ERROR_SUCCESS, PdhReadRawLogRecord(recorded, any, record, sized(size)));
+    IS(PDH_LOG_TYPE_CSV, record->dwRecordType);
+    IS(record->dwStructureSize, offsetof(PDH_RAW_LOG_RECORD, RawBytes) + record->dwItems);
+    /* "12/31/2026 23:59:59.999","7" */
+    IS(1, record->RawBytes[0] == '"' && record->RawBytes[3] == '/' && record->RawBytes[record->dwItems - 1] == '"');
+    IS(PDH_NO_MORE_DATA, PdhReadRawLogRecord(recorded, never, record, sized(sizeof buffer)));
+    IS(PDH_INVALID_DATASOURCE, PdhGetLogSetGUID(recorded, &guid, NULL));
+    IS(PDH_INVALID_DATASOURCE, PdhSetLogSetRunID(recorded, 1));
+    IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
+    IS(PDH_INVALID_HANDLE, PdhGetLogSetGUID(recorded, &guid, NULL));
+    IS(PDH_INVALID_HANDLE, PdhSetLogSetRunID(recorded, 1));
+    remove(name);
+    if (!*windows) return;
+    IS(ERROR_SUCCESS, PdhOpenLogA(windows, PDH_LOG_READ_ACCESS | PDH_LOG_OPEN_EXISTING, typed(0), NULL, 0, NULL, &recorded));
+    IS(ERROR_SUCCESS, PdhReadRawLogRecord(recorded, any, record, sized(sizeof buffer)));
+    /* Every sample of a binary log begins with these letters. */
+    IS(1, record->dwRecordType == PDH_LOG_TYPE_BINARY && !memcmp(record->RawBytes, "BL\3\0", 4));
+    IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
+}
+
+static void sources(const char *windows) {
+    DWORD bytes = 10;
+    IS(PDH_INVALID_ARGUMENT, PdhSelectDataSourceA(NULL, 0, buffer, NULL));
+    IS(PDH_INVALID_ARGUMENT, PdhSelectDataSourceA(NULL, 0, NULL, &bytes));
+    IS(PDH_INVALID_ARGUMENT, PdhSelectDataSourceA(NULL, 0x80, buffer, sized(sizeof buffer)));
+    DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "the dialog is on a terminal, and this program has none",
+            PdhSelectDataSourceW(NULL, PDH_FLAGS_FILE_BROWSER_ONLY, (LPWSTR)buffer, sized(100)));
+    memset(buffer, 0, sizeof buffer);
+    strcpy(buffer, "SQL:a.db!one");
+    strcpy(buffer + strlen(buffer) + 1, *windows ? windows : "x.blg");
+    IS(PDH_INVALID_DATASOURCE, PdhBindInputDataSourceA(&recorded, buffer));
+}
+
+int main(int argc, char **argv) {
+    const char *folder = argc > 1 ? argv[1] : ".", *windows = argc > 2 ? argv[2] : "";
+    IS(ERROR_SUCCESS, PdhOpenQueryA(NULL, 0, &query));
+    IS(ERROR_SUCCESS, PdhAddCounterA(query, "\\System\\Processes", 0, &counter));
+    continued(folder);
+    of_the_future(folder);
+    limited(folder);
+    databases(folder);
+    raw_records(folder, windows);
+    sources(windows);
+    IS(ERROR_SUCCESS, PdhCloseQuery(query));
+    return summary();
+}
