@@ -2,8 +2,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed assumption of a test is its failure")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 
 use tallymon::core::counter::{CounterType, Format, TYPES, apply, compute, g17};
 use tallymon::core::flow::Sample;
@@ -11,60 +11,9 @@ use tallymon::core::time::{FileTime, Frequency};
 use tallymon::{Location, Query};
 use tallymon_testkit::{peer, shared};
 
-/// The address and undefined-behaviour sanitizers on the side of C.
-const SANITIZED: &[&str] = &["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+mod bench;
 
-/// Where a program is compiled to, with the library under the name that it is installed under.
-struct Bench(PathBuf);
-
-impl Bench {
-    fn new(name: &str) -> Bench {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        // The library was built for the test and lies beside it.
-        let library = std::env::current_exe().unwrap().with_file_name("libtallymon_capi.so");
-        std::os::unix::fs::symlink(library, folder.join("libtallymon.so")).unwrap();
-        Bench(folder)
-    }
-
-    fn compile(&self, compiler: &Path, options: &[&str], sources: &[&str]) -> PathBuf {
-        let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let program = self.0.join("program");
-        let mut command = Command::new(compiler);
-        command
-            .args(options)
-            .arg("-fshort-wchar")
-            .arg("-I")
-            .arg(home.join("include"))
-            .args(sources.iter().map(|name| home.join(name)));
-        command.arg("-L").arg(&self.0).args(["-ltallymon", "-o"]).arg(&program);
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        program
-    }
-
-    fn run(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        command.env("LD_LIBRARY_PATH", &self.0).env("LC_ALL", "C").env("TALLYMON_ROOT", self.0.join("root"));
-        command
-    }
-}
-
-impl Drop for Bench {
-    fn drop(&mut self) {
-        // What is left over in the folder of the build does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-#[track_caller]
-fn lines(output: &Output) -> Vec<String> {
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let text = String::from_utf8(output.stdout.clone()).unwrap();
-    assert!(output.status.success(), "{}: {text}{errors}", output.status);
-    text.lines().map(str::to_string).collect()
-}
+use bench::{Bench, SANITIZED, lines};
 
 /// Each call of the helper and of the registry, and the status that NT gives.
 #[test]
@@ -289,7 +238,7 @@ fn memory_stays_the_same_over_many_queries() {
     let bench = Bench::new("soak");
     let program = bench.compile(&gcc, &["-Wall", "-Wextra"], &["tests/c/soak.c"]);
     // TALLYMON_SOAK is how many cycles there are, for a run that takes longer.
-    let cycles = std::env::var("TALLYMON_SOAK").unwrap_or_else(|_| "500".to_string());
+    let cycles = std::env::var("TALLYMON_SOAK").unwrap_or_else(|_| "5000".to_string());
     let [line] = &lines(&bench.run(&program).arg(cycles).output().unwrap())[..] else { panic!("one line") };
     let (first, last) = line.split_once(' ').unwrap();
     let grown = last.parse::<i64>().unwrap() - first.parse::<i64>().unwrap();

@@ -24,17 +24,19 @@ int main(int argc, char **argv) {
         PDH_HQUERY query;
         PDH_HCOUNTER counter, other, wild;
         PDH_FMT_COUNTERVALUE value;
-        /* A query that stays, with counters that come and go; every tenth time also one that is closed with them. */
+        if (PdhOpenQueryA(NULL, 0, &query) || PdhAddCounterA(query, "\\Processor(0)\\% Processor Time", 0, &counter) ||
+            PdhCollectQueryData(query))
+            return 2;
+        /* Some are closed with counters in them, others without. */
+        if (cycle % 2 && PdhRemoveCounter(counter)) return 3;
+        if (cycle % 10 == 0 && (PdhAddCounterA(query, "\\Processor(*)\\Interrupts/sec", 0, &wild) || PdhCollectQueryData(query)))
+            return 4;
+        if (PdhCloseQuery(query)) return 5;
+        if (PdhGetFormattedCounterValue(counter, PDH_FMT_LONG, NULL, &value) == ERROR_SUCCESS) return 6;
+        /* A query that stays, with counters that come and go. */
         if (PdhAddCounterA(kept, "\\System\\Processes", 0, &other) || PdhCollectQueryData(kept) ||
             PdhGetFormattedCounterValue(other, PDH_FMT_LONG, NULL, &value) || PdhRemoveCounter(other))
-            return 2;
-        if (cycle % 10 == 0) {
-            if (PdhOpenQueryA(NULL, 0, &query) || PdhAddCounterA(query, "\\Processor(0)\\% Processor Time", 0, &counter) ||
-                PdhAddCounterA(query, "\\Processor(*)\\Interrupts/sec", 0, &wild) || PdhCollectQueryData(query) ||
-                PdhCloseQuery(query))
-                return 3;
-            if (PdhGetFormattedCounterValue(counter, PDH_FMT_LONG, NULL, &value) == ERROR_SUCCESS) return 4;
-        }
+            return 7;
         if (cycle == cycles / 10) first = resident();
     }
     printf("%ld %ld\n", first, resident());
