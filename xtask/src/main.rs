@@ -3,6 +3,7 @@
 //! | task | does |
 //! |---|---|
 //! | `test [--peers required]` | every test that can run here; says what was skipped and why |
+//! | `test --soak [CHANGES]` | installs and removals at random, with kills; kills at every system call |
 //! | `lint` | format, clippy, documentation, other targets |
 //! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
 //! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |
@@ -29,7 +30,11 @@ struct Task {
 }
 
 const TASKS: &[Task] = &[
-    Task { name: "test", summary: "every test that can run here [--peers required]", run: test::run },
+    Task {
+        name: "test",
+        summary: "every test that can run here [--peers required | --soak [CHANGES]]",
+        run: test::run,
+    },
     Task { name: "lint", summary: "format, clippy, documentation, other targets", run: lint::run },
     Task {
         name: "fuzz",

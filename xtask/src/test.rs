@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every test that can run here.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use crate::{cargo, root};
 
@@ -34,11 +35,45 @@ fn run_tests(peers_required: bool) -> Result<(), String> {
     result
 }
 
+/// How many installs and removals the long run makes, if nobody says.
+const CHANGES: &str = "10000";
+/// It is stopped after this.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
+
+/// The long run of the registry: installs and removals at random by eight processes at a time, many of them killed, and
+/// each system call of an install and of a removal killed once.
+fn run_soak(changes: &str) -> Result<(), String> {
+    changes.parse::<u32>().map_err(|_| format!("a number of changes needed, found {changes:?}"))?;
+    let mut command = cargo();
+    command.args(["test", "--package", "tallymon-cli", "--test", "provider", "--", "--nocapture", "killed"]);
+    command.env("TALLYMON_SOAK", changes);
+    let start = Instant::now();
+    let mut child = command.spawn().map_err(|error| format!("cargo did not start: {error}"))?;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if start.elapsed() > LONGEST => {
+                // An error means that it has ended.
+                let _ = child.kill();
+                return Err(format!("it did not end within {} minutes", LONGEST.as_secs() / 60));
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(200)),
+            Err(error) => return Err(error.to_string()),
+        }
+    };
+    eprintln!("{changes} changes in {:.0} s", start.elapsed().as_secs_f64());
+    if status.success() { Ok(()) } else { Err(format!("the run failed: {status}")) }
+}
+
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] => run_tests(false),
         ["--peers", "required"] => run_tests(true),
-        other => Err(format!("unknown arguments {other:?}; it takes `--peers required` or nothing")),
+        ["--soak"] => run_soak(CHANGES),
+        ["--soak", changes] => run_soak(changes),
+        other => Err(format!(
+            "unknown arguments {other:?}; it takes `--peers required`, `--soak [CHANGES]` or nothing"
+        )),
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tallymon::core::title::Language;
 use tallymon::registry::{Installed, Roots};
-use tallymon_testkit::shared;
+use tallymon_testkit::{peer, shared};
 
 /// A folder with registries in it, which is gone when the test is over.
 struct Place(PathBuf);
@@ -410,6 +410,64 @@ fn killed_processes_leave_whole_tables() {
     }
     let installed = place.installed();
     assert_eq!((installed.system.last_counter, installed.system.last_help), (1846, 1847));
+}
+
+/// A change is killed at its system calls, one run a call, by strace: at every call with `TALLYMON_SOAK`, else at some.
+#[cfg(unix)]
+#[test]
+fn a_change_killed_at_a_system_call_is_made_or_not() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let Some(strace) = peer("strace") else { return };
+    let place = Place::new();
+    place.ok(&["provider", "add", &place.ini("Before", 1)]);
+    let file = place.ini("Killed", 2);
+    let (add, remove) = (["provider", "add", &file], ["provider", "remove", "Killed"]);
+    let traced = |options: &[&str], words: &[&str]| {
+        let tally = place.command(words);
+        let mut command = Command::new(&strace);
+        command.args(["-qq", "-o"]).args(options).arg(tally.get_program()).args(words);
+        command.envs(tally.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.stderr(Stdio::null()).status().unwrap()
+    };
+    let is_there = |place: &Place| {
+        // Reading checks that the tables are whole.
+        let installed = place.installed();
+        assert!(installed.system.service("Before").is_some_and(|service| service.titles.is_some()));
+        installed.system.service("Killed").is_some()
+    };
+    let step = if std::env::var_os("TALLYMON_SOAK").is_some() { 1 } else { 29 };
+    for (words, back) in [(add, remove), (remove, add)] {
+        let adds = words == add;
+        if is_there(&place) == adds {
+            place.ok(&back);
+        }
+        let log = place.0.join("calls").display().to_string();
+        assert!(traced(&[&log], &words).success());
+        let log = fs::read_to_string(&log).unwrap();
+        let names: Vec<&str> = log.lines().filter_map(|line| Some(line.split_once('(')?.0)).collect();
+        place.ok(&back);
+        let (mut made, mut not_made, mut killed) = (0u32, 0u32, 0u32);
+        for (call, name) in names.iter().enumerate().step_by(step) {
+            // strace counts the calls of each name for itself.
+            let number = names.iter().take(call + 1).filter(|other| *other == name).count();
+            let kill = format!("inject={name}:signal=KILL:when={number}");
+            let status = traced(&["/dev/null", "-e", &kill], &words);
+            killed += u32::from(status.signal() == Some(9));
+            if is_there(&place) == adds {
+                made += 1;
+                place.ok(&back);
+            } else {
+                not_made += 1;
+            }
+        }
+        let (all, tried) = (names.len(), made + not_made);
+        eprintln!("{}: killed at {killed} of {all} calls: {made} made, {not_made} not", words[1]);
+        // A call more or less depends on the moment.
+        assert!(not_made > 0 && killed > tried - tried / 8, "{killed} of {tried} were killed");
+        // The last calls come behind the change.
+        assert!(step > 1 || made > 0);
+    }
 }
 
 /// Numbers that look random and are the same in every run.

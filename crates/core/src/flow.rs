@@ -11,7 +11,7 @@ use crate::counter::CounterType;
 use crate::error::Error;
 use crate::request::Request;
 use crate::time::{FileTime, Frequency};
-use crate::title::{Language, Titles};
+use crate::title::{Language, TitleIndex, Titles};
 
 /// Anything that can answer a request: this machine, another one, a log file, some bytes in a file.
 ///
@@ -28,6 +28,13 @@ pub trait Source: Send {
     /// The languages that it has texts in, English first.
     fn languages(&self) -> Vec<Language> {
         Vec::from([Language::ENGLISH])
+    }
+
+    /// Why values of an object are old or missing, in words: who should give them, and what is wrong with that; `None`
+    /// when nothing is known to be wrong.
+    fn trouble(&self, object: TitleIndex) -> Option<String> {
+        let _ = object;
+        None
     }
 }
 

@@ -377,6 +377,10 @@ impl Source for Host {
         Ok(all)
     }
 
+    fn trouble(&self, object: TitleIndex) -> Option<String> {
+        self.libraries.as_ref()?.trouble(object)
+    }
+
     fn languages(&self) -> Vec<Language> {
         let mut all = titles::installed_languages(self.roots.as_ref());
         for language in self.providers.iter().flat_map(|provider| provider.languages()) {

@@ -205,6 +205,16 @@ impl Libraries {
         self.libraries.iter().map(|library| library.status(&self.for_all)).collect()
     }
 
+    /// What is wrong with the library of an object, in words.
+    pub(crate) fn trouble(&self, object: TitleIndex) -> Option<String> {
+        let has = |library: &&Library| {
+            library.last.contains_key(&object) || library.service.object_list.contains(&object)
+        };
+        let library = self.libraries.iter().filter(has).find(|library| library.trouble.is_some())?;
+        let trouble = library.trouble.as_deref().unwrap_or_default();
+        Some(format!("service {}: {trouble}", library.service.name))
+    }
+
     /// How each library is now, as any other source of counters.
     pub(crate) fn sources(&self) -> Vec<SourceStatus> {
         self.status().iter().map(source).collect()
@@ -321,7 +331,9 @@ impl Library {
                 if !was_late && for_all.rules.tests_times() {
                     log.write(&Event::new(event, [&name, &path]));
                 }
-                self.trouble = Some("it did not answer in time".to_string());
+                let settings = self.client.settings();
+                let time = settings.times.answer;
+                self.trouble = Some(format!("it did not answer within {time:.0?}"));
                 return self.stale(kind);
             }
             Outcome::NotLoaded(loaded) => not_loaded(&loaded, &self.service),

@@ -340,6 +340,11 @@ impl Query {
         self.catalog.object(entry.object)?.counter(*entry.counters.first()?)
     }
 
+    /// Why values of a path are old or missing, as far as their source knows; `None` when nothing is known to be wrong.
+    pub fn trouble(&self, handle: CounterHandle) -> Option<String> {
+        self.source.trouble(self.entries.get(&handle)?.object)
+    }
+
     /// The text of a path as it was added.
     pub fn path(&self, handle: CounterHandle) -> &str {
         self.entries.get(&handle).map_or("", |entry| &entry.path)

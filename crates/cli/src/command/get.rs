@@ -1,6 +1,6 @@
 //! `tally get`: the values of some counters, once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use tallymon::core::counter::Format;
@@ -32,6 +32,19 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     let mut rows = Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false)
         .with_errors(get.verbose);
     rows.row(time, &query)?;
+    if get.verbose {
+        let mut stale = HashSet::new();
+        query.for_each(|value| {
+            if value.cell.stale {
+                stale.insert(value.handle);
+            }
+        });
+        for handle in handles.iter().filter(|handle| stale.contains(handle)) {
+            if let Some(why) = query.trouble(*handle) {
+                say(format_args!("{}: old values; {why}", query.path(*handle)));
+            }
+        }
+    }
     missing(&query, &handles, common.file.is_none())
 }
 

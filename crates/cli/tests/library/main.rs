@@ -4,6 +4,7 @@
 
 mod experiments;
 mod faults;
+mod health;
 mod listings;
 mod rights;
 mod settings;

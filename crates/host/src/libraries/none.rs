@@ -70,6 +70,10 @@ impl Libraries {
         Vec::new()
     }
 
+    pub(crate) fn trouble(&self, _object: TitleIndex) -> Option<String> {
+        None
+    }
+
     pub(crate) fn sources(&self) -> Vec<SourceStatus> {
         self.status().iter().map(source).collect()
     }

@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -412,32 +413,27 @@ impl Client {
         process.memory.write_all_at(bytes, GUARD as u64)
     }
 
-    /// The bytes of an answer. The file is read, never mapped, so that nothing happens here if it is cut meanwhile.
+    /// The bytes of an answer. The file is read, never mapped, so that nothing happens here if it is cut meanwhile. The
+    /// memory for them is taken at once, as much as the file can fill: growing it step by step cost more than reading.
     fn read(&self, bytes: u32) -> Vec<u8> {
         let Some(process) = &self.process else { return Vec::new() };
+        let there = process.memory.metadata().map_or(0, |about| about.len()).saturating_sub(GUARD as u64);
         let most = LONGEST_FILE.saturating_sub(2 * GUARD);
-        let wanted = usize::try_from(bytes).unwrap_or(usize::MAX).min(most);
+        let wanted = usize::try_from(u64::from(bytes).min(there)).unwrap_or(most).min(most);
         let mut data = Vec::new();
-        let mut at = GUARD as u64;
+        if data.try_reserve_exact(wanted).is_err() {
+            return data;
+        }
         while data.len() < wanted {
-            let start = data.len();
-            let end = wanted.min(start.saturating_add(1 << 16));
-            data.resize(end, 0);
-            let part = data.get_mut(start..).unwrap_or_default();
-            let read = match rustix::io::pread(&process.memory, part, at) {
-                Ok(read) => read,
-                Err(Errno::INTR) => {
-                    data.truncate(start);
-                    continue;
-                }
-                Err(_) => 0,
-            };
-            data.truncate(start.saturating_add(read));
-            at = at.saturating_add(read as u64);
-            if read == 0 {
-                break;
+            let at = (GUARD as u64).saturating_add(data.len() as u64);
+            match rustix::io::pread(&process.memory, spare_capacity(&mut data), at) {
+                Ok(0) => break,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => break,
             }
         }
+        // More may have been reserved, and read.
+        data.truncate(wanted);
         data
     }
 
