@@ -333,6 +333,70 @@ fn the_process_must_be_there_and_own_the_file() {
     }
 }
 
+/// The file with some words in place of others of the same length, wherever they stand.
+fn replaced(good: &[u8], words: &str, others: &str) -> Vec<u8> {
+    assert_eq!(words.len(), others.len());
+    let mut bytes = good.to_vec();
+    let places: Vec<usize> =
+        (0..good.len() - words.len()).filter(|at| good[*at..].starts_with(words.as_bytes())).collect();
+    assert!(!places.is_empty(), "{words}");
+    for at in places {
+        bytes[at..at + words.len()].copy_from_slice(others.as_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn texts_of_others_do_not_move_the_cursor() {
+    let scratch = Scratch::new("texts");
+    let good = sample(&scratch);
+    // Names lead to values, so one that can not be shown is none.
+    for (name, hostile) in [("Count", "\u{1b}[2J."), ("Muster", "\u{9b}31m!"), ("Single", "Sin\ng\r")] {
+        put(&scratch, &replaced(&good, name, hostile));
+        assert!(matches!(refusal(&scratch), RefusalReason::Format(error) if error.what == "name"), "{name}");
+    }
+    // Of other words what can be shown stays.
+    let mut bytes = replaced(&good, "Hilfetext.", "Hilf\n\u{1b}[0m.");
+    bytes = replaced(&bytes, "kg", "k\t");
+    // The name of the program, at byte 64.
+    bytes[64..70].copy_from_slice(b"a\x1b]0;b");
+    put(&scratch, &bytes);
+    let mut reader = scratch.reader();
+    assert_eq!(look(&mut reader), 19);
+    let publication = &reader.publications()[0];
+    assert_eq!(publication.name(), "a\u{fffd}]0;b");
+    assert_eq!(publication.objects()[0].texts[1].help, "Hilf\n\u{fffd}[0m.");
+    let units: Vec<&str> =
+        publication.objects()[0].counters.iter().map(|counter| counter.texts[0].unit.as_str()).collect();
+    assert!(units.contains(&"k\u{fffd}"), "{units:?}");
+    // An instance whose name can not be shown is not there; others are.
+    put(&scratch, &replaced(&good, "zweite ☃", "\u{1b}[1;31m☃"));
+    let mut reader = scratch.reader();
+    look(&mut reader);
+    let names: Vec<&str> = reader.publications()[0].instances(0).map(|instance| instance.name()).collect();
+    assert_eq!(names, ["first"]);
+    // What parts a path is no reason to refuse it: the path that leads there quotes it.
+    put(&scratch, &replaced(&good, "first", r"(\)*#"));
+    let mut reader = scratch.reader();
+    assert_eq!(look(&mut reader), 19);
+}
+
+/// Links out of the directory, to what exists everywhere and to nothing; and what nobody could read.
+#[test]
+fn links_lead_nowhere() {
+    let scratch = Scratch::new("links");
+    let good = sample(&scratch);
+    for target in ["/etc/passwd", "/etc", "/dev/zero", "/proc/self/mem", "/nowhere/at/all", "1-1-1.pub"] {
+        symlink(target, scratch.file()).unwrap();
+        assert!(matches!(refusal(&scratch), RefusalReason::NotAFile), "{target}");
+        fs::remove_file(scratch.file()).unwrap();
+    }
+    // A second name of a file is that file; its process vouches for it.
+    put(&scratch, &good);
+    fs::hard_link(scratch.file(), scratch.0.join("pub/2-2-2.pub")).unwrap();
+    assert_eq!(look(&mut scratch.reader()), 2 * 19);
+}
+
 /// A published file as it was first written in a version of the format.
 fn fixture(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/shm-v{version}.bin"))

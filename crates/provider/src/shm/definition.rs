@@ -429,6 +429,11 @@ fn wide(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
+/// Words of somebody else, who must not move the cursor of the terminal that shows them: lines end, and nothing else.
+fn printable(words: &str) -> String {
+    words.replace(|one: char| one.is_control() && one != '\n', "\u{fffd}")
+}
+
 fn decode_texts(
     mut rest: Part<'_>,
     n_texts: usize,
@@ -470,7 +475,10 @@ fn decode_texts(
                 let needed = "one name, help text or unit in a language, none empty";
                 return Err(rest.error(text::KIND, "kind of a text", needed, usize::from(kind)));
             }
-            words.clone_into(place);
+            if kind == text::NAME && words.contains(char::is_control) {
+                return Err(rest.error(0, "name", "one without control characters", length));
+            }
+            *place = printable(words);
         }
         rest = rest.after(text::SIZE.saturating_add(length.next_multiple_of(8)), "texts")?;
     }
@@ -480,7 +488,7 @@ fn decode_texts(
     let counters = definition.counters.iter().map(|counter| &counter.texts);
     for texts in std::iter::once(&definition.texts).chain(counters) {
         let english = texts.first().filter(|text| text.language == Language::ENGLISH);
-        if english.is_none_or(|text| text.name.trim().is_empty() || text.name.contains(char::is_control)) {
+        if english.is_none_or(|text| text.name.trim().is_empty()) {
             return Err(rest.error(0, "English name", "one, before all other languages", 0));
         }
     }

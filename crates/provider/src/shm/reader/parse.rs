@@ -23,7 +23,9 @@ pub(crate) fn kept_name(path: &Path) -> Option<String> {
 
 pub(super) fn program_name(head: Part<'_>) -> Result<String, FormatError> {
     let name = head.part(header::NAME, header::NAME_LENGTH, "name of the program")?;
-    Ok(name.text("name of the program")?.trim_end_matches('\0').to_string())
+    let name = name.text("name of the program")?.trim_end_matches('\0');
+    // Whoever shows it must not have the cursor moved by it.
+    Ok(name.replace(char::is_control, "\u{fffd}"))
 }
 
 /// What the header says.
