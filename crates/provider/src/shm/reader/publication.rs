@@ -74,12 +74,17 @@ impl Publication {
             check_header(head)?;
         // First the descriptor, then the comparison: the number can not pass to another process in between.
         let watch = watch(pid);
-        let ended = start_time(pid) != Some(start);
+        let has_ended = || start_time(pid) != Some(start);
+        let mut ended = has_ended();
+        if !ended && !belongs_to(pid, about.st_uid) {
+            // Or it has ended between the two questions, and has no users any more.
+            ended = has_ended();
+            if !ended {
+                return Err(RefusalReason::WrongOwner { pid, owner: about.st_uid });
+            }
+        }
         if ended && !keep {
             return Err(RefusalReason::Dead { pid });
-        }
-        if !ended && !belongs_to(pid, about.st_uid) {
-            return Err(RefusalReason::WrongOwner { pid, owner: about.st_uid });
         }
         let name = program_name(head)?;
         let size = usize::try_from(about.st_size).unwrap_or(0);
