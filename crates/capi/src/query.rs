@@ -224,6 +224,9 @@ pub(crate) fn set_range(query: Handle, first: i64, last: i64) -> Done {
     let query = handles::query(query).ok_or(status::INVALID_HANDLE)?;
     let mut open = lock(&query);
     let Origin::Log(log, _) = &mut open.origin else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };
+    if last < first {
+        return Err(status::INVALID_ARGUMENT);
+    }
     let minutes = log.log().summary().local_minutes;
     let utc = |local: i64| clock::utc(FileTime(u64::try_from(local).unwrap_or(0)), minutes);
     log.set_range(utc(first), utc(last));

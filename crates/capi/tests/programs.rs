@@ -30,6 +30,18 @@ fn every_status_is_the_one_of_nt() {
     assert!(checked > 250, "{summary}");
 }
 
+/// Handles that are none, places that are not there, sizes that are too small, and paths of every form.
+#[test]
+fn wrong_arguments_have_the_status_of_nt() {
+    let Some(gcc) = peer("gcc") else { return };
+    let bench = Bench::new("arguments");
+    let warnings = ["-Wall", "-Wextra", "-Wno-sign-compare"];
+    let program = bench.compile(&gcc, &[SANITIZED, &warnings].concat(), &["tests/c/arguments.c"]);
+    let said = lines(&bench.run(&program).output().unwrap());
+    let [summary] = &said[..] else { panic!("{said:#?}") };
+    assert!(summary.ends_with(" 0 on purpose not, 0 wrong"), "{summary}");
+}
+
 /// Logs that are continued, circular or in a database, and records as they stand in a file. The program has no terminal.
 #[test]
 fn logs_are_written_in_every_way() {
@@ -238,7 +250,7 @@ fn memory_stays_the_same_over_many_queries() {
     let bench = Bench::new("soak");
     let program = bench.compile(&gcc, &["-Wall", "-Wextra"], &["tests/c/soak.c"]);
     // TALLYMON_SOAK is how many cycles there are, for a run that takes longer.
-    let cycles = std::env::var("TALLYMON_SOAK").unwrap_or_else(|_| "5000".to_string());
+    let cycles = std::env::var("TALLYMON_SOAK").unwrap_or_else(|_| "1000".to_string());
     let [line] = &lines(&bench.run(&program).arg(cycles).output().unwrap())[..] else { panic!("one line") };
     let (first, last) = line.split_once(' ').unwrap();
     let grown = last.parse::<i64>().unwrap() - first.parse::<i64>().unwrap();

@@ -353,6 +353,8 @@ static void logs(const char *log) {
     IS(25, samples);
     IS(PDH_NO_MORE_DATA, PdhCollectQueryData(of_log));
     IS(ERROR_SUCCESS, PdhGetFormattedCounterValue(of_log_counter, PDH_FMT_DOUBLE, NULL, &value));
+    info.EndTime = info.StartTime - 1;
+    IS(PDH_INVALID_ARGUMENT, PdhSetQueryTimeRange(of_log, &info));
     info.EndTime = info.StartTime;
     IS(ERROR_SUCCESS, PdhSetQueryTimeRange(of_log, &info));
     IS(ERROR_SUCCESS, PdhCollectQueryData(of_log));
