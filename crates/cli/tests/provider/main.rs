@@ -1,0 +1,7 @@
+//! The command as it is run: options of both kinds, exit codes, texts, and many processes of which some are killed.
+#![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
+
+mod kills;
+mod options;
+mod support;
+mod texts;
