@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The two folders that every collector reads below.
+/// The folders that every collector reads below.
 ///
 /// Collectors never write `/proc` or `/sys` themselves: they ask this value, so that the whole collection can be
 /// pointed at a copy of another machine's files, and so that a container can be given the host's folders under
@@ -13,17 +13,19 @@ pub struct Root {
     pub proc: PathBuf,
     /// The folder that stands for `/sys`.
     pub sys: PathBuf,
+    /// The folder that stands for `/run`, where services keep what they know of the running machine.
+    pub run: PathBuf,
 }
 
 impl Root {
     /// The running kernel's own `/proc` and `/sys`.
     pub fn system() -> Root {
-        Root { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys") }
+        Root { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys"), run: PathBuf::from("/run") }
     }
 
     /// The folders `proc` and `sys` below `folder`; neither has to exist.
     pub fn below(folder: &Path) -> Root {
-        Root { proc: folder.join("proc"), sys: folder.join("sys") }
+        Root { proc: folder.join("proc"), sys: folder.join("sys"), run: folder.join("run") }
     }
 
     /// Whether this is the running kernel's own `/proc`.
@@ -44,6 +46,11 @@ impl Root {
     /// The path of a file below `/sys`, for example `class/net/eth0/speed`; as [`Root::proc`].
     pub fn sys(&self, relative: &str) -> PathBuf {
         self.sys.join(relative.trim_start_matches('/'))
+    }
+
+    /// The path of a file below `/run`, for example `utmp`; as [`Root::proc`].
+    pub fn run(&self, relative: &str) -> PathBuf {
+        self.run.join(relative.trim_start_matches('/'))
     }
 }
 

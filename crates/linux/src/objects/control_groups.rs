@@ -136,7 +136,7 @@ fn hierarchy_root(sources: &Sources, hierarchy: &str) -> PathBuf {
 }
 
 /// The file of a group: its hierarchy, the path of the group and the name of the file.
-fn place(sources: &Sources, group: &Path, file: &str) -> PathBuf {
+pub(super) fn place(sources: &Sources, group: &Path, file: &str) -> PathBuf {
     let (hierarchy, name) = file.split_once('/').unwrap_or(("unified", file));
     hierarchy_root(sources, hierarchy).join(group).join(name)
 }

@@ -14,6 +14,7 @@ mod cache;
 mod energy_meter;
 mod file_system;
 mod file_system_kinds;
+mod gpu;
 mod icmp;
 mod icmpv6;
 mod ip;
@@ -43,6 +44,7 @@ mod server;
 mod system;
 mod table;
 mod tcp;
+mod terminal_services;
 mod thermal;
 mod thread;
 mod udp;
@@ -180,6 +182,11 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(file_system_kinds::xfs()),
         Box::new(file_system_kinds::ext4()),
         Box::new(file_system_kinds::btrfs()),
+        Box::new(terminal_services::TerminalServices::new()),
+        Box::new(terminal_services::sessions()),
+        Box::new(gpu::Gpu::engines()),
+        Box::new(gpu::Gpu::processes()),
+        Box::new(gpu::Gpu::adapters()),
         Box::new(paging_file::PagingFile::new()),
     ]
 }

@@ -12,6 +12,7 @@ use tallymon_core::time::FileTime;
 mod columns;
 pub mod cpuidle;
 pub mod diskstats;
+pub mod drm_fdinfo;
 pub mod error;
 pub mod flat;
 pub mod interrupts;
