@@ -41,6 +41,7 @@ mod protocol;
 mod ras;
 mod sensors;
 mod server;
+mod smb_client;
 mod system;
 mod table;
 mod tcp;
@@ -170,6 +171,7 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(ras::total()),
         Box::new(nfs_client::NfsClient::redirector()),
         Box::new(nfs_client::NfsClient::mounts()),
+        Box::new(smb_client::SmbClientShare::new()),
         Box::new(server::server()),
         Box::new(server::ServerWorkQueues::new()),
         Box::new(sensors::supplies()),

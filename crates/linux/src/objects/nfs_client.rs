@@ -1,4 +1,5 @@
-//! Redirector (262) and NFS Client Mount: what the mounts of NFS in this mount namespace have done.
+//! Redirector (262) and NFS Client Mount: what the mounts of NFS in this mount namespace have done, and in Redirector also those
+//! of SMB.
 
 use tallymon_provider::{
     Absence, Ask, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
@@ -6,42 +7,44 @@ use tallymon_provider::{
 };
 
 use super::Object;
+use super::smb_client;
 use super::spec::{Origin, object, rows};
 use super::table::{add, write};
-use crate::proc::mountstats::Mount;
+use crate::proc::cifs_stats::Share;
+use crate::proc::mountstats::{Mount, Requests};
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
-    388 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/self/mountstats: bytes sent and received of all requests";
-    406 PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: READ and WRITE requests";
-    400 PERF_COUNTER_BULK_COUNT -1 NOVICE: C "/proc/self/mountstats: transmissions and requests";
-    264 PERF_COUNTER_BULK_COUNT -4 ADVANCED: E "/proc/self/mountstats: bytes received of all requests";
-    266 PERF_COUNTER_BULK_COUNT -1 ADVANCED: C "/proc/self/mountstats: all requests";
+    388 PERF_COUNTER_BULK_COUNT -4 NOVICE: C "/proc/self/mountstats: bytes sent and received of all requests + /proc/fs/cifs/Stats: bytes read and written";
+    406 PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: READ and WRITE requests + /proc/fs/cifs/Stats: Reads + Writes";
+    400 PERF_COUNTER_BULK_COUNT -1 NOVICE: C "/proc/self/mountstats: transmissions and requests + /proc/fs/cifs/Stats: SMBs twice";
+    264 PERF_COUNTER_BULK_COUNT -4 ADVANCED: C "/proc/self/mountstats: bytes received of all requests + /proc/fs/cifs/Stats: Bytes read";
+    266 PERF_COUNTER_BULK_COUNT -1 ADVANCED: C "/proc/self/mountstats: all requests + /proc/fs/cifs/Stats: SMBs";
     268 PERF_COUNTER_BULK_COUNT -4 EXPERT: C "/proc/self/mountstats: pages read";
-    270 PERF_COUNTER_BULK_COUNT -4 EXPERT: C "/proc/self/mountstats: normal bytes read";
+    270 PERF_COUNTER_BULK_COUNT -4 EXPERT: C "/proc/self/mountstats: normal bytes read + /proc/fs/cifs/Stats: Bytes read";
     272 PERF_COUNTER_BULK_COUNT -4 EXPERT: A "/proc/self/mountstats: normal bytes read without those from the server";
-    274 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/self/mountstats: server bytes read";
-    276 PERF_COUNTER_BULK_COUNT -4 ADVANCED: E "/proc/self/mountstats: bytes sent of all requests";
-    278 PERF_COUNTER_BULK_COUNT -1 ADVANCED: C "/proc/self/mountstats: transmissions";
+    274 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/self/mountstats: server bytes read + /proc/fs/cifs/Stats: Bytes read";
+    276 PERF_COUNTER_BULK_COUNT -4 ADVANCED: C "/proc/self/mountstats: bytes sent of all requests + /proc/fs/cifs/Stats: Bytes written";
+    278 PERF_COUNTER_BULK_COUNT -1 ADVANCED: C "/proc/self/mountstats: transmissions + /proc/fs/cifs/Stats: SMBs";
     280 PERF_COUNTER_BULK_COUNT -4 EXPERT: C "/proc/self/mountstats: pages written";
-    282 PERF_COUNTER_BULK_COUNT -4 EXPERT: C "/proc/self/mountstats: normal bytes written";
+    282 PERF_COUNTER_BULK_COUNT -4 EXPERT: C "/proc/self/mountstats: normal bytes written + /proc/fs/cifs/Stats: Bytes written";
     284 PERF_COUNTER_BULK_COUNT -4 EXPERT: N;
-    286 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/self/mountstats: server bytes written";
-    10 PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: READ requests";
+    286 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/self/mountstats: server bytes written + /proc/fs/cifs/Stats: Bytes written";
+    10 PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: READ requests + /proc/fs/cifs/Stats: Reads";
     290 PERF_COUNTER_COUNTER -1 ADVANCED: N;
-    292 PERF_COUNTER_COUNTER -1 ADVANCED: E "/proc/self/mountstats: READ requests";
+    292 PERF_COUNTER_COUNTER -1 ADVANCED: E "/proc/self/mountstats: READ requests + /proc/fs/cifs/Stats: Reads";
     294 PERF_COUNTER_COUNTER 0 EXPERT: N;
     296 PERF_COUNTER_COUNTER -1 EXPERT: N;
-    12 PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: WRITE requests";
+    12 PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: WRITE requests + /proc/fs/cifs/Stats: Writes";
     300 PERF_COUNTER_COUNTER -1 ADVANCED: N;
-    302 PERF_COUNTER_COUNTER -1 ADVANCED: E "/proc/self/mountstats: WRITE requests";
+    302 PERF_COUNTER_COUNTER -1 ADVANCED: E "/proc/self/mountstats: WRITE requests + /proc/fs/cifs/Stats: Writes";
     304 PERF_COUNTER_COUNTER 0 EXPERT: N;
     306 PERF_COUNTER_COUNTER -1 EXPERT: N;
     308 PERF_COUNTER_COUNTER 0 ADVANCED: N;
     310 PERF_COUNTER_COUNTER 0 ADVANCED: N;
-    312 PERF_COUNTER_COUNTER 0 NOVICE: C "/proc/self/mountstats: timeouts and errors of all requests";
-    314 PERF_COUNTER_RAWCOUNT 0 NOVICE: C "/proc/self/mountstats: servers of the mounts";
-    316 PERF_COUNTER_RAWCOUNT 0 ADVANCED: C "/proc/self/mountstats: connects behind the first";
+    312 PERF_COUNTER_COUNTER 0 NOVICE: C "/proc/self/mountstats: timeouts and errors of all requests + /proc/fs/cifs/Stats: the sum of failed";
+    314 PERF_COUNTER_RAWCOUNT 0 NOVICE: C "/proc/self/mountstats: servers of the mounts + /proc/fs/cifs/Stats: sessions";
+    316 PERF_COUNTER_RAWCOUNT 0 ADVANCED: C "/proc/self/mountstats: connects behind the first + /proc/fs/cifs/Stats: reconnects";
     318 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     320 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     322 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
@@ -118,6 +121,8 @@ fn redirector(mount: &Mount, page_size: u64) -> Values {
 
 /// Where the number of servers stands.
 const SESSIONS: usize = 28;
+/// Where the number of connections that were made again stands.
+const RECONNECTS: usize = 29;
 
 /// The values of NFS Client Mount. A millisecond is 10,000 ticks of the performance clock.
 fn one_mount(mount: &Mount) -> Values {
@@ -180,6 +185,8 @@ impl Object for NfsClient {
         let page_size = sources.facts.page_size;
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         let client = client(sources);
+        let smb = smb_client::stats(sources);
+        let client = if smb.is_ok() { Ok(()) } else { client };
         let mounts = sources.mountstats();
         if spec.instances == InstanceKind::Many {
             for mount in mounts.map_or(&[][..], Vec::as_slice) {
@@ -190,23 +197,53 @@ impl Object for NfsClient {
             return;
         }
         let mut values = object.single();
-        match mounts.and_then(|mounts| if mounts.is_empty() { client.map(|()| mounts) } else { Ok(mounts) }) {
-            Ok(mounts) => {
+        match mounts.map_or(&[][..], Vec::as_slice) {
+            [] if client.is_err() => {
+                let absence = client.err().unwrap_or(Absence::NotInThisKernel);
+                values.absent(0..spec.counters.len(), absence);
+            }
+            mounts => {
                 // A client without mounts has read and written nothing, and that is the truth.
                 let mut total = redirector(&Mount::default(), page_size);
                 for mount in mounts {
                     add(&mut total, &redirector(mount, page_size));
                 }
+                let smb = smb.unwrap_or_default();
+                for share in &smb.shares {
+                    add(&mut total, &redirector(&as_mount(share), page_size));
+                }
                 let server =
                     |mount: &Mount| mount.device.split(|byte| *byte == b':').next().map(<[u8]>::to_vec);
                 let servers: std::collections::BTreeSet<_> = mounts.iter().filter_map(server).collect();
                 if let Some(sessions) = total.get_mut(SESSIONS) {
-                    *sessions = Ok(u64::try_from(servers.len()).unwrap_or(u64::MAX));
+                    let servers = u64::try_from(servers.len()).unwrap_or(u64::MAX);
+                    *sessions = Ok(servers.saturating_add(smb.sessions));
+                }
+                if let Some(Ok(reconnects)) = total.get_mut(RECONNECTS) {
+                    *reconnects = reconnects.wrapping_add(smb.reconnects);
                 }
                 write(spec.counters, &mut values, &total, 0);
             }
-            Err(absence) => values.absent(0..spec.counters.len(), absence),
         }
+    }
+}
+
+/// A share of SMB in the words of NFS: what is known of its bytes are those of files, and each request has an answer.
+fn as_mount(share: &Share) -> Mount {
+    let requests = |operations| Requests { operations, transmissions: operations, ..Requests::default() };
+    let bytes = [share.bytes_read, share.bytes_written];
+    Mount {
+        normal: bytes,
+        server: bytes,
+        read: requests(share.reads),
+        write: requests(share.writes),
+        all: Requests {
+            bytes_received: share.bytes_read,
+            bytes_sent: share.bytes_written,
+            errors: share.failed,
+            ..requests(share.requests)
+        },
+        ..Mount::default()
     }
 }
 

@@ -9,6 +9,7 @@
 
 use tallymon_core::time::FileTime;
 
+pub mod cifs_stats;
 mod columns;
 pub mod cpuidle;
 pub mod diskstats;
