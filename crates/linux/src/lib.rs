@@ -10,7 +10,7 @@
 //! | `expression` | where a value comes from, in one line that is also shown to people |
 //! | `sources`, `texts` | the kernel files, kept open, read when an object needs them |
 //! | [`bpf`] | a program in the kernel that reads all tasks at once |
-//! | [`kept`], [`netlink`], [`pids`], [`statvfs`], [`clock`] | the ways in which the kernel is asked |
+//! | [`kept`], [`netlink`], [`pids`], [`statvfs`], [`clock`], [`perf`] | the ways in which the kernel is asked |
 //!
 //! A value that the kernel does not give is marked as absent with the reason. It is never made up and never a zero.
 
@@ -19,6 +19,8 @@ pub mod bpf;
 pub mod clock;
 pub mod kept;
 pub mod netlink;
+#[allow(unsafe_code, reason = "an event counter of a processor has no safe interface")]
+pub mod perf;
 pub mod pids;
 pub mod proc;
 pub mod root;

@@ -30,6 +30,7 @@ mod nt_strict;
 mod numa_node_memory;
 #[allow(clippy::module_inception, reason = "NT's own name of this object")]
 mod objects;
+mod performance_counters;
 mod physical_disk;
 #[cfg(test)]
 mod predecessors;
@@ -189,6 +190,7 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(gpu::Gpu::engines()),
         Box::new(gpu::Gpu::processes()),
         Box::new(gpu::Gpu::adapters()),
+        Box::new(performance_counters::PerformanceCounters::new()),
         Box::new(paging_file::PagingFile::new()),
     ]
 }

@@ -34,6 +34,8 @@ rows! { SPEED_COUNTERS, SPEED_ORIGINS {
     900_018 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     900_020 PERF_COUNTER_RAWCOUNT 0 ADVANCED: Z "0";
     900_022 PERF_100NSEC_TIMER 0 ADVANCED: N;
+    900_024 PERF_100NSEC_TIMER 0 NOVICE: D "/proc/stat:cpuN: all but idle and iowait, times cpufreq/scaling_cur_freq over cpufreq/base_frequency" "4.15";
+    900_026 PERF_100NSEC_TIMER 0 ADVANCED: D "/proc/stat:cpuN: system + irq + softirq, times cpufreq/scaling_cur_freq over cpufreq/base_frequency" "4.15";
 }}
 
 const COUNTERS: &[CounterSpec] =
@@ -67,6 +69,8 @@ const IDLE_TIME: usize = 8;
 const IDLE_COUNT: usize = 9;
 const LIMIT_FLAGS: usize = 10;
 const STATE_FLAGS: usize = 12;
+const UTILITY: usize = 14;
+const PRIVILEGED_UTILITY: usize = 15;
 
 type Speeds = Vec<Result<u64, Absence>>;
 
@@ -76,12 +80,44 @@ pub(super) struct ProcessorInformation {
     collector: Collector,
     /// How often each processor was slowed down because of heat, at the last sample.
     throttled: BTreeMap<u32, u64>,
+    utilities: BTreeMap<u32, Utility>,
+}
+
+/// The work of a processor, in time that it would have taken at its base frequency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Utility {
+    /// When it was last looked at, with its idle and privileged time then, in 100 ns units.
+    last: Option<(u64, u64, u64)>,
+    all: u64,
+    privileged: u64,
+}
+
+impl Utility {
+    /// Adds what was done since the last look: `utility = busy time * speed / base`.
+    fn step(&mut self, now: u64, idle: u64, privileged: u64, speed: u64, base: u64) {
+        let Some((time, idle_then, privileged_then)) = self.last.replace((now, idle, privileged)) else {
+            return;
+        };
+        let scale = |time: u64| {
+            let scaled = u128::from(time).saturating_mul(u128::from(speed)).checked_div(u128::from(base));
+            u64::try_from(scaled.unwrap_or(0)).unwrap_or(0)
+        };
+        // Times of ticks may run ahead of the clock by one.
+        let busy = now.saturating_sub(time).saturating_sub(idle.saturating_sub(idle_then));
+        self.all = self.all.wrapping_add(scale(busy));
+        self.privileged = self.privileged.wrapping_add(scale(privileged.saturating_sub(privileged_then)));
+    }
 }
 
 impl ProcessorInformation {
     pub(super) fn new() -> ProcessorInformation {
         let layout = ObjectLayout::new(SPEC);
-        ProcessorInformation { layout, collector: Collector::new(NAME), throttled: BTreeMap::new() }
+        ProcessorInformation {
+            layout,
+            collector: Collector::new(NAME),
+            throttled: BTreeMap::new(),
+            utilities: BTreeMap::new(),
+        }
     }
 
     /// What the folder of a processor tells about its speed.
@@ -93,19 +129,37 @@ impl ProcessorInformation {
                 *speed = value;
             }
         };
+        let time = sources.now.0;
         let mut read = |file: &str| file_number(sources, folder.join(file));
         // Reading the frequency can take milliseconds a processor, so nobody gets it who did not ask for it.
         let is_asked = !ask.interest.is_everything()
-            && SPEED_COUNTERS.iter().take(BASE).any(|counter| ask.interest.wants(NAME, counter.name));
+            && SPEED_COUNTERS
+                .iter()
+                .take(BASE)
+                .chain(SPEED_COUNTERS.iter().skip(UTILITY))
+                .any(|counter| ask.interest.wants(NAME, counter.name));
         if is_asked {
             let now = read("cpufreq/scaling_cur_freq");
             set(FREQUENCY, now.map(|kilohertz| kilohertz / 1000));
             set(FREQUENCY.saturating_add(1), now);
             set(MAXIMUM, read("cpufreq/cpuinfo_max_freq"));
             set(BASE.saturating_sub(1), now);
-            set(BASE, read("cpufreq/base_frequency"));
+            let base = read("cpufreq/base_frequency");
+            set(BASE, base);
+            // Not all drivers know a base frequency; the largest is the next best.
+            let base = base.or_else(|_| read("cpufreq/cpuinfo_max_freq"));
+            let utility = now.and_then(|now| Ok((now, base?))).map(|(now, base)| {
+                let utility = self.utilities.entry(number).or_default();
+                utility.step(time, values.idle, values.privileged, now, base);
+                *utility
+            });
+            set(UTILITY, utility.map(|utility| utility.all));
+            set(PRIVILEGED_UTILITY, utility.map(|utility| utility.privileged));
         } else {
-            (FREQUENCY..=BASE).for_each(|position| set(position, Err(Absence::NotRequested)));
+            let positions = (FREQUENCY..=BASE).chain([UTILITY, PRIVILEGED_UTILITY]);
+            positions.for_each(|position| set(position, Err(Absence::NotRequested)));
+            // Nobody knows the speed meanwhile.
+            self.utilities.entry(number).or_default().last = None;
         }
         // A processor that works is not parked, and Linux has no states to flag.
         set(PARKING, Ok(0));
@@ -175,7 +229,7 @@ fn ranges(text: &[u8]) -> Vec<(u64, u64)> {
     parts.filter_map(range).collect()
 }
 
-/// The sum of counts; what is a property of one processor has none.
+/// The sum of counts; of speeds and utilities the mean.
 fn sum<'s>(speeds: impl Iterator<Item = &'s Speeds>) -> Speeds {
     let mut total = vec![Err(Absence::NotRequested); SPEED_COUNTERS.len()];
     let mut count = 0_u64;
@@ -184,7 +238,7 @@ fn sum<'s>(speeds: impl Iterator<Item = &'s Speeds>) -> Speeds {
         count = count.saturating_add(1);
     }
     for (position, value) in total.iter_mut().enumerate() {
-        if position == FREQUENCY {
+        if [FREQUENCY, UTILITY, PRIVILEGED_UTILITY].contains(&position) {
             *value = value.map(|sum| sum.checked_div(count).unwrap_or(sum));
         }
     }
@@ -235,6 +289,7 @@ impl Object for ProcessorInformation {
             speeds.insert(*number, found);
         }
         self.throttled.retain(|number, _| numbers.contains(number));
+        self.utilities.retain(|number, _| numbers.contains(number));
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         for (node, members) in nodes(sources, &numbers) {
             for (number, values) in found.rows.iter().filter(|(number, _)| members.contains(number)) {
@@ -319,6 +374,38 @@ mod tests {
         machine.write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", b"4\n");
         let snapshot = machine.read_only(NAME.0, &interest);
         assert_eq!(named(&instance(&snapshot, "0,0"), 900_016), Ok(1), "it was slowed down since");
+    }
+
+    #[test]
+    fn work_at_another_speed() {
+        let mut utility = Utility::default();
+        utility.step(1000, 400, 50, 3000, 2000);
+        assert_eq!((utility.all, utility.privileged), (0, 0), "nothing is known of the time before");
+        // 100 units, of which 40 idle, 10 privileged, at one and a half times the speed.
+        utility.step(1100, 440, 60, 3000, 2000);
+        assert_eq!((utility.all, utility.privileged), (90, 15));
+        utility.step(1200, 600, 60, 3000, 0);
+        assert_eq!((utility.all, utility.privileged), (90, 15), "more idle time than time, and no base");
+    }
+
+    #[test]
+    fn utility_of_a_processor_and_of_all() {
+        let mut machine = Machine::new(&[
+            ("proc/stat", STAT),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", b"1200000\n"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", b"2400000\n"),
+        ]);
+        let mut interest = Interest::everything();
+        interest.add_object(NAME);
+        machine.read_only(NAME.0, &interest);
+        // 10 ticks of privileged time at half the speed.
+        machine.write("proc/stat", b"cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 10 0 30 300 0 0 0 0 0 0\nintr 99 1\n");
+        let snapshot = machine.read_only(NAME.0, &interest);
+        assert_eq!(named(&instance(&snapshot, "0,0"), 900_026), Ok(500_000));
+        assert_eq!(named(&instance(&snapshot, "_Total"), 900_026), Ok(500_000));
+        let snapshot = machine.read(NAME.0);
+        let not_asked = Err(ValueState::Absent(Absence::NotRequested));
+        assert_eq!(named(&instance(&snapshot, "0,0"), 900_024), not_asked, "never in a sweep");
     }
 
     #[test]
