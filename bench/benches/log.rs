@@ -1,7 +1,15 @@
 //! Logs: bytes and time of a value in each format, of made-up series and of a recording of this machine.
+//!
+//! In parts, by their names: `made-up`, `codecs`, `peers`, `big`, `real`; all of them without a name.
 
+#[path = "log/big.rs"]
+mod big;
+#[path = "log/codecs.rs"]
+mod codecs;
 #[path = "log/made_up.rs"]
 mod made_up;
+#[path = "log/peers.rs"]
+mod peers;
 #[path = "log/real.rs"]
 mod real;
 
@@ -12,10 +20,25 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
+    let parts: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let folder = std::env::temp_dir().join(format!("tallymon-bench-log-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
-    made_up::run(&folder);
-    real::run(&folder);
+    let all: [(&str, &dyn Fn()); 5] = [
+        ("made-up", &|| made_up::run(&folder)),
+        ("codecs", &codecs::run),
+        ("peers", &|| peers::run(&folder)),
+        ("big", &|| big::run(&folder)),
+        ("real", &|| real::run(&folder)),
+    ];
+    for part in &parts {
+        assert!(all.iter().any(|(name, _)| name == part), "there is no part {part:?}");
+    }
+    for (name, run) in all {
+        if parts.is_empty() || parts.iter().any(|part| part == name) {
+            run();
+        }
+    }
     // What is left there shows by its name.
     let _ = std::fs::remove_dir_all(&folder);
 }

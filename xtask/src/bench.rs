@@ -8,8 +8,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     bench.current_dir(root().join("bench"));
     match arguments {
         [] => execute(bench.args(["bench"])),
-        [name] if name == "mon" => execute(bench.args(["bench", "--bench", "monitor"])),
-        [name] => execute(bench.args(["bench", "--bench", name])),
-        more => Err(format!("one benchmark at most, not {more:?}")),
+        [name, rest @ ..] => {
+            let name = if name == "mon" { "monitor" } else { name };
+            bench.args(["bench", "--bench", name]);
+            // What follows is for the benchmark: a part of it.
+            execute(match rest {
+                [] => &mut bench,
+                [first, rest @ ..] if first == "--" => bench.arg("--").args(rest),
+                rest => bench.arg("--").args(rest),
+            })
+        }
     }
 }

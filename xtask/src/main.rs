@@ -8,7 +8,7 @@
 //! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
 //! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |
 //! | `loom` | published counters in every order in which two threads can see each other's words |
-//! | `bench [NAME]` | whole jobs beside their peers, and criterion functions |
+//! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 
 #![forbid(unsafe_code)]
 
@@ -43,7 +43,11 @@ const TASKS: &[Task] = &[
     },
     Task { name: "shots", summary: "pictures of the monitor for the README [NAME...]", run: shots::run },
     Task { name: "loom", summary: "published counters in every order of their words", run: models::loom },
-    Task { name: "bench", summary: "whole jobs beside their peers, and functions [NAME]", run: bench::run },
+    Task {
+        name: "bench",
+        summary: "whole jobs beside their peers, and functions [NAME [PART...]]",
+        run: bench::run,
+    },
 ];
 
 fn main() -> ExitCode {

@@ -13,8 +13,8 @@ use tallymon_log::{Column, Format, LogReader, ReadOptions, open, relog};
 
 use crate::size;
 
-const SERIES: usize = 2_000;
-const SECONDS: usize = 3_600;
+pub(crate) const SERIES: usize = 2_000;
+pub(crate) const SECONDS: usize = 3_600;
 const START: u64 = 134_000_000_000_000_000;
 const RAW: CounterType = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
 

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tallymon_core::flow::{NoValue, Sample, Value};
 use tallymon_core::path::CounterPath;
@@ -346,7 +347,7 @@ impl Plan {
                 && group.as_ref() == Some(&this)
                 && let Some(Place::Multi(members)) = places.last_mut()
             {
-                members.push((position, instance_text(parts)));
+                members.push((position, instance_text(parts).into()));
                 continue;
             }
             let instance =
@@ -365,7 +366,7 @@ impl Plan {
                 counter: Some(parts.counter.to_string()),
             });
             if wild {
-                places.push(Place::Multi(vec![(position, instance_text(parts))]));
+                places.push(Place::Multi(vec![(position, instance_text(parts).into())]));
                 group = Some(this);
             } else {
                 places.push(Place::Single(position));
@@ -567,7 +568,7 @@ impl<T: TableWriter> RecordSink for TableSink<T> {
 enum Place {
     Single(usize),
     /// Columns with the names of their instances.
-    Multi(Vec<(usize, String)>),
+    Multi(Vec<(usize, Arc<str>)>),
 }
 
 struct BinarySink<W> {
@@ -582,8 +583,10 @@ impl<W: Write + Seek> RecordSink for BinarySink<W> {
     fn record(&mut self, time: FileTime, minutes: i32, row: &[Result<Sample, NoValue>]) -> io::Result<()> {
         let local = add_minutes(time, minutes);
         let cell = |position: usize| row.get(position).copied().unwrap_or(Err(NoValue::NoInstance));
-        self.values.clear();
+        // The lists of items are used again, as there is one for each instance of each record.
+        let mut old = std::mem::take(&mut self.values).into_iter();
         for place in &self.places {
+            let list = old.next();
             self.values.push(match place {
                 Place::Single(position) => Data::Single(match cell(*position) {
                     Ok(sample) => RawCounter {
@@ -600,13 +603,19 @@ impl<W: Write + Seek> RecordSink for BinarySink<W> {
                 Place::Multi(members) => {
                     let mut stamp = None;
                     let mut status = None;
-                    let mut items = Vec::new();
+                    let mut items = match list {
+                        Some(Data::Multi { mut items, .. }) => {
+                            items.clear();
+                            items
+                        }
+                        _ => Vec::new(),
+                    };
                     for (position, name) in members {
                         match cell(*position) {
                             Ok(sample) => {
                                 stamp = stamp.or(Some(add_minutes(sample.time, minutes)));
                                 let values = (sample.first.cast_signed(), sample.second.cast_signed());
-                                items.push((name.clone(), sample.multi_count, values.0, values.1));
+                                items.push((Arc::clone(name), sample.multi_count, values.0, values.1));
                             }
                             Err(NoValue::NoInstance) => {}
                             Err(reason) => status = status.or(Some(reason.pdh_status().code)),

@@ -243,7 +243,7 @@ fn items_that_share_a_long_name_are_damage() {
         counter: Some("Value".to_owned()),
     };
     let items = (0..50).map(|n| if n == 0 { "x".repeat(500) } else { format!("n{n}") });
-    let items: Vec<_> = items.map(|name| (name, 1, 7, 0)).collect();
+    let items: Vec<_> = items.map(|name| (name.into(), 1, 7, 0)).collect();
     let time = FileTime(131_000_000_000_000_000);
     let mut writer = BlgWriter::new(Cursor::new(Vec::new()), WriteOptions::default(), vec![entry]).unwrap();
     writer.record(time, time, &[Data::Multi { status: 0, time, items }]).unwrap();

@@ -44,7 +44,9 @@ fn values(body: &[u8]) -> Vec<Data> {
                 items: multi
                     .items()
                     .map(|item| item.unwrap())
-                    .map(|item| (item.name.to_string_lossy(), item.multi_count, item.first, item.second))
+                    .map(|item| {
+                        (item.name.to_string_lossy().into(), item.multi_count, item.first, item.second)
+                    })
                     .collect(),
             },
             other => panic!("{other:?}"),

@@ -2,6 +2,8 @@
 //!
 //! Offsets in errors are from the start of the body, or of the assembled record; the reader adds where that is.
 
+use std::sync::Arc;
+
 use tallymon_core::counter::CounterType;
 use tallymon_core::error::Error;
 use tallymon_core::flow::{Absence, NoValue};
@@ -418,7 +420,7 @@ pub enum Data {
         /// When it was read, local time.
         time: FileTime,
         /// Name, multi count, first and second value of each.
-        items: Vec<(String, u32, i64, i64)>,
+        items: Vec<(Arc<str>, u32, i64, i64)>,
     },
 }
 

@@ -1,6 +1,7 @@
 //! Writes a BLG in counter mode as Windows 8 and later do.
 
 use std::io::{self, Seek, SeekFrom, Write};
+use std::sync::Arc;
 
 use tallymon_core::text::{ByteOrder, append_wide, encode_wide};
 use tallymon_core::time::FileTime;
@@ -320,7 +321,7 @@ fn multi(
     out: &mut Vec<u8>,
     status: u32,
     time: FileTime,
-    items: &[(String, u32, i64, i64)],
+    items: &[(Arc<str>, u32, i64, i64)],
     live_padding: bool,
 ) {
     let start = out.len();
@@ -336,12 +337,17 @@ fn multi(
         out.extend_from_slice(&multi_count.to_le_bytes());
         out.extend_from_slice(&first.to_le_bytes());
         out.extend_from_slice(&second.to_le_bytes());
-        let length = name.encode_utf16().count().saturating_add(1).saturating_mul(2);
+        let letters = if name.is_ascii() { name.len() } else { name.encode_utf16().count() };
+        let length = letters.saturating_add(1).saturating_mul(2);
         name_at = name_at.saturating_add(length);
         reserved = reserved.saturating_add(if live_padding { align8(length) } else { length });
     }
     for (name, ..) in items {
-        append_wide(out, name, ByteOrder::Little);
+        if name.is_ascii() {
+            out.extend(name.bytes().flat_map(|letter| [letter, 0]));
+        } else {
+            append_wide(out, name, ByteOrder::Little);
+        }
         out.extend_from_slice(&[0, 0]);
     }
     let length = align8(reserved).saturating_add(8);

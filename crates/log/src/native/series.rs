@@ -180,22 +180,28 @@ fn decode_changes(bits: &mut BitReader<'_>, start: u64, rows: usize, values: &mu
 
 /// The parameters that take the fewest bits, by the lengths of the numbers they leave.
 fn choose(differences: &[i64], old: Parameters) -> Parameters {
-    let (mut least, mut most, mut sum) = (i64::MAX, i64::MIN, 0i128);
+    let (mut least, mut sum) = (i64::MAX, 0i64);
     for difference in differences {
         least = least.min(*difference);
-        most = most.max(*difference);
-        sum = sum.saturating_add(i128::from(*difference));
+        // A sum that wraps gives a bias that is of no use, and any bias can be written.
+        sum = sum.wrapping_add(*difference);
     }
     let divisor = divisor(differences, old.divisor);
-    let rows = i128::try_from(differences.len()).unwrap_or(i128::MAX).max(1);
     let units = |number: i64| match i64::try_from(divisor) {
         Ok(divisor) if divisor > 1 => number.checked_div(divisor).unwrap_or(0),
         _ => number,
     };
-    let mean = i64::try_from(sum.checked_div(rows).unwrap_or(0)).unwrap_or(0);
+    let rows = i64::try_from(differences.len()).unwrap_or(i64::MAX).max(1);
+    let mean = sum.checked_div(rows).unwrap_or(0);
     let with =
         |mode: Mode, bias: i64| Parameters { mode, rice: 0, divisor, bias: units(bias).cast_unsigned() };
     let some = differences.get(..LOOKED_AT).unwrap_or(differences);
+    let fits = old.divisor == divisor && (old.mode != Mode::Above || old.bias.cast_signed() <= units(least));
+    let before = if fits { total_length(old, some) } else { u64::MAX };
+    // Numbers that are no longer than the parameter expects are as short as when it was chosen: nothing is looked for.
+    if before <= u64::from(old.rice).saturating_add(1).saturating_mul(some.len() as u64) {
+        return old;
+    }
     let mut best = (u64::MAX, old);
     let mut try_one = |candidate: Parameters, discount: u64| {
         let length = total_length(candidate, some);
@@ -207,7 +213,7 @@ fn choose(differences: &[i64], old: Parameters) -> Parameters {
             best = (cost, Parameters { rice, ..candidate });
         }
     };
-    if old.divisor == divisor && (old.mode != Mode::Above || old.bias.cast_signed() <= units(least)) {
+    if fits {
         try_one(old, PARAMETERS);
     }
     try_one(with(Mode::Above, least), 0);
@@ -254,8 +260,10 @@ fn near_zero(parameters: Parameters, difference: i64, before: i64) -> u64 {
 /// The greatest common divisor of the differences, 1 when it is too small to help.
 fn divisor(differences: &[i64], old: u64) -> u64 {
     let mut divisor = 0u64;
-    // Most often the answer is the same as before.
-    if old > 1 && differences.iter().all(|difference| difference.unsigned_abs().is_multiple_of(old)) {
+    // Most often the answer is the same as before; where there was none, the next key looks again.
+    if old == 1
+        || old > 1 && differences.iter().all(|difference| difference.unsigned_abs().is_multiple_of(old))
+    {
         return old;
     }
     for difference in differences {

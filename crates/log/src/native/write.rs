@@ -65,7 +65,7 @@ impl Default for WriteOptions {
         WriteOptions {
             flush_seconds: 10,
             rows: 60,
-            numbers_between_keys: 600_000,
+            numbers_between_keys: 200_000,
             keep_instances: false,
             zone: Zone::Unknown,
             writer: concat!("tallymon ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -79,7 +79,7 @@ impl WriteOptions {
         WriteOptions {
             flush_seconds: u32::MAX,
             rows: 600,
-            numbers_between_keys: 600_000,
+            numbers_between_keys: 200_000,
             ..WriteOptions::default()
         }
     }
