@@ -85,3 +85,32 @@ fn objects_know_when_they_were_read() {
     let quantum = |name| processor.quantum(processor.position(TitleIndex(name)).unwrap());
     assert_eq!((quantum(6), quantum(148)), (100_000, 1));
 }
+
+/// Costly objects answer to `Costly` and to their own names, never to `Global`.
+#[test]
+fn costly_objects_are_read_by_name_only() {
+    let mut host = host();
+    let system = System::open().unwrap();
+    let all: Vec<TitleIndex> = system.objects().iter().map(|object| object.name).collect();
+    let costly: Vec<TitleIndex> = all.iter().copied().filter(|object| system.is_costly(*object)).collect();
+    // Job Object Details, those of graphics devices, and Processor Performance Counters.
+    assert_eq!(costly.len(), 5, "{costly:?}");
+    let names = |snapshot: &Snapshot| -> Vec<TitleIndex> {
+        let found = snapshot.objects().map(|object| object.header().name);
+        found.filter(|object| all.contains(object)).collect()
+    };
+    let cheap = names(&host.snapshot(&Request::parse("Global")).unwrap());
+    assert_eq!(cheap.len() + costly.len(), all.len());
+    assert!(cheap.iter().all(|object| !costly.contains(object)), "{cheap:?}");
+    let mut dear = names(&host.snapshot(&Request::parse("Costly")).unwrap());
+    // A parent comes with its children.
+    dear.retain(|object| *object != TitleIndex(1500));
+    assert_eq!(dear, costly);
+    for object in costly {
+        assert!(
+            names(&host.snapshot(&Request::objects([object])).unwrap()).contains(&object),
+            "{}",
+            object.0
+        );
+    }
+}

@@ -29,6 +29,7 @@ pub mod statvfs;
 mod expression;
 mod meter;
 mod objects;
+mod optional;
 mod rising;
 mod sources;
 mod system;

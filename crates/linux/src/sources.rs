@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use rustix::io::Errno;
 use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState, PerfTime, ReadWindow};
 
 use crate::kept::{Buffer, Kept, ReadError, Shape};
+use crate::netlink::socket::{RouteError, RouteSocket};
 use crate::objects::control_groups::{Groups, find_groups};
 use crate::objects::disk_table::{DiskTable, Row, rows};
 use crate::objects::mounts::{FileSystem, mounted};
@@ -40,6 +42,8 @@ pub(crate) struct Sources {
     process_window: Option<(u64, ReadWindow)>,
     pub(crate) spaces: Spaces,
     pub(crate) processes: ProcessTable,
+    /// Asks about sockets.
+    pub(crate) diagnosis: RouteSocket,
     buffer: Buffer,
     request: u64,
     stat: File<Stat>,
@@ -154,6 +158,18 @@ pub(crate) fn absence(error: &ReadError) -> Absence {
     }
 }
 
+/// Why what netlink was asked for is not there.
+pub(crate) fn absence_of(error: &RouteError) -> Absence {
+    match error {
+        RouteError::Socket(Errno::ACCESS | Errno::PERM) | RouteError::Kernel(Errno::ACCESS | Errno::PERM) => {
+            Absence::AccessDenied
+        }
+        RouteError::Socket(Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT)
+        | RouteError::Kernel(Errno::NOENT | Errno::INVAL | Errno::OPNOTSUPP) => Absence::NotInThisKernel,
+        _ => Absence::ReadFailed,
+    }
+}
+
 fn softirq_totals(bytes: &[u8]) -> Result<Vec<(u32, u32)>, ParseError> {
     let softirqs = crate::proc::softirqs::Softirqs::parse(bytes)?;
     Ok(softirqs.cpus.iter().copied().zip(softirqs.totals.iter().copied()).collect())
@@ -191,6 +207,7 @@ impl Sources {
             process_window: None,
             spaces: Spaces::new(),
             processes: ProcessTable::new(folder, root.is_system()).with_tier(tier),
+            diagnosis: RouteSocket::of_sockets(),
             buffer: Buffer::new(),
             request: 0,
             stat: File::new(proc("stat"), Shape::Whole, Stat::parse).with_text(),
@@ -372,6 +389,9 @@ impl Sources {
         }
         look!(stat, meminfo, vmstat, loadavg, interrupts, softirqs, diskstats, mountinfo, swaps, snmp, snmp6);
         findings.extend(self.processes.findings(&self.root));
+        if self.root.is_system() {
+            findings.extend(crate::optional::findings(&self.root, &mut self.diagnosis));
+        }
         findings
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::sockopt::Timeout;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 use crate::kept::retry;
 
@@ -27,12 +27,40 @@ pub struct RouteSocket {
     sequence: u32,
     /// Whether the kernel has no separate statistics messages (before Linux 4.7).
     asks_links_for_stats: bool,
+    /// The kind of netlink; none is that of routes.
+    protocol: Option<Protocol>,
 }
 
 impl RouteSocket {
     /// A socket in the network namespace of the thread that asks first.
     pub fn new() -> RouteSocket {
         RouteSocket::default()
+    }
+
+    /// A socket that asks about sockets, in the network namespace of the thread that asks first.
+    pub fn of_sockets() -> RouteSocket {
+        RouteSocket { protocol: Some(rustix::net::netlink::SOCK_DIAG), ..RouteSocket::default() }
+    }
+
+    /// How many connections of TCP over IPv6 are established, or wait for this side to close, as the kernel's own count has
+    /// it. Those of IPv4 on sockets for both are not among them.
+    ///
+    /// # Errors
+    ///
+    /// As [`RouteSocket::links`].
+    pub fn connections_v6(&mut self) -> Result<usize, RouteError> {
+        let mut found = Vec::new();
+        self.collect(SOCK_DIAG_BY_FAMILY, &connections_request(), &mut found, |message| {
+            if message.kind != SOCK_DIAG_BY_FAMILY {
+                return Ok(None);
+            }
+            // Behind four bytes and two ports stand the addresses of this side and of the other.
+            let other =
+                message.body.get(24..40).ok_or(DecodeError::Missing { what: "address of a connection" })?;
+            let is_v4 = other.starts_with(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
+            Ok((!is_v4).then_some(()))
+        })?;
+        Ok(found.len())
     }
 
     /// Replaces what is in `links` by the interfaces there are, without their statistics.
@@ -125,7 +153,7 @@ impl RouteSocket {
     ) -> Result<(), RouteError> {
         let socket = match self.socket.take() {
             Some(socket) => socket,
-            None => open(SocketFlags::CLOEXEC, 0).map_err(RouteError::Socket)?,
+            None => open(SocketFlags::CLOEXEC, 0, self.protocol).map_err(RouteError::Socket)?,
         };
         let socket = self.socket.insert(socket);
         self.buffer.resize(RECEIVE_SIZE, 0);
@@ -185,8 +213,8 @@ impl LinkEvents {
     ///
     /// When the kernel gives no such socket.
     pub fn open() -> Result<LinkEvents, RouteError> {
-        let socket =
-            open(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, GROUP_LINK).map_err(RouteError::Socket)?;
+        let socket = open(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, GROUP_LINK, None)
+            .map_err(RouteError::Socket)?;
         Ok(LinkEvents { socket, buffer: vec![0; RECEIVE_SIZE] })
     }
 
@@ -209,6 +237,7 @@ impl LinkEvents {
 }
 
 const GET_LINK: u16 = 18;
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const GET_QDISC: u16 = 38;
 const GET_STATS: u16 = 94;
 /// NLM_F_REQUEST and NLM_F_DUMP: a question about all of a kind.
@@ -227,9 +256,9 @@ const RECEIVE_SIZE: usize = 32 << 10;
 /// The kernel answers within the call that asks; this only guards against waiting for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-fn open(flags: SocketFlags, groups: u32) -> Result<OwnedFd, Errno> {
+fn open(flags: SocketFlags, groups: u32, protocol: Option<Protocol>) -> Result<OwnedFd, Errno> {
     // Protocol 0, which is what `None` asks for, is NETLINK_ROUTE.
-    let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
+    let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
     rustix::net::bind(&socket, &SocketAddrNetlink::new(0, groups))?;
     rustix::net::sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
     Ok(socket)
@@ -248,6 +277,19 @@ fn request(kind: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
     bytes.extend([0; 4]);
     bytes.extend(body);
     bytes
+}
+
+/// `struct inet_diag_req_v2` of TCP over IPv6 in the states 1 (established) and 8 (waits to be closed).
+#[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
+fn connections_request() -> Vec<u8> {
+    const AF_INET6: u8 = 10;
+    const IPPROTO_TCP: u8 = 6;
+    const STATES: u32 = (1 << 1) | (1 << 8);
+    let mut body = vec![AF_INET6, IPPROTO_TCP, 0, 0];
+    body.extend(STATES.to_ne_bytes());
+    // Of any address.
+    body.extend([0; 48]);
+    body
 }
 
 /// `struct ifinfomsg` of all interfaces, and the attribute that says what to leave out.
@@ -326,6 +368,26 @@ mod tests {
         socket.qdiscs(&mut qdiscs).unwrap();
         assert!(qdiscs.iter().all(|qdisc| links.iter().any(|link| link.index == qdisc.index)));
         assert!(qdiscs.iter().all(|qdisc| qdisc.queue.is_some()));
+    }
+
+    #[test]
+    fn connections_of_one_version_only() {
+        use std::net::{TcpListener, TcpStream};
+        let mut socket = RouteSocket::of_sockets();
+        let Ok(listener) = TcpListener::bind("[::1]:0") else {
+            return eprintln!("no IPv6 here: not compared");
+        };
+        let both = TcpListener::bind("[::]:0").unwrap();
+        let before = socket.connections_v6().unwrap();
+        let new: Vec<TcpStream> =
+            (0..20).map(|_| TcpStream::connect(listener.local_addr().unwrap()).unwrap()).collect();
+        let old: Vec<TcpStream> = (0..30)
+            .map(|_| TcpStream::connect(("127.0.0.1", both.local_addr().unwrap().port())).unwrap())
+            .collect();
+        let after = socket.connections_v6().unwrap();
+        // Both ends are here; other programs may come and go.
+        assert!((30..=50).contains(&after.wrapping_sub(before)), "{before} {after}");
+        drop((new, old));
     }
 
     #[test]

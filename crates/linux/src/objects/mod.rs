@@ -146,7 +146,7 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(icmp::new()),
         Box::new(icmpv6::new()),
         Box::new(tcp::v4()),
-        Box::new(tcp::v6()),
+        Box::new(tcp::TcpV6::new()),
         Box::new(udp::v4()),
         Box::new(udp::v6()),
         Box::new(pressure::new()),

@@ -76,7 +76,8 @@ mod tests {
             let counters = values.object().counters().len() - 1;
             assert!(counters >= 5);
             let absence = if object == 1530 { Absence::NotOnThisSystem } else { Absence::NotInThisKernel };
-            for position in 0..counters {
+            // That of connections is the only one of TCPv6 that has a source, which is not a file.
+            for position in (0..counters).filter(|position| object != 1530 || *position != 1) {
                 assert_eq!(values.state(position), ValueState::Absent(absence), "{object} at {position}");
             }
         }

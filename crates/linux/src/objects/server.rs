@@ -87,8 +87,16 @@ impl Object for ServerWorkQueues {
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
-        // Where no server runs there are no pools.
-        let Ok(text) = sources.text("/proc/fs/nfsd/pool_stats") else { return };
+        let text = match sources.text("/proc/fs/nfsd/pool_stats") {
+            Ok(text) => text,
+            // There are pools, which only root may see.
+            Err(Absence::AccessDenied) => {
+                let mut hidden = object.instance("_Total", None, None);
+                return hidden.absent(0..QUEUE_COUNTERS.len(), Absence::AccessDenied);
+            }
+            // Where no server runs there are no pools.
+            Err(_) => return,
+        };
         for pool in pools(text) {
             let value = |origin: &Origin| match origin.source.rsplit_once(':') {
                 Some((_, "packets-arrived")) => pool.arrived.ok_or(Absence::NotInThisKernel),

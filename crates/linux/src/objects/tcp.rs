@@ -2,12 +2,16 @@
 //! namespace.
 //!
 //! Linux counts TCP once for both versions of IP. TCPv4 holds these common counts, so that the sum over both objects is
-//! right; TCPv6 has no values, because showing the same counts again would count every segment twice.
+//! right; TCPv6 has the number of its connections only, because showing the same counts again would count every segment twice.
 
-use tallymon_provider::Absence;
+use tallymon_provider::{
+    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+};
 
+use super::Object;
 use super::protocol::{Protocol, both};
-use super::spec::{Origin, counters, origin};
+use super::spec::{Origin, counters, object, origin};
+use crate::sources::{Sources, absence_of};
 
 counters! {
     /// Positions of the counters, which both versions share.
@@ -23,9 +27,6 @@ counters! {
         SegmentsRetransmitted: 656, 657, PERF_COUNTER_COUNTER, -1, ADVANCED: C "/proc/net/snmp:Tcp.RetransSegs";
     }
 }
-
-/// Linux has one count for both versions, which is in TCPv4.
-const V6_ORIGINS: &[Origin] = &[origin!(N); COUNTERS.len()];
 
 /// The object TCPv4, with the counts of both versions.
 pub(super) fn v4() -> Protocol {
@@ -46,16 +47,65 @@ pub(super) fn v4() -> Protocol {
     })
 }
 
-/// The object TCPv6, whose counts are in TCPv4.
-pub(super) fn v6() -> Protocol {
-    Protocol::new(1530, COUNTERS, V6_ORIGINS, |_, _| Err(Absence::NotOnThisSystem))
+/// Linux has one count for both versions, which is in TCPv4, but it can list the connections.
+const V6_ORIGINS: &[Origin] = &{
+    let mut origins = [origin!(N); COUNTERS.len()];
+    origins[At::ConnectionsEstablished.at()] =
+        origin!(O "sock_diag(7): connections of IPv6, which TCPv4 counts too" "3.3");
+    origins
+};
+
+/// The object TCPv6. All connections are listed for its only value, so it is read only when it is asked for by name.
+pub(super) struct TcpV6 {
+    layout: ObjectLayout<'static>,
+}
+
+impl TcpV6 {
+    pub(super) fn new() -> TcpV6 {
+        let spec = object(1530, 1531, DetailLevel::ADVANCED, 0, InstanceKind::None, COUNTERS);
+        TcpV6 { layout: ObjectLayout::new(spec) }
+    }
+}
+
+impl Object for TcpV6 {
+    fn spec(&self) -> &ObjectSpec<'static> {
+        self.layout.spec()
+    }
+
+    fn origins(&self) -> &'static [Origin] {
+        V6_ORIGINS
+    }
+
+    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
+        let mut values = object.single();
+        let position = At::ConnectionsEstablished.at();
+        let others = (0..COUNTERS.len()).filter(|other| *other != position);
+        values.absent(others, Absence::NotOnThisSystem);
+        let spec = self.layout.spec();
+        let wanted =
+            COUNTERS.get(position).is_some_and(|counter| ask.interest.wants(spec.name, counter.name));
+        let found = if ask.interest.is_everything() || !wanted {
+            Err(Absence::NotRequested)
+        } else if sources.root.is_system() {
+            sources.diagnosis.connections_v6().map_err(|error| absence_of(&error))
+        } else {
+            // The connections of another machine are in none of its files.
+            Err(Absence::Other)
+        };
+        match found {
+            Ok(count) => values.set(position, u64::try_from(count).unwrap_or(u64::MAX)),
+            Err(absence) => values.absent([position], absence),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, raw};
+    use super::super::fake::{Machine, collect, instance, named, raw};
     use super::*;
     use crate::proc::fixture::fixture;
+    use tallymon_provider::{Interest, ValueState};
 
     #[test]
     fn every_counter_shows_its_column() {
@@ -65,5 +115,29 @@ mod tests {
         let found: Vec<u64> =
             (0..COUNTERS.len()).map(|position| raw(&instance(&snapshot, ""), position).unwrap()).collect();
         assert_eq!(found, [10 + 11, 9, 5, 6, 7, 8, 10, 11, 12]);
+    }
+
+    #[test]
+    fn connections_of_version_6_for_who_asks() {
+        let established = |system: &mut crate::System, interest: &Interest| {
+            let snapshot = collect(system, 1530, interest);
+            let values = instance(&snapshot, "");
+            assert_eq!(named(&values, 652), Err(ValueState::Absent(Absence::NotOnThisSystem)));
+            named(&values, 642)
+        };
+        let mut system = crate::System::open().unwrap();
+        let not_asked = Err(ValueState::Absent(Absence::NotRequested));
+        assert_eq!(established(&mut system, &Interest::everything()), not_asked, "never in a sweep");
+        let mut interest = Interest::everything();
+        interest.add_object(tallymon_provider::TitleIndex(1530));
+        let Ok(listener) = std::net::TcpListener::bind("[::1]:0") else {
+            return eprintln!("no IPv6 here: not compared");
+        };
+        let before = established(&mut system, &interest).unwrap();
+        let address = listener.local_addr().unwrap();
+        let connections: Vec<_> = (0..20).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+        let after = established(&mut system, &interest).unwrap();
+        assert!((30..=50).contains(&after.wrapping_sub(before)), "{before} {after}");
+        drop(connections);
     }
 }
