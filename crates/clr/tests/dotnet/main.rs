@@ -8,15 +8,16 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
 
+mod exports;
+mod foreign;
 mod runtimes;
 mod support;
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 use support::{Talk, balanced, benches, calls_of, enters_of, finish, shape};
 use tallymon_clr::export;
 use tallymon_clr::reader::{self, Call, EventKind, Exact, Profile};
-use tallymon_clr::settings::{ClockChoice, Mode, Settings, Unwinding, environment, find_library};
+use tallymon_clr::settings::{ClockChoice, Mode, Settings, Unwinding};
 
 #[test]
 fn the_articles_program_gives_its_tree() {
@@ -384,91 +385,6 @@ fn asynchronous_methods_gather_their_steps() {
         assert_eq!(enters_of(&profile, "Steps.Program.Middle(int)"), 20);
         let thrown: u64 = profile.threads.iter().map(|thread| thread.exceptions).sum();
         assert_eq!(thrown, 8, "each of 4 exceptions is thrown again where it is awaited");
-    }
-}
-
-#[test]
-fn a_foreign_program_of_dotnet_10_runs_the_same_and_balances() {
-    let Some(program) = runtimes::foreign_program() else { return };
-    let here = std::env::current_exe().unwrap();
-    let library = find_library(here.parent().unwrap()).expect("the library is built with its tests");
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("clr-foreign");
-    // What an earlier run left may be there or not.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    let run = |settings: Option<&Settings>| {
-        let mut command = Command::new(&program);
-        // It unpacks nothing and asks nobody; the folder takes what it may want to write.
-        command.arg("--help").env("HOME", &folder).env("DOTNET_BUNDLE_EXTRACT_BASE_DIR", &folder);
-        if let Some(settings) = settings {
-            command.envs(environment(settings, &library));
-        }
-        command.output().unwrap()
-    };
-    let plain = run(None);
-    assert!(plain.status.success(), "{}", String::from_utf8_lossy(&plain.stderr));
-    // Thousands of its own calls, millions with those of the framework.
-    for (name, mode, least) in [("user", Mode::User, 1000), ("all", Mode::All, 1_000_000)] {
-        let file = folder.join(format!("{name}.prof"));
-        let settings = Settings { mode, file: Some(file.clone()), size: 256, ..Settings::default() };
-        let profiled = run(Some(&settings));
-        assert_eq!(plain.stdout, profiled.stdout);
-        assert_eq!(plain.status, profiled.status, "{}", String::from_utf8_lossy(&profiled.stderr));
-        let profile = Profile::open(&file).unwrap();
-        assert_eq!(profile.runtime[0], 10);
-        assert_eq!((profile.problem.as_str(), profile.lost), ("", reader::Lost::default()));
-        assert!(!profile.unwind_events, "reports come twice there");
-        let calls = profile.calls.iter().filter(|call| call.parent.is_some());
-        for call in calls {
-            assert_eq!(call.enters, call.ended() + u64::from(call.open), "{}", profile.name(call));
-        }
-        assert_eq!(profile.threads.iter().map(|thread| thread.unmatched).sum::<u64>(), 0);
-        assert!(profile.enters() > least, "{mode:?}: {}", profile.enters());
-    }
-}
-
-#[test]
-fn foreign_readers_read_the_exports() {
-    let Some(bench) = benches().first() else { return };
-    let program = bench.program("threads", "exports");
-    let settings = Settings { exact: true, events: 8, ..Settings::default() };
-    let profile = program.check(&settings, |_| {});
-    let write = |name: &str, write: fn(&Profile, &mut dyn std::io::Write) -> std::io::Result<()>| {
-        let path = program.profile().with_file_name(name);
-        let mut file = std::fs::File::create(&path).unwrap();
-        write(&profile, &mut file).unwrap();
-        path
-    };
-    let run = |program: &std::path::Path, words: &[&str]| {
-        let out = Command::new(program).args(words).output().unwrap();
-        assert!(out.status.success(), "{program:?}: {}", String::from_utf8_lossy(&out.stderr));
-        String::from_utf8_lossy(&out.stdout).into_owned()
-    };
-    let callgrind = write("out.callgrind", export::callgrind);
-    if let Some(reader) = tallymon_testkit::peer("callgrind_annotate") {
-        let text = run(&reader, &["--auto=no", "--tree=calling", callgrind.to_str().unwrap()]);
-        // The count of a pair of caller and callee, exact.
-        assert!(text.contains("Threads.Program.Leaf(int) (200,000x)"), "{text}");
-    }
-    let pprof = write("out.pprof", export::pprof);
-    let chrome = write("out.json", export::chrome);
-    if let Some(python) = tallymon_testkit::peer("python3") {
-        let script = "import gzip,json,sys; raw=gzip.open(sys.argv[1]).read(); \
-            events=json.load(open(sys.argv[2]))['traceEvents']; \
-            print(len(raw)>100, sum(e['ph']=='B' for e in events)<=sum(e['ph']=='E' for e in events))";
-        let text = run(&python, &["-c", script, pprof.to_str().unwrap(), chrome.to_str().unwrap()]);
-        assert_eq!(text.trim(), "True True");
-    }
-    if let Some(protoc) = tallymon_testkit::peer("protoc") {
-        let raw = std::fs::read(&pprof).unwrap();
-        // One stored block: 10 bytes of gzip and 5 of the block before, 8 behind.
-        let message = raw.get(15..raw.len() - 8).unwrap();
-        let plain = pprof.with_file_name("out.proto");
-        std::fs::write(&plain, message).unwrap();
-        let input = std::fs::File::open(plain).unwrap();
-        let out = Command::new(protoc).arg("--decode_raw").stdin(input).output().unwrap();
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        assert!(String::from_utf8_lossy(&out.stdout).contains("Threads.Program.Leaf(int)"));
     }
 }
 

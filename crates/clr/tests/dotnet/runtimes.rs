@@ -22,26 +22,36 @@ pub(crate) fn runtimes() -> Vec<(&'static str, PathBuf)> {
 ///
 /// It is not ours to compile for that runtime, so that it runs a foreign program at its own pace.
 pub(crate) fn foreign_program() -> Option<PathBuf> {
-    let folder = peers().join("azure-mcp-2.0.5");
-    let program = folder.join("package/dist/azmcp");
-    if required() && !program.is_file() {
-        std::fs::create_dir_all(&folder).unwrap();
+    let program =
+        npm_package("azure-mcp-2.0.5", "@azure/mcp-linux-x64@2.0.5").map(|it| it.join("dist/azmcp"));
+    match &program {
+        Some(program) => make_executable(program),
+        None => tallymon_testkit::skip("no program of .NET 10 for the profiler's tests"),
+    }
+    program
+}
+
+/// The folder of a package of npm, kept under `name`; fetched first when peers are required, `None` when it is not there.
+pub(crate) fn npm_package(name: &str, wanted: &str) -> Option<PathBuf> {
+    let folder = peers().join(name);
+    let package = folder.join("package");
+    if required() && !package.join("package.json").is_file() {
+        // Tests run at the same time: each unpacks into a folder of its own, and the first to be ready stays.
+        let own = peers().join(format!("{name}.{}", std::process::id()));
+        std::fs::create_dir_all(&own).unwrap();
         let npm = tallymon_testkit::peer("npm").unwrap();
-        let wanted = "@azure/mcp-linux-x64@2.0.5";
         let fetched =
-            Command::new(npm).args(["pack", "--silent", wanted]).current_dir(&folder).output().unwrap();
+            Command::new(npm).args(["pack", "--silent", wanted]).current_dir(&own).output().unwrap();
         assert!(fetched.status.success(), "npm did not fetch {wanted}");
-        let archive = folder.join("azure-mcp-linux-x64-2.0.5.tgz");
-        let unpacked = Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&folder).status().unwrap();
+        let archive = own.join(String::from_utf8_lossy(&fetched.stdout).trim());
+        let unpacked = Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&own).status().unwrap();
         assert!(unpacked.success(), "{} did not unpack", archive.display());
         std::fs::remove_file(archive).unwrap();
-        make_executable(&program);
+        if std::fs::rename(&own, &folder).is_err() {
+            std::fs::remove_dir_all(&own).unwrap();
+        }
     }
-    if !program.is_file() {
-        tallymon_testkit::skip("no program of .NET 10 for the profiler's tests");
-        return None;
-    }
-    Some(program)
+    package.join("package.json").is_file().then_some(package)
 }
 
 /// Where fetched packages are kept.
