@@ -68,6 +68,19 @@ pub(crate) fn pair() -> (u64, u64) {
     (best.1, best.2)
 }
 
+/// What two looks at the clock take, in 1/256 tick: the smallest of some rounds.
+pub(crate) fn cost() -> u64 {
+    const LOOKS: u64 = 64;
+    let round = |_| {
+        let start = now();
+        for _ in 0..LOOKS {
+            std::hint::black_box(now());
+        }
+        now().saturating_sub(start).saturating_mul(2 * 256) / LOOKS
+    };
+    (0..16).map(round).min().unwrap_or_default()
+}
+
 fn counter_is_steady() -> bool {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource");

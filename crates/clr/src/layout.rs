@@ -169,9 +169,10 @@ pub struct Header {
     pub lost_modules: AtomicU64,
     /// Pieces of text that found no room.
     pub lost_text: AtomicU64,
-    /// What another process asks for: 0 nothing, 1 hooks on, 2 hooks off.
+    /// What another process asks for: [`WANTED_ON`] or [`WANTED_OFF`] in the two lowest bits, and a number above them that
+    /// tells requests apart; 0 nothing.
     pub wanted: AtomicU32,
-    /// Which request was answered last, with its number in `wanted`.
+    /// Which request was answered last, as it stood in `wanted`.
     pub answered: AtomicU32,
     /// The rings of events: a record is a whole ring of [`RING`] events.
     pub rings: Region,
@@ -181,7 +182,18 @@ pub struct Header {
     pub event_size: AtomicU32,
     /// Threads that found no ring.
     pub lost_rings: AtomicU64,
+    /// Two looks at the clock, in 1/256 tick: the least that a call can cost.
+    pub overhead_clock: AtomicU64,
 }
+
+/// Where the words of a request to switch begin, which go to the end of the header: see [`crate::settings::Filter::lines`].
+pub const REQUEST: usize = 2048;
+
+/// [`Header::wanted`]: hooks on.
+pub const WANTED_ON: u32 = 1;
+
+/// [`Header::wanted`]: hooks off.
+pub const WANTED_OFF: u32 = 2;
 
 /// A module (an assembly file).
 #[repr(C, align(64))]
@@ -370,7 +382,7 @@ pub fn bucket_end(bucket: usize) -> u64 {
 }
 
 // The sizes are part of the format.
-const _: () = assert!(size_of::<Header>() <= HEADER_SIZE);
+const _: () = assert!(size_of::<Header>() <= REQUEST && REQUEST < HEADER_SIZE);
 const _: () = assert!(size_of::<ModuleRecord>() == 64);
 const _: () = assert!(size_of::<MethodRecord>() == 64);
 const _: () = assert!(size_of::<ThreadRecord>() == 128);
@@ -400,6 +412,7 @@ mod tests {
             (offset_of!(Header, rings), 312),
             (offset_of!(Header, ring_size), 336),
             (offset_of!(Header, lost_rings), 344),
+            (offset_of!(Header, overhead_clock), 352),
         ];
         let records = [
             (offset_of!(ModuleRecord, path), 16),

@@ -40,6 +40,7 @@ pub(crate) struct Map {
     pub threads: &'static [ThreadRecord],
     /// The methods.
     pub methods: &'static [MethodRecord],
+    request: &'static [AtomicU8],
     text: &'static [AtomicU8],
     nodes: &'static [Node],
     /// The events of all rings.
@@ -136,6 +137,7 @@ impl Map {
             modules: slice(start, bytes, modules),
             threads: slice(start, bytes, threads),
             methods: slice(start, bytes, methods),
+            request: slice(start, bytes, (REQUEST, HEADER_SIZE.saturating_sub(REQUEST))),
             text: slice(start, bytes, text),
             nodes: slice(start, bytes, nodes),
             events: slice(start, whole, (bytes, n_rings.saturating_mul(RING))),
@@ -164,6 +166,13 @@ impl Map {
         header.state.store(READY, Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);
         map
+    }
+
+    /// The words of the request that stands in the header.
+    pub(crate) fn request(&self) -> String {
+        let bytes = self.request.iter().map(|byte| byte.load(Ordering::Relaxed));
+        let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The nodes of all call trees.

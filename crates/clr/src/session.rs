@@ -12,12 +12,12 @@ use crate::hooks;
 use crate::layout::*;
 use crate::map::{self, Map, Rest};
 use crate::names::{RawName, keyword};
-use crate::settings::{Mode, Settings, Unwinding};
+use crate::settings::{Filter, Mode, Settings, Unwinding};
 use crate::signature::{self, TypeNames};
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -52,6 +52,8 @@ struct State {
     /// Modules that are being loaded now.
     loads: u32,
     hooks_on: bool,
+    /// What of the methods that the settings want has hooks, as the last request to switch says.
+    switched: Filter,
     threads: HashMap<Id, Thread>,
 }
 
@@ -128,6 +130,7 @@ fn start_with(
     let first_mask = if settings.mode == Mode::All { events | events::ENTERLEAVE } else { events };
     let slots = map::slots(N_FUNCTIONS).ok_or("no memory for the table of functions")?;
     hooks::set_map(map);
+    map.header.overhead_clock.store(clock::cost(), Relaxed);
     if let Some((inner, outer)) = hooks::measure_overhead() {
         map.header.overhead_inner.store(inner, Relaxed);
         map.header.overhead_outer.store(outer, Relaxed);
@@ -216,9 +219,10 @@ fn keep(rest: Rest) {
             let _state = session.lock();
             session.map.set_clock(clock::pair());
         }
-        let wanted = header.wanted.load(Relaxed);
-        if wanted != 0 && wanted != header.answered.load(Relaxed) {
-            let result = session.switch(wanted == 1, &mut may_ask);
+        let wanted = header.wanted.load(Acquire);
+        if wanted != header.answered.load(Relaxed) {
+            let filter = Filter::from_lines(&session.map.request());
+            let result = session.switch(wanted & 3 == WANTED_ON, filter, &mut may_ask);
             match result {
                 Ok(()) => header.problem.store(0, Relaxed),
                 Err(why) => session.map.set_text(&header.problem, &why),
@@ -386,6 +390,9 @@ pub(crate) fn map_function(id: Id) -> Option<u32> {
         known => known,
     };
     let Function::Method(number) = known else { return None };
+    if !session.takes_now(id) {
+        return None;
+    }
     if let Some(record) = session.map.methods.get(number as usize) {
         record.compiled.fetch_add(1, Relaxed);
     }
@@ -558,8 +565,26 @@ impl Session {
         Some(format!("{}<{}>", signature::without_arity(&name), arguments.join(", ")))
     }
 
-    /// Gives the methods that the settings want hooks, or takes them away, by having them compiled again.
-    fn switch(&self, on: bool, may_ask: &mut bool) -> Result<(), String> {
+    /// Whether a function that the settings want has hooks now, as the last request to switch says.
+    fn takes_now(&self, id: Id) -> bool {
+        if self.settings.mode != Mode::Dormant {
+            return true;
+        }
+        let filter = self.lock().switched.clone();
+        if filter == Filter::default() {
+            return true;
+        }
+        let Ok(function) = self.info.function(id) else { return false };
+        let Ok(metadata) = self.info.metadata(function.module) else { return false };
+        metadata.method(function.token).is_ok_and(|method| {
+            let type_name = type_name(&metadata, method.class, false);
+            filter.takes(&RawName { type_name, method: method.name, ..RawName::default() }, true)
+        })
+    }
+
+    /// Gives the methods that the settings and the filter want hooks, or takes them away, by having all that the settings
+    /// want compiled again.
+    fn switch(&self, on: bool, filter: Filter, may_ask: &mut bool) -> Result<(), String> {
         if self.settings.mode != Mode::Dormant {
             return Err("only a program that was started in mode dormant can be switched".into());
         }
@@ -570,6 +595,7 @@ impl Session {
         let modules: Vec<(Id, Module)> = {
             let mut state = self.lock();
             state.hooks_on = on;
+            state.switched = filter;
             self.set_events(&state);
             state.modules.iter().map(|(id, module)| (*id, *module)).collect()
         };

@@ -268,6 +268,20 @@ impl Filter {
     }
 }
 
+impl Filter {
+    /// One line for each name: a plus before one that is included, a minus before one that is not.
+    pub fn lines(&self) -> String {
+        let line = |sign: char| move |name: &String| format!("{sign}{name}\n");
+        self.include.iter().map(line('+')).chain(self.exclude.iter().map(line('-'))).collect()
+    }
+
+    /// The reverse of [`Filter::lines`]; other lines mean nothing.
+    pub fn from_lines(text: &str) -> Filter {
+        let named = |sign| text.lines().filter_map(move |line| line.strip_prefix(sign)).map(str::to_string);
+        Filter { include: named('+').collect(), exclude: named('-').collect() }
+    }
+}
+
 /// Whether a raw name begins with a prefix, which ends where a part of the name ends or at a star.
 fn begins(raw: &str, prefix: &str) -> bool {
     if let Some(open) = prefix.strip_suffix('*') {
@@ -291,6 +305,14 @@ mod tests {
 
     fn read(variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
         Settings::read(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into()))
+    }
+
+    #[test]
+    fn filters_survive_their_lines() {
+        let filter = Filter { include: vec!["A".into(), "B::C".into()], exclude: vec!["-A.D".into()] };
+        assert_eq!(filter.lines(), "+A\n+B::C\n--A.D\n");
+        assert_eq!(Filter::from_lines(&filter.lines()), filter);
+        assert_eq!(Filter::from_lines("x\n\n"), Filter::default());
     }
 
     #[test]

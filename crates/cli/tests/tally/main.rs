@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod browse;
+mod dotnet;
 mod environment;
 mod files;
 mod forms;

@@ -101,6 +101,7 @@ fn process(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     write!(out, ",\"settings\":{},\"problem\":{}", json(&profile.settings), json(&profile.problem))?;
     write!(out, ",\"overheadInner\":{:.3}", profile.overhead_inner)?;
     write!(out, ",\"overheadOuter\":{:.3}", profile.overhead_outer)?;
+    write!(out, ",\"overheadClock\":{:.3}", profile.overhead_clock)?;
     write!(out, ",\"overhead\":{},\"enters\":{}", profile.overhead(), profile.enters())?;
     let lost = profile.lost;
     write!(out, ",\"lost\":{{\"methods\":{},\"threads\":{}", lost.methods, lost.threads)?;

@@ -69,12 +69,19 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let state = if profile.ended { "ended" } else { "running or killed" };
     writeln!(out, "runtime  {major}.{minor}.{build}, {state}, {}", time(profile.duration))?;
     let counts = match profile.exact {
+        Exact::No if profile.mode == Mode::Dormant => {
+            "while switched on, methods of user modules are not inlined, and all their calls are counted"
+        }
         Exact::No => "calls that the compiler inlined are not counted",
         Exact::User => "counts of user modules are exact (not inlined)",
         Exact::All => "counts are exact (nothing is inlined)",
     };
     writeln!(out, "mode     {mode}; {counts}")?;
     let clock = if profile.time_stamp_counter { "time stamp counter" } else { "system clock" };
+    let clock = match profile.overhead_clock {
+        0.0 => clock.to_string(),
+        looks => format!("{looks:.1} ns of it two looks at the {clock}"),
+    };
     let (inner, outer) = (profile.overhead_inner, profile.overhead_outer);
     writeln!(
         out,

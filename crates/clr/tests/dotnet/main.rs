@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use support::{Talk, balanced, benches, calls_of, enters_of, finish, shape};
 use tallymon_clr::export;
 use tallymon_clr::reader::{self, Call, EventKind, Exact, Profile};
-use tallymon_clr::settings::{ClockChoice, Mode, Settings, Unwinding};
+use tallymon_clr::settings::{ClockChoice, Filter, Mode, Settings, Unwinding};
 
 #[test]
 fn the_articles_program_gives_its_tree() {
@@ -231,27 +231,46 @@ fn a_killed_program_leaves_all_but_its_open_calls() {
 
 #[test]
 fn a_dormant_program_is_switched_on_and_off() {
-    for bench in benches() {
+    for (bench, tiered) in benches().iter().flat_map(|bench| [(bench, "0"), (bench, "1")]) {
         let program = bench.program("forever", "dormant");
         let settings = Settings { mode: Mode::Dormant, ..Settings::default() };
-        let mut child = Talk::start(program.profiled(&settings));
+        let mut command = program.profiled(&settings);
+        command.env("COMPlus_TieredCompilation", tiered);
+        let mut child = Talk::start(command);
         child.line("ready");
-        let mut expected = 0;
-        for on in [false, true, false, true] {
-            if on || expected > 0 {
-                reader::switch(&program.profile(), on).unwrap();
+        let file = program.profile();
+        // Which methods are seen in turn, and their calls that are expected. The calls of Small were inlined before.
+        let only = |include: &str, exclude: &str| {
+            let names = |text: &str| text.split_whitespace().map(str::to_string).collect();
+            Some(Filter { include: names(include), exclude: names(exclude) })
+        };
+        let mut expected = [0; 2];
+        let turns = [
+            (None, [0, 0]),
+            (only("", ""), [1, 1]),
+            (None, [0, 0]),
+            (only("Forever.Program::Marked", ""), [1, 0]),
+            (only("", "Forever.Program::Marked"), [0, 1]),
+            (only("Other", ""), [0, 0]),
+            (only("Forever", "Other"), [1, 1]),
+        ];
+        for (number, (filter, seen)) in turns.into_iter().enumerate() {
+            if number > 0 {
+                reader::switch(&file, filter.is_some(), &filter.clone().unwrap_or_default()).unwrap();
                 let deadline = Instant::now() + Duration::from_secs(20);
-                while Profile::open(&program.profile()).unwrap().hooks_on != on {
+                while Profile::open(&file).unwrap().asked {
                     assert!(Instant::now() < deadline, "the program did not answer");
                     std::thread::sleep(Duration::from_millis(20));
                 }
             }
             child.say("x");
             child.line("done x");
-            expected += if on { 1000 } else { 0 };
-            let profile = Profile::open(&program.profile()).unwrap();
-            assert_eq!(profile.problem, "");
-            assert_eq!(enters_of(&profile, "Forever.Program.Marked(int)"), expected, "on: {on}");
+            expected = [expected[0] + 1000 * seen[0], expected[1] + 1000 * seen[1]];
+            let profile = Profile::open(&file).unwrap();
+            assert_eq!((profile.problem.as_str(), profile.hooks_on), ("", filter.is_some()));
+            let found =
+                ["Marked", "Small"].map(|name| enters_of(&profile, &format!("Forever.Program.{name}(int)")));
+            assert_eq!(found, expected, "{filter:?}, tiered: {tiered}, .NET {}", bench.version);
         }
         child.child.kill().unwrap();
         child.child.wait().unwrap();

@@ -34,7 +34,7 @@ pub(crate) enum ProfAction {
     /// Say what a program's profile has so far, and whether its hooks are on.
     Status(ProfStatus),
     /// Switch a program on that was started with --mode dormant.
-    On(ProfSwitch),
+    On(ProfOn),
     /// Switch it off again.
     Off(ProfSwitch),
 }
@@ -205,6 +205,19 @@ pub(crate) struct ProfStatus {
     /// A process id, or a profile file; the program that was started last without it.
     #[arg(value_name = "PID|FILE")]
     pub(crate) program: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProfOn {
+    /// A process id, or a profile file.
+    #[arg(value_name = "PID|FILE")]
+    pub(crate) program: String,
+    /// From now on only methods whose raw names begin so. It can be given several times.
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) include: Vec<String>,
+    /// From now on never methods whose raw names begin so. It can be given several times.
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) exclude: Vec<String>,
 }
 
 #[derive(Debug, Args)]

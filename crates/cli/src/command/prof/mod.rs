@@ -10,11 +10,13 @@ mod top;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use tallymon_clr::export::{self, TreeOptions, Weight};
 use tallymon_clr::reader::ReadError;
+use tallymon_clr::settings::Filter;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Kind};
 use arguments::{Prof, ProfAction, ProfDiff, ProfExport, ProfForm, ProfReport, ProfStatus, ProfTree};
 use place::open;
 
@@ -28,8 +30,11 @@ pub(crate) fn run(prof: &Prof) -> Result<(), Failure> {
         ProfAction::Top(arguments) => top::run(arguments),
         ProfAction::Publish(arguments) => publish::run(arguments),
         ProfAction::Status(arguments) => status(arguments),
-        ProfAction::On(arguments) => switch(&arguments.program, true),
-        ProfAction::Off(arguments) => switch(&arguments.program, false),
+        ProfAction::On(arguments) => {
+            let (include, exclude) = (arguments.include.clone(), arguments.exclude.clone());
+            switch(&arguments.program, true, &Filter { include, exclude })
+        }
+        ProfAction::Off(arguments) => switch(&arguments.program, false, &Filter::default()),
     }
 }
 
@@ -92,17 +97,41 @@ fn status(arguments: &ProfStatus) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-fn switch(program: &str, on: bool) -> Result<(), Failure> {
+/// How long a program may take to answer a request; it looks for one ten times a second.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Asks a program to switch its hooks, and waits for its answer.
+fn switch(program: &str, on: bool, filter: &Filter) -> Result<(), Failure> {
     let file = place::find(Some(program))?;
-    switch_file(&file, on).map_err(|error| place::failure(&file, error))
+    switch_file(&file, on, filter).map_err(|error| place::failure(&file, error))?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let profile = open(&file)?;
+        if !profile.asked && profile.problem.is_empty() {
+            return Ok(());
+        }
+        let failed = |words: &dyn std::fmt::Display| {
+            Failure::new(Kind::Other, format_args!("{}: {words}", file.display()))
+        };
+        if !profile.asked {
+            return Err(failed(&profile.problem));
+        }
+        if !place::is_running(&profile) {
+            return Err(failed(&format_args!("process {} has ended", profile.pid)));
+        }
+        if Instant::now() >= deadline {
+            return Err(failed(&format_args!("process {} does not answer", profile.pid)));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[cfg(unix)]
-fn switch_file(file: &Path, on: bool) -> Result<(), ReadError> {
-    tallymon_clr::reader::switch(file, on)
+fn switch_file(file: &Path, on: bool, filter: &Filter) -> Result<(), ReadError> {
+    tallymon_clr::reader::switch(file, on, filter)
 }
 
 #[cfg(not(unix))]
-fn switch_file(_file: &Path, _on: bool) -> Result<(), ReadError> {
+fn switch_file(_file: &Path, _on: bool, _filter: &Filter) -> Result<(), ReadError> {
     Err(ReadError::Io(io::Error::from(io::ErrorKind::Unsupported)))
 }

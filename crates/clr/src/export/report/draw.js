@@ -90,7 +90,7 @@ function start() {
   const process = DATA.process;
   const calls = process.enters;
   const mode = { dormant: "dormant until switched on", user: "user code", all: "everything" }[process.mode];
-  const counts = { no: "inlined calls are not counted", user: "counts of user modules are exact", all: "counts are exact" }[process.exact];
+  const counts = { no: process.mode === "dormant" ? "while on, user modules' calls are counted, nothing is inlined" : "inlined calls are not counted", user: "counts of user modules are exact", all: "counts are exact" }[process.exact];
   document.title = process.command + " \u00b7 profile";
   $("command").textContent = process.command;
   const begun = new Date(process.started / 1e6).toISOString().replace("T", " ").slice(0, 19) + " UTC";
@@ -98,7 +98,7 @@ function start() {
   const figures = [["Duration", time(process.duration)], ["Calls", whole(calls)], ["Methods", whole(METHODS.filter((method) => method.calls > 0).length)], ["Threads", whole(DATA.threads.length)], ["Exceptions", whole(DATA.threads.reduce((sum, one) => sum + one.exceptions, 0))], ["Profiler's own work", time(process.overhead)]];
   $("figures").append(...figures.map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value))));
   const lost = Object.entries(process.lost).filter(([, count]) => count > 0).map(([what, count]) => `${whole(count)} ${what}`);
-  const each = `Each call costs ${process.overheadInner.toFixed(1)} ns in its own record and ${process.overheadOuter.toFixed(1)} ns in its caller's (${process.timeStampCounter ? "time stamp counter" : "system clock"}), measured at start.`;
+  const each = `Each call costs ${process.overheadInner.toFixed(1)} ns in its own record and ${process.overheadOuter.toFixed(1)} ns in its caller's, ${process.overheadClock > 0 ? process.overheadClock.toFixed(1) + " ns of it two looks at " : "by "}the ${process.timeStampCounter ? "time stamp counter" : "system clock"}, measured at start.`;
   const words = [each + " Corrected times have that taken out; small methods stay distorted, because a seen call is never inlined away for free."];
   if (lost.length) words.push("No room for: " + lost.join(", ") + ".");
   if (process.problem) words.push("Problem: " + process.problem);

@@ -8,8 +8,9 @@ namespace Forever
     static class Program
     {
         [MethodImpl(MethodImplOptions.NoInlining)] static int Marked(int n) { return n; }
+        static int Small(int n) { return n + 1; }
         [MethodImpl(MethodImplOptions.NoInlining)] static int Work(int n) { return n < 2 ? n : Work(n - 1) + Work(n - 2); }
-        [MethodImpl(MethodImplOptions.NoInlining)] static void Batch() { for (int n = 0; n < 1000; n++) Marked(n); }
+        [MethodImpl(MethodImplOptions.NoInlining)] static void Batch() { for (int n = 0; n < 1000; n++) Marked(Small(n)); }
         static readonly ManualResetEvent Begun = new ManualResetEvent(false);
         [MethodImpl(MethodImplOptions.NoInlining)] static void Background() { Begun.Set(); while (true) { Work(12); Thread.Sleep(1); } }
 

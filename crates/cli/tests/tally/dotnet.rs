@@ -1,0 +1,205 @@
+//! The .NET profiler's command with real programs: live counters, switching, child processes.
+//!
+//! The runtimes are those that the profiler's own tests fetch; without one, or without a C# compiler, a test says so.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::support::{Folder, Ran, TALLY, clean, has, tally, tally_with};
+
+#[allow(dead_code, reason = "the profiler's own tests need more of it")]
+#[path = "../../../clr/tests/dotnet/runtimes.rs"]
+mod runtimes;
+
+/// A compiled program and the newest runtime that is there; `None`, said once for each test, without them.
+fn program(folder: &Folder, name: &str) -> Option<(PathBuf, String)> {
+    let mcs = tallymon_testkit::peer("mcs")?;
+    let Some((_, dotnet)) = runtimes::runtimes().pop() else {
+        tallymon_testkit::skip("no .NET runtime for the profiler's command");
+        return None;
+    };
+    let source =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../clr/tests/dotnet/programs/{name}.cs"));
+    let file = folder.file(&format!("{name}.exe"));
+    let out = Command::new(mcs).args(["-optimize+", &format!("-out:{file}")]).arg(source).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let config = r#"{"runtimeOptions":{"rollForward":"LatestMajor","framework":{"name":"Microsoft.NETCore.App",
+        "version":"3.1.0"},"configProperties":{"System.Globalization.Invariant":true}}}"#;
+    folder.write(&format!("{name}.runtimeconfig.json"), config.as_bytes());
+    Some((dotnet, file))
+}
+
+/// `tally prof run` with a program that is talked to line by line; both are gone when the test is over.
+struct Profiled {
+    tally: Child,
+    output: BufReader<ChildStdout>,
+    error: BufReader<ChildStderr>,
+}
+
+impl Profiled {
+    fn start(folder: &Folder, options: &[&str], (dotnet, file): &(PathBuf, String)) -> Profiled {
+        let mut command = clean(TALLY);
+        command.args(["prof", "run", "-o", &folder.file("%p.prof")]).args(options).arg("--").arg(dotnet);
+        command.args(["exec", file]).env("TALLYMON_ROOT", folder.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut tally = command.spawn().unwrap();
+        let output = BufReader::new(tally.stdout.take().unwrap());
+        let error = BufReader::new(tally.stderr.take().unwrap());
+        Profiled { tally, output, error }
+    }
+
+    fn line(&mut self, expected: &str) {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        assert_eq!(line.trim_end(), expected);
+    }
+
+    /// A line of input, and the answer of the program.
+    fn say(&mut self, line: &str) {
+        writeln!(self.tally.stdin.as_mut().unwrap(), "{line}").unwrap();
+        self.line(&format!("done {line}"));
+    }
+
+    /// The profile of the program, which is the only one in the folder, and its process.
+    fn profile(&self, folder: &Folder) -> (String, String) {
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let file = files.into_iter().find(|file| file.extension().is_some_and(|it| it == "prof")).unwrap();
+        let process = file.file_stem().unwrap().to_str().unwrap().to_string();
+        (file.to_str().unwrap().to_string(), process)
+    }
+
+    /// Ends the program, and waits until the command has said all that it has to say.
+    fn end(mut self, process: &str) -> String {
+        assert!(Command::new("kill").arg(process).status().unwrap().success());
+        let mut words = String::new();
+        std::io::Read::read_to_string(&mut self.error, &mut words).unwrap();
+        self.tally.wait().unwrap();
+        words
+    }
+}
+
+impl Drop for Profiled {
+    fn drop(&mut self) {
+        // A command whose input ends is left by its program; one that is gone already can not be ended.
+        let _ = self.tally.kill();
+        let _ = self.tally.wait();
+    }
+}
+
+/// Runs the command again and again until what it prints has all of some parts.
+fn until(folder: &Folder, arguments: &[&str], parts: &[&str]) -> String {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let ran: Ran = tally_with(arguments, |command| {
+            command.env("TALLYMON_ROOT", folder.path());
+        });
+        if parts.iter().all(|part| ran.out.contains(part)) {
+            return ran.out;
+        }
+        assert!(Instant::now() < deadline, "{parts:?} are not all in:\n{}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn what_a_program_calls_is_published_while_it_runs() {
+    let folder = Folder::new();
+    let Some(program) = program(&folder, "forever") else { return };
+    let mut profiled = Profiled::start(&folder, &["--publish"], &program);
+    profiled.line("ready");
+    profiled.say("1");
+    let (_, process) = profiled.profile(&folder);
+    // Counts of what is open need one sample, rates two; the names have brackets where paths have parentheses.
+    let open = until(
+        &folder,
+        &["get", r"\.NET Methods(*)\Active Calls"],
+        &[
+            "forever.exe/Forever.Program.Main[]",
+            "Forever.Program.Background[]",
+            "Forever.Program.Marked[int]",
+        ],
+    );
+    let of = |name: &str| open.lines().find(|line| line.contains(name)).unwrap().to_string();
+    assert!(of("Main[]").trim_end().ends_with('1') && of("Marked[int]").trim_end().ends_with('0'), "{open}");
+    let rates = [r"\.NET Methods(*)\Calls/sec", r"\.NET Profiler(*)\Hooks On"];
+    let watched = until(
+        &folder,
+        &["watch", rates[0], rates[1], "--interval", "1s", "--count", "2", "--csv"],
+        &["Work[int]", r".NET Profiler(forever.exe)\Hooks On"],
+    );
+    // The thread in the background calls Work all the time: its last rate is above zero, and that of Main is zero.
+    let mut lines = watched.lines();
+    let heads: Vec<&str> = lines.next().unwrap().split("\",\"").collect();
+    let last: Vec<&str> = lines.next_back().unwrap().split(',').collect();
+    let value = |name: &str| {
+        let column = heads.iter().position(|head| head.contains(name)).unwrap();
+        last[column].trim_matches('"').parse::<f64>().unwrap()
+    };
+    assert!(value("Work[int]") > 0.0 && value("Main[]") == 0.0 && value("Hooks On") == 1.0, "{watched}");
+    let words = profiled.end(&process);
+    has(&words, &["tally: the profile is in ", ".prof"]);
+}
+
+#[test]
+fn named_methods_of_a_running_program_are_published() {
+    let folder = Folder::new();
+    let Some(program) = program(&folder, "forever") else { return };
+    let mut profiled = Profiled::start(&folder, &[], &program);
+    profiled.line("ready");
+    profiled.say("1");
+    let (file, process) = profiled.profile(&folder);
+    let mut publisher = clean(TALLY)
+        .args(["prof", "publish", &file, "--include", "Forever.Program::Marked"])
+        .env("TALLYMON_ROOT", folder.path())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let names = until(&folder, &["get", r"\.NET Methods(*)\Active Calls"], &["Marked[int]"]);
+    assert!(!names.contains("Work[int]"), "{names}");
+    profiled.end(&process);
+    // With the program its counters end.
+    assert!(publisher.wait().unwrap().success());
+}
+
+#[test]
+fn a_dormant_program_is_switched_by_the_command() {
+    let folder = Folder::new();
+    let Some(program) = program(&folder, "forever") else { return };
+    let mut profiled = Profiled::start(&folder, &["--mode", "dormant"], &program);
+    profiled.line("ready");
+    let (file, process) = profiled.profile(&folder);
+    // When the command is back the next call is seen, or not seen.
+    profiled.say("before");
+    assert_eq!(tally(&["prof", "on", &file, "--include", "Forever.Program::Marked"]).data(), "");
+    profiled.say("on");
+    assert_eq!(tally(&["prof", "off", &file]).data(), "");
+    profiled.say("off");
+    has(&tally(&["prof", "status", &file]).data(), &["mode     dormant", "hooks    off", "program  running"]);
+    let tree = tally(&["prof", "tree", &file]).data();
+    let marked = tree.lines().find(|line| line.ends_with("Marked(int)")).unwrap();
+    assert!(marked.trim_start().starts_with("1000 ") && !tree.contains("Work("), "{tree}");
+    let words = profiled.end(&process);
+    has(&words, &["tally: dormant; 'tally prof on ", "switches it on"]);
+    has(&tally(&["prof", "on", &file]).words(1), &[&file, "has ended"]);
+}
+
+#[test]
+fn each_child_process_has_a_file_of_its_own() {
+    let folder = Folder::new();
+    let Some((dotnet, file)) = program(&folder, "parent") else { return };
+    let ran = tally_with(&["prof", "run", "-o", &folder.file("%p.prof"), "--"], |command| {
+        command.arg(&dotnet).args(["exec", &file]).arg(&dotnet).arg(&file);
+    });
+    assert_eq!((ran.code, ran.out.trim()), (Some(0), "the child says 42"), "{}", ran.err);
+    // The program itself comes first, then what it started.
+    let files: Vec<&str> =
+        ran.err.lines().filter_map(|line| line.split_once(" is in ")).map(|it| it.1).collect();
+    has(&ran.err, &["tally: the profile is in ", "tally: the profile of process "]);
+    let trees: Vec<String> = files.iter().map(|file| tally(&["prof", "tree", file]).data()).collect();
+    assert_eq!(trees.len(), 2, "{}", ran.err);
+    has(&trees[0], &["Parent.Program.InParent(string, string)"]);
+    has(&trees[1], &["Parent.Program.InChild(int)", " child"]);
+    assert!(!trees[0].contains("InChild") && !trees[1].contains("InParent"), "{trees:?}");
+}
