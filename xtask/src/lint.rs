@@ -8,6 +8,7 @@ use crate::{cargo, run as execute};
 const CORE_TARGETS: &[&str] =
     &["thumbv7em-none-eabi", "i686-unknown-linux-gnu", "powerpc64-unknown-linux-gnu"];
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
+const ARM: &str = "aarch64-unknown-linux-gnu";
 
 fn run_all() -> Result<(), String> {
     execute(cargo().args(["fmt", "--all", "--check"]))?;
@@ -28,7 +29,7 @@ fn run_all() -> Result<(), String> {
         ]))?;
     }
     let mut targets = CORE_TARGETS.to_vec();
-    targets.push(WINDOWS);
+    targets.extend([WINDOWS, ARM]);
     // Without rustup the targets come from the system's own packages; the checks below then tell what is missing.
     if Command::new("rustup").arg("--version").output().is_ok() {
         execute(Command::new("rustup").args(["target", "add"]).args(&targets))?;
@@ -36,6 +37,10 @@ fn run_all() -> Result<(), String> {
     for target in CORE_TARGETS {
         execute(cargo().args(["check", "--quiet", "--package", "tallymon-core", "--target", target]))?;
     }
+    // The profiler's hooks are assembled, which a check alone does not do.
+    let hooks =
+        ["rustc", "--quiet", "--package", "tallymon-clr", "--lib", "--crate-type", "rlib", "--target", ARM];
+    execute(cargo().args(hooks))?;
     // Everything but the objects of Linux compiles for Windows.
     execute(cargo().args(["check", "--quiet", "--package", "tallymon-cli", "--target", WINDOWS]))
 }

@@ -13,6 +13,7 @@ mod foreign;
 mod runtimes;
 mod support;
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use support::{Talk, balanced, benches, calls_of, enters_of, finish, shape};
 use tallymon_clr::export;
@@ -204,10 +205,13 @@ fn names_read_as_written() {
 }
 
 #[test]
-fn a_killed_program_leaves_all_but_its_open_calls() {
-    for bench in benches() {
-        let program = bench.program("forever", "killed");
-        let mut child = Talk::start(program.profiled(&Settings::default()));
+fn a_program_that_ends_without_notice_leaves_all_but_its_open_calls() {
+    for (bench, end) in benches().iter().flat_map(|bench| ["KILL", "INT", "fail"].map(|end| (bench, end))) {
+        let program = bench.program("forever", "ended");
+        let mut command = program.profiled(&Settings::default());
+        // What a program says that gives up belongs to no test.
+        command.stderr(Stdio::null());
+        let mut child = Talk::start(command);
         child.line("ready");
         child.say("1");
         child.line("done 1");
@@ -217,10 +221,15 @@ fn a_killed_program_leaves_all_but_its_open_calls() {
         assert_eq!(enters_of(&live, "Forever.Program.Marked(int)"), 1000);
         child.say("2");
         child.line("done 2");
-        child.child.kill().unwrap();
-        child.child.wait().unwrap();
+        if end == "fail" {
+            child.say(end);
+        } else {
+            let process = child.child.id().to_string();
+            assert!(Command::new("kill").args(["-s", end, &process]).status().unwrap().success());
+        }
+        assert!(!child.child.wait().unwrap().success());
         let profile = Profile::open(&program.profile()).unwrap();
-        assert!(!profile.ended);
+        assert!(!profile.ended, "the runtime says nothing on {end}");
         balanced(&profile);
         assert_eq!(enters_of(&profile, "Forever.Program.Marked(int)"), 2000);
         let main = calls_of(&profile, "Forever.Program.Main()")[0];
@@ -235,7 +244,7 @@ fn a_dormant_program_is_switched_on_and_off() {
         let program = bench.program("forever", "dormant");
         let settings = Settings { mode: Mode::Dormant, ..Settings::default() };
         let mut command = program.profiled(&settings);
-        command.env("COMPlus_TieredCompilation", tiered);
+        command.env("COMPlus_TieredCompilation", tiered).stderr(Stdio::inherit());
         let mut child = Talk::start(command);
         child.line("ready");
         let file = program.profile();

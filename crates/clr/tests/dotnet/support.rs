@@ -173,7 +173,7 @@ pub(crate) struct Talk {
 
 impl Talk {
     pub(crate) fn start(mut command: Command) -> Talk {
-        let mut child = command.stderr(Stdio::inherit()).spawn().unwrap();
+        let mut child = command.spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         Talk { child, output }
     }

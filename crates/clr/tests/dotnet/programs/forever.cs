@@ -1,4 +1,5 @@
-// Says that it is ready, then works until it is killed; a line of input makes it call Marked a thousand times.
+// Says that it is ready, then works until it is killed; a line of input makes it call Marked a thousand times, the line
+// "fail" makes it give up.
 using System;
 using System.Runtime.CompilerServices;
 using System.Threading;
@@ -24,6 +25,7 @@ namespace Forever
             string line;
             while ((line = Console.ReadLine()) != null)
             {
+                if (line == "fail") Environment.FailFast("it was asked to");
                 Batch();
                 Console.WriteLine("done " + line);
             }
