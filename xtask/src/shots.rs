@@ -5,14 +5,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 use crate::{cargo, root, run as execute};
 
-/// A picture: its name, the arguments of `tally` (`LOGS` is the folder of sample logs), and what is typed when, with the
-/// seconds to wait before each.
+/// A picture: its name, the arguments of `tally` (`LOGS` is the folder of sample logs, `PROFILE` the file of a .NET program
+/// that runs meanwhile), and what is typed when, with the seconds to wait before each.
 struct Shot {
     name: &'static str,
     arguments: &'static str,
@@ -39,13 +39,14 @@ const SHOTS: &[Shot] = &[
         arguments: r"mon --log LOGS/Tx_BasicPerfCounters.blg '\Processor(*)\% Processor Time'",
         keys: &[(2, &["G"]), (1, &["Down", ":"]), (1, &["02:55:30", "Enter"]), (1, &[])],
     },
+    Shot { name: "prof-top", arguments: "prof top PROFILE", keys: &[(5, &[])] },
 ];
 
 const COLUMNS: usize = 110;
 const ROWS: usize = 32;
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    execute(cargo().args(["build", "--release", "--package", "tallymon-cli"]))?;
+    execute(cargo().args(["build", "--release", "--package", "tallymon-cli", "--package", "tallymon-clr"]))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
     let tally = target.join("release/tally");
     let folder = root().join("docs/pictures");
@@ -63,9 +64,21 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
             eprintln!("{}: left out, there are no sample logs in {}", shot.name, logs.display());
             continue;
         }
-        let arguments = shot.arguments.replace("LOGS", &logs.to_string_lossy());
+        let mut arguments = shot.arguments.replace("LOGS", &logs.to_string_lossy());
+        let mut program = None;
+        if arguments.contains("PROFILE") {
+            let Some((child, profile)) = shop(&target, &drafts, &tally) else {
+                eprintln!("{}: left out, there is no C# compiler or no .NET runtime", shot.name);
+                continue;
+            };
+            program = Some(child);
+            arguments = arguments.replace("PROFILE", &profile);
+        }
         let screen = take(shot, &arguments, &tally)?;
         let file = folder.join(format!("{}.svg", shot.name));
+        if let Some(mut program) = program {
+            program.wait().map_err(|error| format!("{}: {error}", shot.name))?;
+        }
         fs::write(&file, svg(&screen)).map_err(|error| format!("{}: {error}", file.display()))?;
         eprintln!("{}", file.display());
         let png = drafts.join(format!("{}.png", shot.name));
@@ -73,6 +86,32 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         let _ = Command::new("rsvg-convert").arg(&file).arg("-o").arg(&png).status();
     }
     Ok(())
+}
+
+/// Starts the shop of the profiler's tests under the profiler, for long enough to be looked at; returns the file of its
+/// profile too. `None` without what it needs.
+fn shop(target: &Path, drafts: &Path, tally: &Path) -> Option<(Child, String)> {
+    let runtime = target.join("peers/dotnet-8.0.15");
+    let program = drafts.join("shop.exe");
+    let mut compiler = Command::new("mcs");
+    compiler.args(["-optimize+", &format!("-out:{}", program.display())]);
+    compiler.arg(root().join("crates/clr/tests/dotnet/programs/shop.cs"));
+    if !runtime.join("dotnet").is_file() || !compiler.status().is_ok_and(|status| status.success()) {
+        return None;
+    }
+    let config = r#"{"runtimeOptions":{"rollForward":"LatestMajor","framework":{"name":"Microsoft.NETCore.App",
+        "version":"3.1.0"},"configProperties":{"System.Globalization.Invariant":true}}}"#;
+    fs::write(drafts.join("shop.runtimeconfig.json"), config).ok()?;
+    let profile = drafts.join(format!("shop-{}.prof", std::process::id()));
+    let mut command = Command::new(tally);
+    // The picture shows the command line, which is to name no folder of this machine.
+    command.current_dir(drafts).env("PATH", runtime).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(["prof", "run", "--duration", "12s", "-o"]).arg(&profile);
+    command.args(["--", "dotnet", "exec", "shop.exe", "0"]);
+    let child = command.spawn().ok()?;
+    // Its runtime takes a moment to start.
+    sleep(Duration::from_secs(2));
+    Some((child, profile.to_string_lossy().into_owned()))
 }
 
 /// Runs the program in a terminal, types, and reads its screen with colours.
