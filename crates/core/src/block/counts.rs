@@ -51,11 +51,11 @@ impl WriteCounts {
         self.values = self.values.saturating_add(u64::try_from(counters).unwrap_or(u64::MAX));
     }
 
-    /// One more mark.
+    /// So many more marks.
     #[inline]
-    pub(super) fn mark(&mut self, state: ValueState) {
+    pub(super) fn mark(&mut self, state: ValueState, times: u64) {
         if let Some(count) = self.marks.get_mut(mark(state)) {
-            *count = count.saturating_add(1);
+            *count = count.saturating_add(times);
         }
     }
 }

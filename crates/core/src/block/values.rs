@@ -81,14 +81,22 @@ impl CounterBlockMut<'_> {
             && let Some(byte) = self.data.get_mut(offset.saturating_add(position))
         {
             *byte = state.to_byte();
-            self.counts.mark(state);
+            self.counts.mark(state, 1);
         }
     }
 
     /// Says of several counters that their values are not there.
     pub fn absent(&mut self, positions: impl IntoIterator<Item = usize>, absence: Absence) {
+        let Some((offset, size)) = self.status else { return };
+        let Some(bytes) = self.data.get_mut(offset..).and_then(|bytes| bytes.get_mut(..size)) else { return };
+        let state = ValueState::Absent(absence);
+        let mut marked = 0_u64;
         for position in positions {
-            self.state(position, ValueState::Absent(absence));
+            if let Some(byte) = bytes.get_mut(position) {
+                *byte = state.to_byte();
+                marked = marked.saturating_add(1);
+            }
         }
+        self.counts.mark(state, marked);
     }
 }

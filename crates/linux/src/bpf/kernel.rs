@@ -146,6 +146,14 @@ pub(super) struct Shares {
     pub(super) of_map: u32,
 }
 
+/// What makes a structure of any address, since Linux 6.2. The kernel reads it without a call, and zeros where nothing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cast {
+    pub(super) function: TypeId,
+    /// A structure of two numbers of 8 bytes.
+    pub(super) two_numbers: TypeId,
+}
+
 /// What the program needs to know of the running kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kernel {
@@ -155,6 +163,8 @@ pub(super) struct Kernel {
     pub(super) steps: Steps,
     /// `None` before Linux 6.2.
     pub(super) shares: Option<Shares>,
+    /// The same.
+    pub(super) cast: Option<Cast>,
     /// `None` before Linux 6.7.
     pub(super) walk: Option<Walk>,
     /// The function that stands for running a program for each task.
@@ -204,15 +214,18 @@ impl Kernel {
                 (Function, "bpf_iter_task_next"),
                 (Function, "bpf_iter_task_destroy"),
             ]);
-        let [lock, unlock, each_task, map, end] = btf.find([
+        let [lock, unlock, each_task, map, end, cast, two_numbers] = btf.find([
             (Function, "bpf_rcu_read_lock"),
             (Function, "bpf_rcu_read_unlock"),
             (Function, "bpf_iter_task"),
             (Struct, "bpf_array"),
             (Alias, "btf_trace_sched_process_free"),
+            (Function, "bpf_rdonly_cast"),
+            (Struct, "timespec64"),
         ]);
         let walk =
             (|| Some(Walk { new: new?, next: next?, destroy: destroy?, lock: lock?, unlock: unlock? }))();
+        let cast = cast.zip(two_numbers).map(|(function, two_numbers)| Cast { function, two_numbers });
         let structure = |found: Option<TypeId>, name| found.ok_or(Unsuited::Structure(name));
         let task = structure(task, TASK)?;
         let signal = structure(signal, SIGNAL)?;
@@ -272,7 +285,7 @@ impl Kernel {
                 Err(error) => return Err(Unsuited::Field(name, error)),
             }
         }
-        Ok(Kernel { fields, missing, steps, shares, walk, each_task, end })
+        Ok(Kernel { fields, missing, steps, shares, cast, walk, each_task, end })
     }
 }
 

@@ -12,7 +12,7 @@
 //! in memory too: the verifier follows a number in a register through each round and gives up, one in memory it does not.
 
 use super::code::{Code, CodeError, Compute, Place, Reg, When, Width};
-use super::kernel::{Base, Kernel, Shares, Walk};
+use super::kernel::{Base, Cast, Kernel, Shares, Walk};
 use super::record::{self, Asked, Slot};
 
 /// The words that a program and its user share.
@@ -39,6 +39,7 @@ pub(super) mod control {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Apart {
     pub(super) shares: Shares,
+    pub(super) cast: Cast,
     /// Bytes from what the kernel notes as the place to where it is, one a processor.
     pub(super) distances: Vec<u64>,
 }
@@ -218,7 +219,6 @@ const OWN: u16 = 40;
 const SEQUENCE: u16 = 48;
 const SAVED: u16 = 56;
 const MEMORY: u16 = 64;
-const PAGES: u16 = 80;
 
 /// Each process and each of its threads.
 const ALL_THREADS: i32 = 1;
@@ -355,8 +355,8 @@ fn write_memory(code: &mut Code, kernel: &Kernel, apart: Option<&Apart>) {
 
 /// Adds the pages that are kept apart. Of all kinds together there is one piece of memory a processor.
 fn add_pages(code: &mut Code, apart: &Apart) {
-    const KINDS: [Slot; 4] =
-        [record::FILE_PAGES, record::ANON_PAGES, record::SWAP_PAGES, record::SHARED_PAGES];
+    const KINDS: [[Slot; 2]; 2] =
+        [[record::FILE_PAGES, record::ANON_PAGES], [record::SWAP_PAGES, record::SHARED_PAGES]];
     let behind = code.place();
     code.load(Width::B8, Reg::R1, Reg::R3, apart.shares.first);
     code.load(Width::B8, Reg::R2, Reg::R3, apart.shares.second);
@@ -365,25 +365,29 @@ fn add_pages(code: &mut Code, apart: &Apart) {
     code.compute_number(Compute::Add, Reg::R1, 4);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R2, behind);
     for distance in &apart.distances {
-        code.load_from_frame(Reg::R3, SAVED);
-        code.wide_number(Reg::R1, *distance);
-        code.compute(Compute::Add, Reg::R3, Reg::R1);
-        code.frame(Reg::R1, PAGES);
-        code.number(Reg::R2, 16);
-        code.call_helper(READ);
-        for (kind, slot) in KINDS.into_iter().enumerate() {
-            let half = if kind % 2 == 0 { Compute::Left } else { Compute::RightWithSign };
-            code.load_from_frame(Reg::R1, if kind < 2 { PAGES } else { PAGES.saturating_sub(8) });
-            code.compute_number(half, Reg::R1, 32);
-            if half == Compute::Left {
-                code.compute_number(Compute::RightWithSign, Reg::R1, 32);
+        code.load_from_frame(Reg::R1, SAVED);
+        code.wide_number(Reg::R2, *distance);
+        code.compute(Compute::Add, Reg::R1, Reg::R2);
+        two_numbers(code, apart.cast);
+        for ([low, high], offset) in KINDS.into_iter().zip([0, 8]) {
+            code.load(Width::B8, Reg::R1, Reg::R0, offset);
+            code.copy(Reg::R2, Reg::R1);
+            code.compute_number(Compute::Left, Reg::R2, 32);
+            for (share, slot) in [(Reg::R2, low), (Reg::R1, high)] {
+                code.compute_number(Compute::RightWithSign, share, 32);
+                code.load(Width::B8, Reg::R3, RECORD, slot.offset());
+                code.compute(Compute::Add, Reg::R3, share);
+                code.store(Width::B8, RECORD, slot.offset(), Reg::R3);
             }
-            code.load(Width::B8, Reg::R2, RECORD, slot.offset());
-            code.compute(Compute::Add, Reg::R2, Reg::R1);
-            code.store(Width::B8, RECORD, slot.offset(), Reg::R2);
         }
     }
     code.set(behind);
+}
+
+/// `R0 = the two numbers at the address in R1`. Uses R1 to R5.
+fn two_numbers(code: &mut Code, cast: Cast) {
+    code.number(Reg::R2, cast.two_numbers.0.cast_signed());
+    code.call(cast.function);
 }
 
 fn write_files(code: &mut Code, kernel: &Kernel) {
@@ -399,6 +403,18 @@ fn write_files(code: &mut Code, kernel: &Kernel) {
     code.jump_if(When::AtLeast, Reg::R2, record::OPEN_FILES_LIMIT.saturating_add(1).cast_signed(), many);
     code.store_in_frame(SAVED, Reg::R2);
     code.load(Width::B8, Reg::R3, Reg::R3, steps.open);
+    if let Some(cast) = kernel.cast {
+        // Most have the smallest table, which needs no call.
+        let larger = code.place();
+        code.jump_if(When::Differ, Reg::R2, 8, larger);
+        code.copy(Reg::R1, Reg::R3);
+        two_numbers(code, cast);
+        code.load(Width::B8, Reg::R1, Reg::R0, 0);
+        code.store(Width::B8, RECORD, record::OPEN_FILES.offset(), Reg::R1);
+        code.number(Reg::R2, 8);
+        code.jump(set);
+        code.set(larger);
+    }
     code.copy(Reg::R1, RECORD);
     code.compute_number(Compute::Add, Reg::R1, record::OPEN_FILES.offset().cast_signed());
     code.call_helper(READ);

@@ -343,9 +343,9 @@ fn own_namespace(kernel: &Kernel, map: &Array, control: &Area) -> Result<Option<
 }
 
 /// How far the memory of each processor is. Without it, sizes in memory are off by what is kept apart; so they are where
-/// there are too many processors, since adding it up takes 20 ns each.
+/// there are too many processors, since adding it up takes time for each.
 fn apart(kernel: &Kernel, control_map: &Array, control: &Area) -> Option<Apart> {
-    let shares = kernel.shares?;
+    let (shares, cast) = kernel.shares.zip(kernel.cast)?;
     let map = Array::one_each_processor(8).ok()?;
     let code = program::areas(shares, control_map.number(), map.number()).ok()?;
     Program::load(ProgramKind::Called, &code).ok()?.run().ok()?;
@@ -355,7 +355,7 @@ fn apart(kernel: &Kernel, control_map: &Array, control: &Area) -> Option<Apart> 
     let areas: Vec<u64> = areas.take_while(|area| *area != 0).collect();
     let is_whole = base != 0 && (1..size_of(control::PROCESSORS)).contains(&areas.len());
     let distances = areas.iter().map(|area| area.wrapping_sub(base)).collect();
-    is_whole.then_some(Apart { shares, distances })
+    is_whole.then_some(Apart { shares, cast, distances })
 }
 
 fn size_of(number: u32) -> usize {

@@ -115,6 +115,8 @@ pub(crate) struct Row {
     rates: Rates,
     private_peak: u64,
     comm: Vec<u8>,
+    /// The same as the last pass had it.
+    comm_at_once: [u8; 16],
     /// Ticks since the start of the machine; `None` until `stat` was read.
     start_ticks: Option<u64>,
     /// When the name and the start time were looked at last, and what the CPU clock was then.
@@ -126,6 +128,8 @@ pub(crate) struct Row {
     io_denied: Option<FileTime>,
     /// Whether the process is in the list of the request at hand.
     is_listed: bool,
+    /// The number of the last pass that it was in.
+    pass: u64,
     stat: Option<Kept>,
     statm: Option<Kept>,
     io: Option<Kept>,
@@ -541,12 +545,14 @@ impl Row {
             rates: Rates::default(),
             private_peak: 0,
             comm: Vec::new(),
+            comm_at_once: [0; 16],
             start_ticks: None,
             checked: FileTime(0),
             checked_clock: None,
             clock: None,
             io_denied: None,
             is_listed: true,
+            pass: 0,
             stat: None,
             statm: None,
             io: None,

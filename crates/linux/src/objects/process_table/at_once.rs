@@ -37,6 +37,8 @@ pub(super) struct AtOnce {
     state: State,
     /// Looks at all processes so far, up to [`LOOKS_BEFORE`].
     looks: u32,
+    /// The number of the pass at hand.
+    pass: u64,
     /// Processes that the program does not see, and when they were looked for.
     hidden: Vec<u32>,
     looked: Option<FileTime>,
@@ -187,6 +189,8 @@ impl ProcessTable {
         buffer: &mut Buffer,
     ) -> Result<(), Refusal> {
         let State::Works(tasks, _) = &mut self.at_once.state else { return Ok(()) };
+        self.at_once.pass = self.at_once.pass.wrapping_add(1);
+        let number = self.at_once.pass;
         let mut new_rows = Vec::new();
         let wants = self.wants;
         let (rows, ended) = (&self.rows, &mut self.ended);
@@ -214,23 +218,29 @@ impl ProcessTable {
                 facts,
                 now,
             },
+            number,
+            found: 0,
             next: 0,
             open: None,
         };
-        pass.rows.iter_mut().for_each(|row| row.is_listed = false);
         let result = tasks.read(asked(&wants), |record| pass.take(record));
         pass.finish();
         self.at_once.threads = mem::take(&mut pass.threads);
+        let found = pass.found;
         result?;
         self.insert(new_rows);
-        self.read_hidden(facts, now, buffer);
+        let found = self.read_hidden(facts, now, buffer).saturating_add(found);
         let ProcessTable { rows, ended, descriptors, .. } = self;
+        if found == rows.len() {
+            return Ok(());
+        }
         rows.retain_mut(|row| {
-            if !row.is_listed {
+            let is_there = row.pass == number;
+            if !is_there {
                 ended.add(row, now);
                 row.close(descriptors);
             }
-            row.is_listed
+            is_there
         });
         Ok(())
     }
@@ -242,8 +252,9 @@ impl ProcessTable {
         }
     }
 
-    /// Reads the processes that are in `/proc` and were not in the pass.
-    fn read_hidden(&mut self, facts: &SystemFacts, now: FileTime, buffer: &mut Buffer) {
+    /// Reads the processes that are in `/proc` and were not in the pass, and says how many there are.
+    fn read_hidden(&mut self, facts: &SystemFacts, now: FileTime, buffer: &mut Buffer) -> usize {
+        let pass = self.at_once.pass;
         let looked = self.at_once.looked;
         let is_due = looked.is_none_or(|looked| now.0.saturating_sub(looked.0) >= CHECK_AFTER);
         let mut hidden = mem::take(&mut self.at_once.hidden);
@@ -252,7 +263,7 @@ impl ProcessTable {
             if self.folder.list(&mut self.pids).is_ok() {
                 let is_seen = |pid: &u32| {
                     let row = self.rows.binary_search_by_key(pid, |row| row.pid).ok();
-                    row.and_then(|row| self.rows.get(row)).is_some_and(|row| row.is_listed)
+                    row.and_then(|row| self.rows.get(row)).is_some_and(|row| row.pass == pass)
                 };
                 hidden.clear();
                 hidden.extend(self.pids.iter().copied().filter(|pid| !is_seen(pid)));
@@ -275,22 +286,27 @@ impl ProcessTable {
             let row = rows.binary_search_by_key(pid, |row| row.pid).ok();
             if let Some(row) = row.and_then(|row| rows.get_mut(row)) {
                 // One that was seen needs no file any more.
-                let stays = !row.is_listed && row.read(&wants, &mut reader).is_ok();
-                row.is_listed |= stays;
+                let stays = row.pass != pass && row.read(&wants, &mut reader).is_ok();
+                if stays {
+                    row.pass = pass;
+                }
                 return stays;
             }
             let mut row = Row::new(*pid);
             // One that began after the pass will be in the next.
             let stays = row.read(&wants, &mut reader).is_ok() && row.start < now;
             if stays {
+                row.pass = pass;
                 new_rows.push(row);
             } else {
                 row.close(reader.descriptors);
             }
             stays
         });
+        let count = hidden.len();
         self.at_once.hidden = hidden;
         self.insert(new_rows);
+        count
     }
 }
 
@@ -302,6 +318,9 @@ struct Pass<'a> {
     new_rows: &'a mut Vec<Row>,
     ended: &'a mut Ended,
     reader: Reader<'a>,
+    number: u64,
+    /// How many processes there were.
+    found: usize,
     /// The row behind the last one: processes come nearly in the order of their numbers.
     next: usize,
     open: Option<Open>,
@@ -346,6 +365,7 @@ impl Pass<'_> {
     /// Brings the open process into its row.
     fn finish(&mut self) {
         let Some(open) = self.open.take() else { return };
+        self.found = self.found.saturating_add(1);
         let is_next = self.rows.get(self.next).is_some_and(|row| row.pid == open.id);
         let found = if is_next {
             Some(self.next)
@@ -359,10 +379,12 @@ impl Pass<'_> {
                 row.close(self.reader.descriptors);
                 *row = Row::new(open.id);
             }
+            row.pass = self.number;
             row.take(&open, &self.wants, self.missing, &mut self.threads, &mut self.reader);
             self.next = found.map_or(0, |found| found.saturating_add(1));
         } else {
             let mut row = Row::new(open.id);
+            row.pass = self.number;
             row.take(&open, &self.wants, self.missing, &mut self.threads, &mut self.reader);
             self.new_rows.push(row);
         }
@@ -458,17 +480,19 @@ impl Row {
         threads: &mut [Seen],
         reader: &mut Reader<'_>,
     ) {
-        self.is_listed = true;
         self.is_kernel_thread = open.stat.is_kernel_thread();
         if self.start_ticks.is_none() {
             self.start_ticks = Some(open.start_ticks);
             self.start = reader.facts.time_at(open.start_ticks).min(reader.now);
         }
-        let comm = open.comm.split(|byte| *byte == 0).next().unwrap_or_default();
-        if self.comm != comm || self.name.is_empty() {
-            self.comm.clear();
-            self.comm.extend_from_slice(comm);
-            self.rename(reader);
+        if self.comm_at_once != open.comm || self.name.is_empty() {
+            self.comm_at_once = open.comm;
+            let comm = open.comm.split(|byte| *byte == 0).next().unwrap_or_default();
+            if self.comm != comm || self.name.is_empty() {
+                self.comm.clear();
+                self.comm.extend_from_slice(comm);
+                self.rename(reader);
+            }
         }
         // The kernel accounts what runs at each tick; its clock tells of the time since.
         let clock =
@@ -552,8 +576,14 @@ impl Split {
 
 /// Ticks since the start of the machine, as `/proc/PID/stat` shows them.
 pub(super) fn ticks(nanoseconds: u64, facts: &SystemFacts) -> u64 {
+    const SECOND: u64 = 1_000_000_000;
+    // On every machine a tick is a whole number of nanoseconds, and a division of 128 bits takes 30 ns.
+    if SECOND.checked_rem(facts.ticks_per_second) == Some(0) {
+        let tick = SECOND.checked_div(facts.ticks_per_second);
+        return tick.and_then(|tick| nanoseconds.checked_div(tick)).unwrap_or(0);
+    }
     let ticks = u128::from(nanoseconds).saturating_mul(u128::from(facts.ticks_per_second));
-    u64::try_from(ticks / 1_000_000_000).unwrap_or(u64::MAX)
+    u64::try_from(ticks / u128::from(SECOND)).unwrap_or(u64::MAX)
 }
 
 /// What `/proc/PID/stat` would say of flags, priorities and state.

@@ -238,7 +238,24 @@ impl Threads {
     /// Takes the threads of one pass, in any order.
     pub(super) fn take(&mut self, seen: &mut [Seen], wants: ThreadWants, reader: &mut Reader<'_>) {
         let facts = reader.facts;
-        seen.sort_by_key(|seen| seen.tid);
+        if !seen.is_sorted_by_key(|seen| seen.tid) {
+            seen.sort_by_key(|seen| seen.tid);
+        }
+        let is_same = |(thread, seen): (&Thread, &Seen)| {
+            thread.tid == seen.tid && thread.start_ticks == Some(ticks(seen.start, facts))
+        };
+        if self.rows.len() != seen.len() || !self.rows.iter().zip(&*seen).all(is_same) {
+            self.match_rows(seen, reader);
+        }
+        // Now there is one row for each.
+        for (thread, seen) in self.rows.iter_mut().zip(seen) {
+            thread.take(seen, wants, reader);
+        }
+    }
+
+    /// Makes one row for each thread of one pass, which are in the order of their numbers.
+    fn match_rows(&mut self, seen: &[Seen], reader: &mut Reader<'_>) {
+        let facts = reader.facts;
         let ended = &mut self.ended;
         self.rows.retain_mut(|thread| {
             let found = seen.binary_search_by_key(&thread.tid, |seen| seen.tid).ok();
@@ -252,17 +269,13 @@ impl Threads {
         });
         let known = self.rows.len();
         if known < seen.len() {
-            for seen in &*seen {
+            for seen in seen {
                 let old = self.rows.get(..known).unwrap_or_default();
                 if old.binary_search_by_key(&seen.tid, |thread| thread.tid).is_err() {
                     self.rows.push(Thread::new(seen.tid));
                 }
             }
             self.rows.sort_by_key(|thread| thread.tid);
-        }
-        // Now there is one row for each.
-        for (thread, seen) in self.rows.iter_mut().zip(seen) {
-            thread.take(seen, wants, reader);
         }
     }
 
