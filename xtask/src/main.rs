@@ -8,6 +8,7 @@
 //! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
 //! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |
 //! | `loom` | published counters in every order in which two threads can see each other's words |
+//! | `miri` | the unsafe code of publishing, watched; needs a nightly compiler |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 
 #![forbid(unsafe_code)]
@@ -43,6 +44,7 @@ const TASKS: &[Task] = &[
     },
     Task { name: "shots", summary: "pictures of the monitor for the README [NAME...]", run: shots::run },
     Task { name: "loom", summary: "published counters in every order of their words", run: models::loom },
+    Task { name: "miri", summary: "the unsafe code of publishing, watched", run: models::miri },
     Task {
         name: "bench",
         summary: "whole jobs beside their peers, and functions [NAME [PART...]]",

@@ -1,10 +1,10 @@
 //! The memory of a published file, as its writer has it mapped.
 //!
-//! One of the two files of this crate with unsafe code (the other is `rseq.rs`), for two things: mapping the file, and
-//! keeping addresses in it beside the reference that keeps the mapping alive. Everything in the file is touched as whole atomic words of 8 bytes, so
-//! that other processes may read it at any time. Address space for the largest possible file is taken at the start;
-//! the file grows into it, so that no address ever changes. A reader never maps: it would die of a file that is cut.
-#![allow(unsafe_code, reason = "mmap, and addresses in the mapping")]
+//! Unsafe for keeping addresses in it beside the reference that keeps the mapping alive. Everything in the file is touched
+//! as whole atomic words of 8 bytes, so that other processes may read it at any time. Address space for the largest
+//! possible file is taken at the start; the file grows into it, so that no address ever changes. A reader never maps: it
+//! would die of a file that is cut.
+#![allow(unsafe_code, reason = "addresses in the mapping")]
 
 use std::fs::File;
 use std::ops::Deref;
@@ -12,21 +12,19 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
-use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::protocol::SharedMemory;
 use super::rseq::Area;
+use super::segment::Segment;
 
 /// A file mapped for reading and writing.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    base: NonNull<u8>,
+    segment: Segment,
     reserved: usize,
     /// Bytes of the file that there are; it only ever grows.
     length: AtomicUsize,
-    file: File,
 }
 
 // SAFETY: the mapping is memory of the process that belongs to no thread, and it is only ever touched through atomics.
@@ -38,19 +36,8 @@ impl Mapping {
     /// Maps a file of `length` bytes with room to grow up to `reserved`.
     pub(crate) fn new(file: File, length: usize, reserved: usize) -> Result<Mapping, Errno> {
         let reserved = reserved.max(length).max(1);
-        // SAFETY: the address is chosen by the kernel, so no memory that somebody has is mapped over.
-        let base = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                reserved,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                &file,
-                0,
-            )
-        }?;
-        let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
-        let mapping = Mapping { base, reserved, length: AtomicUsize::new(0), file };
+        let mapping =
+            Mapping { segment: Segment::new(file, reserved)?, reserved, length: AtomicUsize::new(0) };
         mapping.grow(length)?;
         Ok(mapping)
     }
@@ -65,33 +52,8 @@ impl Mapping {
         if length <= old {
             return Ok(());
         }
-        let wide = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
-        loop {
-            let more = wide(length.saturating_sub(old));
-            match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), wide(old), more) {
-                Err(Errno::INTR) => {}
-                Err(Errno::OPNOTSUPP) => break self.write_zeros(old, length)?,
-                result => break result?,
-            }
-        }
+        self.segment.lengthen(old, length)?;
         self.length.fetch_max(length, Ordering::AcqRel);
-        Ok(())
-    }
-
-    /// Makes the file longer where the file system can not reserve memory by itself.
-    fn write_zeros(&self, from: usize, to: usize) -> Result<(), Errno> {
-        let zeros = [0u8; 4096];
-        let mut at = from;
-        while at < to {
-            let part = zeros.get(..zeros.len().min(to.saturating_sub(at))).unwrap_or(&zeros);
-            let offset = u64::try_from(at).unwrap_or(u64::MAX);
-            match rustix::io::pwrite(&self.file, part, offset) {
-                Ok(0) => return Err(Errno::NOSPC),
-                Ok(written) => at = at.saturating_add(written),
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno),
-            }
-        }
         Ok(())
     }
 
@@ -107,7 +69,7 @@ impl Mapping {
             return None;
         }
         // SAFETY: offset is inside of the mapping, since the length never exceeds what is reserved.
-        let address = unsafe { self.base.add(offset) };
+        let address = unsafe { self.segment.base().add(offset) };
         // SAFETY: the address is a multiple of 8 (the base is that of a page), mapped as long as `self` lives, backed
         // by the file, and everybody in this process uses it as an atomic only.
         Some(unsafe { address.cast::<AtomicU64>().as_ref() })
@@ -133,15 +95,6 @@ impl SharedMemory for Mapping {
 
     fn fence(&self) {
         fence(Ordering::Release);
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the range is exactly what was mapped, and nobody has an address in it any more: each `Word`,
-        // `Words` and `Lanes` holds a reference to `self`.
-        // An error would mean that it was not mapped, and could not be helped.
-        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.reserved) };
     }
 }
 
@@ -195,7 +148,7 @@ impl Words {
         mapping.word(offset)?;
         mapping.word(last)?;
         // SAFETY: offset is inside of the mapping, as the word there is.
-        let first = unsafe { mapping.base.add(offset) };
+        let first = unsafe { mapping.segment.base().add(offset) };
         Some(Words { first: first.cast(), n, _mapping: Arc::clone(mapping) })
     }
 }
@@ -245,7 +198,7 @@ impl Lanes {
             return None;
         }
         // SAFETY: offset is inside of the mapping, as the word there is.
-        let first = unsafe { mapping.base.add(offset) };
+        let first = unsafe { mapping.segment.base().add(offset) };
         Some(Lanes { first, stride, n, processors, _mapping: Arc::clone(mapping) })
     }
 
@@ -280,5 +233,99 @@ impl Lanes {
         // * They belong to their processors: nobody else in this process changes them but when the slot is made ready
         //   for an instance, before there are lanes.
         unsafe { area.add(self.first, self.stride, self.processors, n) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shm::protocol::{NewUse, add, add_each, add_in_group, begin_use, end_use};
+
+    /// An empty file that has no name any more.
+    fn file(name: &str) -> File {
+        let path = std::env::temp_dir().join(format!("tallymon-map-{}-{name}", std::process::id()));
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file
+    }
+
+    #[test]
+    fn what_is_outside_is_not_there() {
+        let mapping = Arc::new(Mapping::new(file("outside"), 64, 4096).unwrap());
+        assert!(mapping.word(56).is_some());
+        for outside in [57, 64, 4088, 4096, usize::MAX, usize::MAX - 7] {
+            assert!(Word::new(&mapping, outside).is_none(), "{outside}");
+        }
+        assert!(Words::new(&mapping, 0, 8).is_some());
+        assert!(Words::new(&mapping, 0, 0).is_none());
+        assert!(Words::new(&mapping, 8, 8).is_none());
+        assert!(Words::new(&mapping, 0, usize::MAX).is_none());
+        assert!(Lanes::new(&mapping, 0, 2, 56, 0).is_some());
+        assert!(Lanes::new(&mapping, 0, 2, 64, 0).is_none());
+        assert!(Lanes::new(&mapping, 0, 2, 4, 0).is_none());
+        assert!(Lanes::new(&mapping, 0, 2, 8, 3).is_none());
+        assert_eq!(mapping.grow(4097), Err(Errno::FBIG));
+        mapping.grow(4096).unwrap();
+        assert!(Word::new(&mapping, 4088).is_some());
+    }
+
+    #[test]
+    fn addresses_stay_while_the_file_grows_and_the_mapping_is_let_go() {
+        let mapping = Arc::new(Mapping::new(file("stay"), 64, 1 << 16).unwrap());
+        let word = Word::new(&mapping, 8).unwrap();
+        let words = Words::new(&mapping, 16, 3).unwrap();
+        let lanes = Lanes::new(&mapping, 40, 2, 16, 0).unwrap();
+        word.store(1, Ordering::Relaxed);
+        for length in [128, 4096, 4097, 1 << 16] {
+            mapping.grow(length).unwrap();
+            let end = Word::new(&mapping, (length & !7) - 8).unwrap();
+            assert_eq!(end.load(Ordering::Relaxed), 0);
+        }
+        drop(mapping);
+        add(&*word, 1);
+        words.iter().for_each(|word| add(word, 5));
+        lanes.get(1).unwrap().fetch_add(7, Ordering::Relaxed);
+        assert!(lanes.get(2).is_none());
+        assert_eq!((word.load(Ordering::Relaxed), lanes.clone().len()), (2, 2));
+    }
+
+    #[test]
+    fn threads_write_while_others_read() {
+        let mapping = Arc::new(Mapping::new(file("threads"), 1024, 1 << 16).unwrap());
+        let lanes = Lanes::new(&mapping, 512, 2, 64, 0).unwrap();
+        let words = Words::new(&mapping, 64, 3).unwrap();
+        let new = NewUse { values: 0, stride: 48, names: 256, name: "Ada", id: 7, parent: None };
+        std::thread::scope(|scope| {
+            for lane in [0, 1, 1] {
+                let lanes = lanes.clone();
+                scope.spawn(move || {
+                    (0..50).for_each(|_| {
+                        lanes.get(lane).unwrap().fetch_add(1, Ordering::Relaxed);
+                    });
+                });
+            }
+            scope.spawn(|| {
+                let sum = std::cell::Cell::new(0);
+                for _ in 0..50 {
+                    assert!(add_each(words.get(..2).unwrap(), &sum, &[1, 2]));
+                    add_in_group(words.get(..2).unwrap(), &sum, 0, 1);
+                    words.get(2).unwrap().store(sum.get(), Ordering::Relaxed);
+                    let number = begin_use(&*mapping, &new);
+                    end_use(&*mapping, new.values, new.stride, number);
+                }
+            });
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    mapping.grow(mapping.length() + 64).unwrap();
+                    let _ = words.iter().map(|word| word.load(Ordering::Relaxed)).max();
+                }
+            });
+        });
+        let all: u64 =
+            (0..2).filter_map(|lane| lanes.get(lane)).map(|word| word.load(Ordering::Relaxed)).sum();
+        let numbers: Vec<u64> = words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
+        assert_eq!((all, numbers[0], numbers[1]), (150, 100, 100));
+        assert_eq!(numbers[2], crate::shm::check::check([100, 100]));
+        assert_eq!(mapping.get(0), 100);
     }
 }

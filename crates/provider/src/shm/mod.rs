@@ -50,6 +50,11 @@ mod rseq;
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", target_env = "gnu", not(miri))))]
 #[path = "rseq_absent.rs"]
 mod rseq;
+#[cfg(not(miri))]
+mod segment;
+#[cfg(miri)]
+#[path = "segment_heap.rs"]
+mod segment;
 mod set;
 mod shared;
 mod writer;

@@ -1,0 +1,83 @@
+//! The memory itself: a file, mapped for as long as it can become.
+//!
+//! Unsafe for mapping it and for giving that back.
+#![allow(unsafe_code, reason = "mmap")]
+
+use std::fs::File;
+use std::ptr::NonNull;
+
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// Address space for a file, and the file.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    base: NonNull<u8>,
+    reserved: usize,
+    file: File,
+}
+
+impl Segment {
+    /// Maps the first `reserved` bytes of a file, whether they are there or not.
+    pub(crate) fn new(file: File, reserved: usize) -> Result<Segment, Errno> {
+        // SAFETY: the address is chosen by the kernel, so no memory that somebody has is mapped over.
+        let base = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                reserved,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )
+        }?;
+        let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
+        Ok(Segment { base, reserved, file })
+    }
+
+    /// Where it starts: at the beginning of a page. It stays there as long as this exists; what is behind the end of the
+    /// file must not be touched.
+    pub(crate) const fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Makes the file longer. The memory is really there afterwards.
+    pub(crate) fn lengthen(&self, from: usize, to: usize) -> Result<(), Errno> {
+        let wide = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
+        loop {
+            let more = wide(to.saturating_sub(from));
+            match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), wide(from), more) {
+                Err(Errno::INTR) => {}
+                Err(Errno::OPNOTSUPP) => return self.write_zeros(from, to),
+                result => return result,
+            }
+        }
+    }
+
+    /// Makes the file longer where the file system can not reserve memory by itself.
+    fn write_zeros(&self, from: usize, to: usize) -> Result<(), Errno> {
+        let zeros = [0u8; 4096];
+        let mut at = from;
+        while at < to {
+            let part = zeros.get(..zeros.len().min(to.saturating_sub(at))).unwrap_or(&zeros);
+            let offset = u64::try_from(at).unwrap_or(u64::MAX);
+            match rustix::io::pwrite(&self.file, part, offset) {
+                Ok(0) => return Err(Errno::NOSPC),
+                Ok(written) => at = at.saturating_add(written),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: the range is exactly what was mapped, and nobody has an address in it any more: each `Word`, `Words` and
+        // `Lanes` holds a reference to the mapping that this is part of.
+        // An error would mean that it was not mapped, and could not be helped.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.reserved) };
+    }
+}
