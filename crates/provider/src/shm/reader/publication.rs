@@ -87,7 +87,8 @@ impl Publication {
             return Err(RefusalReason::Dead { pid });
         }
         let name = program_name(head)?;
-        let size = usize::try_from(about.st_size).unwrap_or(0);
+        // Asked anew: since it was opened it may have grown, and the header is of later.
+        let size = usize::try_from(rustix::fs::fstat(&file)?.st_size).unwrap_or(0);
         let end = header::SIZE.saturating_add(length);
         let first_extent = end.next_multiple_of(extent::VALUES);
         if first_extent > used || used > size {
