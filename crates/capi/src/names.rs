@@ -144,8 +144,7 @@ pub(crate) fn default_object<L: Letter>(
         None => {
             machine::is_here(machine.get().as_deref())?;
             machine::browse(false, |query| {
-                let processor = query.catalog().object(TitleIndex(238));
-                let object = processor.or(query.catalog().objects().first());
+                let object = query.catalog().default_object();
                 Ok(object.map(|object| query.names().name(object.name)))
             })?
         }
@@ -169,19 +168,12 @@ pub(crate) fn default_counter<L: Letter>(
             machine::browse(false, |query| {
                 let index = object_of(query, &wanted)?;
                 let object = query.catalog().object(index);
-                let counter = object.and_then(first_visible);
-                Ok(counter.map(|counter| query.names().name(counter)))
+                let counter = object.and_then(CatalogObject::first_shown);
+                Ok(counter.map(|counter| query.names().name(counter.name)))
             })?
         }
     };
     put(&found.ok_or(status::NO_COUNTER)?, name, size)
-}
-
-/// The counter that a viewer shows first: the default one, or the first one if that is none to be shown.
-fn first_visible(object: &CatalogObject) -> Option<TitleIndex> {
-    let default = object.default_counter.and_then(|position| object.counters.get(position));
-    let shown = default.filter(|counter| counter.counter_type.is_visible());
-    shown.or(object.visible_counters().next()).map(|counter| counter.name)
 }
 
 pub(crate) fn name_of_index<L: Letter>(machine: Str<L>, index: u32, name: Buf<L>, size: Out<u32>) -> Done {

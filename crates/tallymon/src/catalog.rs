@@ -71,6 +71,23 @@ impl Catalog {
         &self.objects
     }
 
+    /// The object that a user is shown first: Processor, or the first one of a source that has none.
+    ///
+    /// ```
+    /// use tallymon::{Location, Query};
+    ///
+    /// let query = Query::open(&Location::Local)?;
+    /// let object = query.catalog().default_object().unwrap();
+    /// let counter = object.first_shown().unwrap();
+    /// assert_eq!(query.names().english(object.name), "Processor");
+    /// assert_eq!(query.names().english(counter.name), "% Processor Time");
+    /// # Ok::<(), tallymon::core::flow::SourceError>(())
+    /// ```
+    pub fn default_object(&self) -> Option<&CatalogObject> {
+        const PROCESSOR: TitleIndex = TitleIndex(238);
+        self.object(PROCESSOR).or(self.objects.first())
+    }
+
     /// The object with a name.
     pub fn object(&self, name: TitleIndex) -> Option<&CatalogObject> {
         self.objects.iter().find(|object| object.name == name)
@@ -81,6 +98,13 @@ impl CatalogObject {
     /// The counters that a user is shown: no bases, no labels.
     pub fn visible_counters(&self) -> impl Iterator<Item = &CounterDefinition> {
         self.counters.iter().filter(|counter| counter.counter_type.is_visible())
+    }
+
+    /// The counter that a user is shown first: the default one, or the first one if that is none to be shown.
+    pub fn first_shown(&self) -> Option<&CounterDefinition> {
+        let default = self.default_counter.and_then(|position| self.counters.get(position));
+        let shown = default.filter(|counter| counter.counter_type.is_visible());
+        shown.or(self.visible_counters().next())
     }
 
     /// The counter with a name that a user is shown.

@@ -7,20 +7,21 @@ use std::sync::Arc;
 use tallymon_core::block::{CounterDefinition, Snapshot};
 use tallymon_core::counter::{self, Format};
 use tallymon_core::flow::{Cell, Row, Source, SourceError};
-use tallymon_core::path::{CounterPath, InstancePath, InstancePattern, Part};
+use tallymon_core::path::{CounterPath, InstancePath, InstancePattern};
 use tallymon_core::request::{Interest, Request};
 use tallymon_core::time::FileTime;
 use tallymon_core::title::{self, Language, TitleIndex};
 
-use crate::catalog::{Catalog, CatalogObject};
+use crate::catalog::Catalog;
 use crate::location::{Location, open};
 use crate::matching::{self, IDENTITY_COUNTERS, InstanceKey, Instances, Keys, Matching};
 use crate::names::Names;
-use crate::path_error::{PathError, PathPart, PathProblem};
+use crate::path_error::PathError;
 
 mod expand;
 mod plan;
 mod read;
+mod resolve;
 
 pub use expand::Expand;
 pub use read::{CounterValue, Reading};
@@ -119,6 +120,16 @@ impl Query {
     }
 
     /// How values are formatted from now on. At first no scale is applied and no percentage is capped.
+    ///
+    /// ```
+    /// use tallymon::core::counter::{Format, Scale};
+    /// use tallymon::{Location, Query};
+    ///
+    /// let mut query = Query::open(&Location::Local)?;
+    /// // As for a chart: within 100 %, and by the scale that each counter has for it.
+    /// query.set_format(Format { cap100: true, scale: Scale::Default, thousand: false });
+    /// # Ok::<(), tallymon::core::flow::SourceError>(())
+    /// ```
     pub const fn set_format(&mut self, format: Format) {
         self.format = format;
     }
@@ -173,6 +184,19 @@ impl Query {
     /// the format of the query says.
     ///
     /// It returns whether there is such a path and such a scale.
+    ///
+    /// ```
+    /// use tallymon::core::flow::Value;
+    /// use tallymon::{Location, Query};
+    ///
+    /// let mut query = Query::open(&Location::Local)?;
+    /// let counter = query.add(r"\System\Threads")?;
+    /// assert!(query.set_scale(counter, Some(3)) && !query.set_scale(counter, Some(8)));
+    /// query.collect()?;
+    /// let Ok(Value::Integer(thousands)) = query.readings_of(counter)[0].cell.value else { panic!() };
+    /// assert!(thousands >= 1000 && thousands % 1000 == 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_scale(&mut self, handle: CounterHandle, power: Option<i32>) -> bool {
         let known = power.is_none_or(|power| counter::SCALE_RANGE.contains(&power));
         let entry = self.entries.get_mut(&handle).filter(|_| known);
@@ -183,145 +207,6 @@ impl Query {
     /// The scale that [`Query::set_scale`] gave to a path.
     pub fn scale(&self, handle: CounterHandle) -> Option<i32> {
         self.entries.get(&handle)?.scale
-    }
-
-    /// The part of a path that does not exist, if there is one; nothing is added.
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::add`]. An instance that does not exist now is no error.
-    pub fn check(&mut self, path: &str) -> Result<(), PathError> {
-        self.named(path).map(drop)
-    }
-
-    /// The object and the counter of a path, the first one when the counter is a pattern; nothing is added.
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::check`].
-    pub fn named(&mut self, path: &str) -> Result<(TitleIndex, Option<TitleIndex>), PathError> {
-        let parsed = CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?;
-        let entry = self.resolve(path, &parsed.path)?;
-        Ok((entry.object, entry.counters.first().copied()))
-    }
-
-    /// The names of a path, looked up.
-    fn resolve(&mut self, text: &str, path: &CounterPath) -> Result<Entry, PathError> {
-        let error = |part, found: &str, problem, nearest| {
-            // The counter is the last part; any other may have letters that come again behind it.
-            let at = if part == PathPart::Counter { text.rfind(found) } else { text.find(found) };
-            let span = at.map_or(0..text.len(), |at| at..at + found.len());
-            PathError { path: text.to_string(), part, span, problem, nearest }
-        };
-        if let Some(machine) = &path.machine
-            && !self.is_this_host(machine)
-        {
-            let problem = PathProblem::OtherHost(self.system_name.clone());
-            return Err(error(PathPart::Host, machine, problem, Vec::new()));
-        }
-        let object = self.object(text, &path.object)?;
-        let mut counters = self.resolve_counters(object, &path.counter);
-        if counters.is_empty() {
-            self.names
-                .load_all(self.source.as_mut())
-                .map_err(|source| error(PathPart::Path, text, PathProblem::Source(source), Vec::new()))?;
-            counters = self.resolve_counters(object, &path.counter);
-        }
-        let known = self.catalog.object(object);
-        if counters.is_empty() {
-            let wanted = path.counter.to_string();
-            let all = known.into_iter().flat_map(CatalogObject::visible_counters).map(|counter| counter.name);
-            let nearest = self.nearest(&wanted, all);
-            return Err(error(PathPart::Counter, &wanted, PathProblem::Unknown(wanted.clone()), nearest));
-        }
-        let has_instances = known.is_some_and(|object| object.has_instances);
-        match (&path.instance, has_instances) {
-            (None, true) => {
-                let name = self.names.name(object);
-                let found = path.object.to_string();
-                return Err(error(PathPart::Object, &found, PathProblem::InstanceMissing(name), Vec::new()));
-            }
-            (Some(instance), false) => {
-                let name = self.names.name(object);
-                let found = format!("({instance})");
-                return Err(error(PathPart::Instance, &found, PathProblem::NoInstances(name), Vec::new()));
-            }
-            _ => {}
-        }
-        let chosen = path.instance.clone().map(|wanted| Chosen {
-            pattern: wanted.pattern(),
-            wanted,
-            positions: Vec::new(),
-            of: None,
-        });
-        Ok(Entry { path: text.to_string(), object, counters, chosen, scale: None })
-    }
-
-    /// The object that a part of a path names; `text` is what the user wrote, for messages.
-    ///
-    /// # Errors
-    ///
-    /// There is no such object; the nearest names are those that there are.
-    pub fn object(&mut self, text: &str, part: &Part) -> Result<TitleIndex, PathError> {
-        if let Some(object) = self.resolve_object(part) {
-            return Ok(object);
-        }
-        // Maybe it is a name in a language that was not loaded so far.
-        let error = |problem, nearest| {
-            let found = part.to_string();
-            let span = text.find(&found).map_or(0..text.len(), |at| at..at + found.len());
-            PathError { path: text.to_string(), part: PathPart::Object, span, problem, nearest }
-        };
-        self.names
-            .load_all(self.source.as_mut())
-            .map_err(|source| error(PathProblem::Source(source), Vec::new()))?;
-        self.resolve_object(part).ok_or_else(|| {
-            let wanted = part.to_string();
-            let nearest = self.nearest(&wanted, self.catalog.objects().iter().map(|object| object.name));
-            error(PathProblem::Unknown(wanted), nearest)
-        })
-    }
-
-    /// Whether a host in a path is the one that the source is of.
-    fn is_this_host(&self, machine: &str) -> bool {
-        machine.eq_ignore_ascii_case(&self.system_name)
-            || machine == "."
-            || machine.eq_ignore_ascii_case("localhost")
-    }
-
-    /// Name of the host that the source is of.
-    pub fn system_name(&self) -> &str {
-        &self.system_name
-    }
-
-    fn resolve_object(&self, part: &Part) -> Option<TitleIndex> {
-        let mut objects = self.catalog.objects().iter().map(|object| object.name);
-        match part {
-            Part::Index(index) => objects.find(|name| name.0 == *index),
-            Part::Name(written) => objects.find(|name| self.names.is(*name, written)),
-        }
-    }
-
-    fn resolve_counters(&self, object: TitleIndex, part: &Part) -> Vec<TitleIndex> {
-        let counters = self.catalog.object(object).into_iter().flat_map(CatalogObject::visible_counters);
-        let names = counters.map(|counter| counter.name);
-        match part {
-            Part::Index(index) => names.filter(|name| name.0 == *index).take(1).collect(),
-            Part::Name(written) => match part.pattern().filter(|_| part.is_wild()) {
-                Some(pattern) => names
-                    .filter(|name| self.names.all(*name).any(|(_, known)| pattern.matches(known)))
-                    .collect(),
-                None => names.filter(|name| self.names.is(*name, written)).take(1).collect(),
-            },
-        }
-    }
-
-    fn nearest(&self, wanted: &str, candidates: impl Iterator<Item = TitleIndex>) -> Vec<String> {
-        let names: Vec<String> = candidates
-            .flat_map(|name| self.names.all(name).map(|(_, text)| text.to_string()).collect::<Vec<_>>())
-            .collect();
-        let nearest = title::nearest(wanted, names.iter().map(String::as_str), 3);
-        nearest.into_iter().map(str::to_string).collect()
     }
 
     /// The existing instances that are nearest to the one that a path names, best first.
@@ -335,6 +220,18 @@ impl Query {
     }
 
     /// The definition of the counter of a path; of the first one when the counter is a pattern.
+    ///
+    /// ```
+    /// use tallymon::core::counter::CounterType;
+    /// use tallymon::{Location, Query};
+    ///
+    /// let mut query = Query::open(&Location::Local)?;
+    /// let counter = query.add(r"\Processor(_Total)\% Processor Time")?;
+    /// let definition = query.definition(counter).unwrap();
+    /// assert_eq!(definition.counter_type, CounterType::PERF_100NSEC_TIMER_INV);
+    /// assert!(query.names().help(definition.help).is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn definition(&self, handle: CounterHandle) -> Option<&CounterDefinition> {
         let entry = self.entries.get(&handle)?;
         self.catalog.object(entry.object)?.counter(*entry.counters.first()?)
@@ -461,6 +358,17 @@ impl Query {
     }
 
     /// The instances that an object has now.
+    ///
+    /// ```
+    /// use tallymon::core::path::Part;
+    /// use tallymon::{Location, Query};
+    ///
+    /// let mut query = Query::open(&Location::Local)?;
+    /// let processor = query.object("Processor", &Part::parse("Processor"))?;
+    /// let instances = query.instances(processor)?;
+    /// assert!(instances.iter().any(|instance| instance.name == "_Total"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -4,6 +4,7 @@ use tallymon_core::block::{CounterDefinition, SnapshotColumn, SnapshotObject};
 use tallymon_core::counter::{self, Format, Scale};
 use tallymon_core::flow::{Cell, NoValue, Sample, Value, ValueState};
 use tallymon_core::path::InstancePath;
+use tallymon_core::time::Frequency;
 use tallymon_core::title::TitleIndex;
 
 use super::plan::{ColumnName, Plan, Run};
@@ -115,17 +116,42 @@ impl Query {
         readings
     }
 
-    /// What the last collection found for one path.
-    pub fn readings_of(&self, handle: CounterHandle) -> Vec<Reading> {
-        let mut readings = Vec::new();
-        let mut paths = Paths { query: self, of: None, start: String::new(), counter: String::new() };
+    /// As [`Query::for_each`], for one path.
+    pub fn for_each_of<'q>(&'q self, handle: CounterHandle, mut act: impl FnMut(CounterValue<'q>)) {
         let plan = self.plan();
         for run in plan.runs_of(handle) {
             let name = plan.columns().get(run.column);
             if let Some(column) = name.and_then(|name| self.read_column(*name)) {
-                self.read_run(run, &column, &mut |value| readings.push(paths.reading(value)));
+                self.read_run(run, &column, &mut act);
             }
         }
+    }
+
+    /// Ticks a second of the clock that the values of a path are divided by; 0 for types without a clock. `None` before
+    /// there is a sample, because the frequency of a clock comes with one.
+    ///
+    /// ```
+    /// use tallymon::core::time::Frequency;
+    /// use tallymon::{Location, Query};
+    ///
+    /// let mut query = Query::open(&Location::Local)?;
+    /// let counter = query.add(r"\Processor(_Total)\% Processor Time")?;
+    /// assert_eq!(query.time_base(counter), None);
+    /// query.collect()?;
+    /// assert_eq!(query.time_base(counter), Some(Frequency(10_000_000)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn time_base(&self, handle: CounterHandle) -> Option<Frequency> {
+        let mut found = None;
+        self.for_each_of(handle, |value| found = found.or(value.cell.sample.map(|sample| sample.frequency)));
+        found
+    }
+
+    /// What the last collection found for one path.
+    pub fn readings_of(&self, handle: CounterHandle) -> Vec<Reading> {
+        let mut readings = Vec::new();
+        let mut paths = Paths { query: self, of: None, start: String::new(), counter: String::new() };
+        self.for_each_of(handle, |value| readings.push(paths.reading(value)));
         readings
     }
 

@@ -1,0 +1,160 @@
+//! Names of paths, looked up: what they mean, or which part is wrong.
+
+use tallymon_core::path::{CounterPath, Part};
+use tallymon_core::title::{self, TitleIndex};
+
+use super::{Chosen, Entry, Query};
+use crate::catalog::CatalogObject;
+use crate::path_error::{PathError, PathPart, PathProblem};
+
+impl Query {
+    /// The part of a path that does not exist, if there is one; nothing is added.
+    ///
+    /// ```
+    /// use tallymon::{Location, PathPart, Query};
+    ///
+    /// let mut query = Query::open(&Location::Local)?;
+    /// let error = query.check(r"\Memory\Availble Bytes").unwrap_err();
+    /// assert_eq!(error.part, PathPart::Counter);
+    /// assert_eq!(&error.path[error.span.clone()], "Availble Bytes");
+    /// assert_eq!(error.nearest[0], "Available Bytes");
+    /// # Ok::<(), tallymon::core::flow::SourceError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::add`]. An instance that does not exist now is no error.
+    pub fn check(&mut self, path: &str) -> Result<(), PathError> {
+        self.named(path).map(drop)
+    }
+
+    /// The object and the counter of a path, the first one when the counter is a pattern; nothing is added.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::check`].
+    pub fn named(&mut self, path: &str) -> Result<(TitleIndex, Option<TitleIndex>), PathError> {
+        let parsed = CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?;
+        let entry = self.resolve(path, &parsed.path)?;
+        Ok((entry.object, entry.counters.first().copied()))
+    }
+
+    /// The names of a path, looked up.
+    pub(super) fn resolve(&mut self, text: &str, path: &CounterPath) -> Result<Entry, PathError> {
+        let error = |part, found: &str, problem, nearest| {
+            // The counter is the last part; any other may have letters that come again behind it.
+            let at = if part == PathPart::Counter { text.rfind(found) } else { text.find(found) };
+            let span = at.map_or(0..text.len(), |at| at..at + found.len());
+            PathError { path: text.to_string(), part, span, problem, nearest }
+        };
+        if let Some(machine) = &path.machine
+            && !self.is_this_host(machine)
+        {
+            let problem = PathProblem::OtherHost(self.system_name.clone());
+            return Err(error(PathPart::Host, machine, problem, Vec::new()));
+        }
+        let object = self.object(text, &path.object)?;
+        let mut counters = self.resolve_counters(object, &path.counter);
+        if counters.is_empty() {
+            self.names
+                .load_all(self.source.as_mut())
+                .map_err(|source| error(PathPart::Path, text, PathProblem::Source(source), Vec::new()))?;
+            counters = self.resolve_counters(object, &path.counter);
+        }
+        let known = self.catalog.object(object);
+        if counters.is_empty() {
+            let wanted = path.counter.to_string();
+            let all = known.into_iter().flat_map(CatalogObject::visible_counters).map(|counter| counter.name);
+            let nearest = self.nearest(&wanted, all);
+            return Err(error(PathPart::Counter, &wanted, PathProblem::Unknown(wanted.clone()), nearest));
+        }
+        let has_instances = known.is_some_and(|object| object.has_instances);
+        match (&path.instance, has_instances) {
+            (None, true) => {
+                let name = self.names.name(object);
+                let found = path.object.to_string();
+                return Err(error(PathPart::Object, &found, PathProblem::InstanceMissing(name), Vec::new()));
+            }
+            (Some(instance), false) => {
+                let name = self.names.name(object);
+                let found = format!("({instance})");
+                return Err(error(PathPart::Instance, &found, PathProblem::NoInstances(name), Vec::new()));
+            }
+            _ => {}
+        }
+        let chosen = path.instance.clone().map(|wanted| Chosen {
+            pattern: wanted.pattern(),
+            wanted,
+            positions: Vec::new(),
+            of: None,
+        });
+        Ok(Entry { path: text.to_string(), object, counters, chosen, scale: None })
+    }
+
+    /// The object that a part of a path names; `text` is what the user wrote, for messages.
+    ///
+    /// # Errors
+    ///
+    /// There is no such object; the nearest names are those that there are.
+    pub fn object(&mut self, text: &str, part: &Part) -> Result<TitleIndex, PathError> {
+        if let Some(object) = self.resolve_object(part) {
+            return Ok(object);
+        }
+        // Maybe it is a name in a language that was not loaded so far.
+        let error = |problem, nearest| {
+            let found = part.to_string();
+            let span = text.find(&found).map_or(0..text.len(), |at| at..at + found.len());
+            PathError { path: text.to_string(), part: PathPart::Object, span, problem, nearest }
+        };
+        self.names
+            .load_all(self.source.as_mut())
+            .map_err(|source| error(PathProblem::Source(source), Vec::new()))?;
+        self.resolve_object(part).ok_or_else(|| {
+            let wanted = part.to_string();
+            let nearest = self.nearest(&wanted, self.catalog.objects().iter().map(|object| object.name));
+            error(PathProblem::Unknown(wanted), nearest)
+        })
+    }
+
+    /// Whether a host in a path is the one that the source is of.
+    fn is_this_host(&self, machine: &str) -> bool {
+        machine.eq_ignore_ascii_case(&self.system_name)
+            || machine == "."
+            || machine.eq_ignore_ascii_case("localhost")
+    }
+
+    /// Name of the host that the source is of.
+    pub fn system_name(&self) -> &str {
+        &self.system_name
+    }
+
+    fn resolve_object(&self, part: &Part) -> Option<TitleIndex> {
+        let mut objects = self.catalog.objects().iter().map(|object| object.name);
+        match part {
+            Part::Index(index) => objects.find(|name| name.0 == *index),
+            Part::Name(written) => objects.find(|name| self.names.is(*name, written)),
+        }
+    }
+
+    fn resolve_counters(&self, object: TitleIndex, part: &Part) -> Vec<TitleIndex> {
+        let counters = self.catalog.object(object).into_iter().flat_map(CatalogObject::visible_counters);
+        let names = counters.map(|counter| counter.name);
+        match part {
+            Part::Index(index) => names.filter(|name| name.0 == *index).take(1).collect(),
+            Part::Name(written) => match part.pattern().filter(|_| part.is_wild()) {
+                Some(pattern) => names
+                    .filter(|name| self.names.all(*name).any(|(_, known)| pattern.matches(known)))
+                    .collect(),
+                None => names.filter(|name| self.names.is(*name, written)).take(1).collect(),
+            },
+        }
+    }
+
+    fn nearest(&self, wanted: &str, candidates: impl Iterator<Item = TitleIndex>) -> Vec<String> {
+        let names: Vec<String> = candidates
+            .flat_map(|name| self.names.all(name).map(|(_, text)| text.to_string()).collect::<Vec<_>>())
+            .collect();
+        let nearest = title::nearest(wanted, names.iter().map(String::as_str), 3);
+        nearest.into_iter().map(str::to_string).collect()
+    }
+}
