@@ -7,6 +7,7 @@ use tallymon::Host;
 use tallymon::core::block::{RawValue, Snapshot};
 use tallymon::core::flow::ValueState;
 use tallymon::core::title::TitleIndex;
+use tallymon::registry::PerflibSetting;
 
 use crate::support::{Place, Provider, ask, objects, wait_for};
 
@@ -100,6 +101,8 @@ fn each_fault_costs_its_own_object_and_is_reported() {
 fn a_library_that_loops_or_sleeps_delays_nobody_else() {
     for fault in ["LOOP", "LONG_SLEEP", "OPEN_SLEEPS"] {
         let place = Place::new();
+        // It may never give a first answer.
+        place.writer().set_perflib(PerflibSetting::OpenWait, Some(300)).unwrap();
         let bad = Provider { service: "Bad", fault, deadline: None, ..Provider::default() };
         let (Some(good), Some(bad)) = (place.install(&Provider::default()), place.install(&bad)) else {
             return;

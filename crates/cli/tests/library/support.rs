@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tallymon::core::block::Snapshot;
 use tallymon::core::flow::Source;
 use tallymon::core::request::Request;
-use tallymon::registry::{Installed, Package, Roots, Scope, Service, Writer};
+use tallymon::registry::{Installed, Package, PerflibSetting, Roots, Scope, Service, Writer};
 use tallymon::{Host, LibraryOptions};
 use tallymon_testkit::peer;
 
@@ -97,7 +97,12 @@ impl Place {
             ..Service::default()
         };
         let package = Package::read(&self.ini(service, listed), None).unwrap();
-        let range = self.writer().install(&package, &registration).unwrap();
+        let writer = self.writer();
+        let range = writer.install(&package, &registration).unwrap();
+        if writer.contents().unwrap().perflib.is_empty() {
+            // The machine may have other things to do while a process is started.
+            writer.set_perflib(PerflibSetting::OpenWait, Some(8000)).unwrap();
+        }
         Some(range.first_counter.0)
     }
 
