@@ -84,6 +84,18 @@ fn objects_know_when_they_were_read() {
     let processor = snapshot.object(PROCESSOR).unwrap();
     let quantum = |name| processor.quantum(processor.position(TitleIndex(name)).unwrap());
     assert_eq!((quantum(6), quantum(148)), (100_000, 1));
+    // Of processors NT shows the mean, and the sum of processes, each of which may be a step off.
+    let total = |name, counter| {
+        let object = snapshot.object(TitleIndex(name)).unwrap();
+        let others = u64::try_from(object.instances().count()).unwrap() - 1;
+        (object.quantum_of_total(object.position(TitleIndex(counter)).unwrap()), others)
+    };
+    assert_eq!(total(238, 6).0, 100_000);
+    let (interrupts, processors) = total(238, 148);
+    assert_eq!(interrupts, processors);
+    let (times, processes) = total(230, 6);
+    assert_eq!(times % processes, 0);
+    assert!(processes > 1 && times >= processes, "{times} {processes}");
 }
 
 /// Costly objects answer to `Costly` and to their own names, never to `Global`.

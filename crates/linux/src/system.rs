@@ -29,6 +29,8 @@ pub struct System {
     meters: Vec<Meter>,
     /// The steps of the counters of each object.
     quanta: Vec<Arc<[u64]>>,
+    /// Whether `_Total` of the counters of each object is a mean.
+    means: Vec<Arc<[bool]>>,
 }
 
 impl System {
@@ -83,7 +85,11 @@ impl System {
             .iter()
             .map(|object| (0..object.spec().counters.len()).map(|at| object.quantum(at)).collect())
             .collect();
-        System { sources, profile, objects, specs, meters, quanta }
+        let means = objects
+            .iter()
+            .map(|object| (0..object.spec().counters.len()).map(|at| object.total_is_mean(at)).collect())
+            .collect();
+        System { sources, profile, objects, specs, meters, quanta, means }
     }
 
     /// Where the values of an object's counters come from, one a counter in their order; empty for an unknown object.
@@ -136,7 +142,9 @@ impl Provider for System {
 
     fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
         self.sources.begin(ask);
-        for ((object, meter), quanta) in self.objects.iter_mut().zip(&mut self.meters).zip(&self.quanta) {
+        let exactness = self.quanta.iter().zip(&self.means);
+        for ((object, meter), (quanta, means)) in self.objects.iter_mut().zip(&mut self.meters).zip(exactness)
+        {
             if ask.wants(object.spec().name) {
                 let (start, before) = (Instant::now(), *out.counts());
                 let begin = steady();
@@ -144,7 +152,8 @@ impl Provider for System {
                 object.collect(ask, &mut self.sources, out);
                 let own = ReadWindow { begin: self.sources.earliest(), end: steady() };
                 let window = object.window(&self.sources).unwrap_or(own);
-                let note = ObjectNote { object: object.spec().name, window, quanta: quanta.clone() };
+                let (quanta, means) = (quanta.clone(), means.clone());
+                let note = ObjectNote { object: object.spec().name, window, quanta, means };
                 out.note(note, self.sources.now);
                 meter.note(start.elapsed(), out.counts().since(&before));
             }

@@ -14,11 +14,21 @@ pub struct Precision {
     pub newer: ReadWindow,
     /// The steps in which the raw value grows.
     pub quantum: u64,
+    /// The same of `_Total`, which the steps of all other instances add up in.
+    pub(crate) total_quantum: u64,
     pub(crate) default_scale: i32,
     pub(crate) format: Format,
 }
 
 impl Precision {
+    /// As it is for the instance of this name.
+    pub(crate) fn of_instance(self, name: Option<&str>) -> Precision {
+        match name {
+            Some("_Total") => Precision { quantum: self.total_quantum, ..self },
+            _ => self,
+        }
+    }
+
     /// How far the value of two samples may be off to either side, scaled as it is; `None` for values that are no rate,
     /// share or average, and those that can not be computed.
     ///
@@ -83,8 +93,15 @@ mod tests {
         let (older, newer) =
             (sample(counter_type, 1_000_000, 0), sample(counter_type, 1_000_000 + grown, 10_000_000));
         let (format, default_scale) = (Format::default(), 0);
-        Precision { older: window(0), newer: window(10_000_000), quantum, default_scale, format }
-            .error(&older, &newer)
+        Precision {
+            older: window(0),
+            newer: window(10_000_000),
+            quantum,
+            total_quantum: quantum,
+            default_scale,
+            format,
+        }
+        .error(&older, &newer)
     }
 
     fn near(found: Option<f64>, wanted: f64) {

@@ -31,4 +31,6 @@ pub struct ObjectNote {
     /// By the position of a counter, the steps in which its raw value grows, such as 512 for bytes that are counted in
     /// sectors; 1 behind the end.
     pub quanta: Arc<[u64]>,
+    /// By the position of a counter, whether `_Total` is the mean of the other instances; false, their sum, behind the end.
+    pub means: Arc<[bool]>,
 }

@@ -159,6 +159,16 @@ impl<'s> SnapshotObject<'s> {
         self.note().and_then(|note| note.quanta.get(position).copied()).unwrap_or(1)
     }
 
+    /// The steps in which the raw value of `_Total` grows: a sum may be off by a step of each other instance, a mean by one.
+    pub fn quantum_of_total(&self, position: usize) -> u64 {
+        let is_mean = self.note().and_then(|note| note.means.get(position).copied()).unwrap_or(false);
+        let others = match self.header().num_instances {
+            NumInstances::Many(count) if !is_mean => u64::from(count).saturating_sub(1).max(1),
+            _ => 1,
+        };
+        self.quantum(position).saturating_mul(others)
+    }
+
     fn note(&self) -> Option<&'s ObjectNote> {
         self.snapshot.notes.iter().find(|note| note.object == self.header().name)
     }

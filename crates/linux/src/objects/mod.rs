@@ -72,6 +72,12 @@ pub(crate) trait Object: Send {
         1
     }
 
+    /// Whether `_Total` is the mean of the other instances, and not their sum, for the counter at a position.
+    fn total_is_mean(&self, position: usize) -> bool {
+        let _ = position;
+        false
+    }
+
     /// From when to when its values were read, if that is not the time of [`Object::collect`].
     fn window(&self, sources: &Sources) -> Option<ReadWindow> {
         let _ = sources;
@@ -108,6 +114,19 @@ pub(crate) fn quantum_of_ticks(counters: &[CounterSpec], position: usize) -> u64
         Some(CounterType::PERF_100NSEC_TIMER | CounterType::PERF_100NSEC_TIMER_INV) => TICK,
         _ => 1,
     }
+}
+
+/// Whether a counter is a share of time, of which NT shows the mean of processors and disks.
+pub(crate) fn is_share_of_time(counters: &[CounterSpec], position: usize) -> bool {
+    let kind = counters.get(position).map(|counter| counter.counter_type);
+    matches!(
+        kind,
+        Some(
+            CounterType::PERF_100NSEC_TIMER
+                | CounterType::PERF_100NSEC_TIMER_INV
+                | CounterType::PERF_PRECISION_100NS_TIMER
+        )
+    )
 }
 
 /// Process, the parent of Thread.

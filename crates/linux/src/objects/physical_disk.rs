@@ -207,6 +207,10 @@ impl Object for PhysicalDisk {
         self.layout.spec()
     }
 
+    fn total_is_mean(&self, position: usize) -> bool {
+        super::is_share_of_time(self.spec().counters, position)
+    }
+
     fn origins(&self) -> &'static [Origin] {
         ORIGINS
     }

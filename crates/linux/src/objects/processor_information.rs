@@ -264,6 +264,10 @@ impl Object for ProcessorInformation {
         super::quantum_of_ticks(self.spec().counters, position)
     }
 
+    fn total_is_mean(&self, position: usize) -> bool {
+        super::is_share_of_time(self.spec().counters, position)
+    }
+
     fn origins(&self) -> &'static [Origin] {
         ORIGINS
     }

@@ -209,11 +209,14 @@ impl Query {
                 Err(why) => (no_value(*why), None),
             };
             let known = column.instances;
+            let instance = known.and_then(|known| known.keys.list.get(*position));
+            let precision = precision
+                .map(|precision| precision.of_instance(instance.map(|instance| instance.name.as_str())));
             act(CounterValue {
                 handle: run.handle,
                 object: column.object,
                 definition: column.definition,
-                instance: known.and_then(|known| known.keys.list.get(*position)),
+                instance,
                 identity: known.and_then(|known| known.identities.get(*position).copied().flatten()),
                 cell,
                 older,
@@ -241,10 +244,12 @@ fn precision(
     definition: &CounterDefinition,
 ) -> Option<Precision> {
     let newer = newer?;
+    let position = newer.position(definition.name)?;
     Some(Precision {
         older: older?.window()?,
         newer: newer.window()?,
-        quantum: newer.quantum(newer.position(definition.name)?),
+        quantum: newer.quantum(position),
+        total_quantum: newer.quantum_of_total(position),
         default_scale: definition.default_scale,
         format: Format::default(),
     })
