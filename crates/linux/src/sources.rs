@@ -26,7 +26,7 @@ use crate::proc::{ParseError, SystemFacts};
 use crate::root::Root;
 use crate::statvfs::Spaces;
 use crate::system::{boot_time, clocks, steady};
-use crate::texts::Texts;
+use crate::texts::{GroupTexts, Texts};
 use tallymon_provider::TierChoice;
 
 /// Everything that the objects are read from.
@@ -61,6 +61,7 @@ pub(crate) struct Sources {
     shared_memory: File<SharedMemory>,
     mountstats: File<Vec<Mount>>,
     texts: Texts,
+    group_texts: GroupTexts,
     /// The control groups, and the request that they are of.
     groups: (u64, Result<Groups, Absence>),
     /// Before they were looked for.
@@ -228,6 +229,7 @@ impl Sources {
             shared_memory: File::new(proc("sysvipc/shm"), Shape::Records, SharedMemory::parse),
             mountstats: File::new(proc("self/mountstats"), Shape::Records, parse_mountstats),
             texts: Texts::default(),
+            group_texts: GroupTexts::default(),
             groups: (0, Err(Absence::NotRequested)),
             groups_at: FileTime(0),
             snmp: File::new(proc("net/snmp"), Shape::Whole, Snmp::parse),
@@ -309,6 +311,11 @@ impl Sources {
     /// The text of the file of an instance, which is opened for this once.
     pub(crate) fn text_of(&mut self, path: PathBuf) -> Result<&[u8], Absence> {
         Kept::new(path, Shape::Records).read(&mut self.buffer).map_err(|error| absence(&error))
+    }
+
+    /// The text of the file of a control group, which stays open.
+    pub(crate) fn text_of_group(&mut self, path: PathBuf) -> Result<&[u8], Absence> {
+        self.group_texts.get(path, self.request, &mut self.buffer).map_err(|error| absence(&error))
     }
 
     /// The control groups; looked for at most once a request, so that their positions are the same for all objects.

@@ -1,11 +1,12 @@
 //! Kernel files that have no structure of their own: kept open, and read at most once a request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
+use rustix::process::{Resource, getrlimit};
 use tallymon_provider::{Absence, FileTime};
 
-use crate::kept::{Buffer, Kept, Shape};
+use crate::kept::{Buffer, Kept, ReadError, Shape};
 use crate::root::Root;
 use crate::sources::absence;
 use crate::system::steady;
@@ -56,6 +57,52 @@ impl Texts {
     }
 }
 
+/// Files of control groups by their paths: there are many, so no more than a budget of them are kept open.
+pub(crate) struct GroupTexts {
+    files: HashMap<PathBuf, (Kept, u64)>,
+    budget: usize,
+    request: u64,
+}
+
+/// After so many requests without a reader a file is closed.
+const UNUSED: u64 = 16;
+
+impl Default for GroupTexts {
+    fn default() -> GroupTexts {
+        // The files of processes may take half of what is allowed.
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(8192) / 8;
+        GroupTexts::new(usize::try_from(limit).unwrap_or(usize::MAX).min(1024))
+    }
+}
+
+impl GroupTexts {
+    fn new(budget: usize) -> GroupTexts {
+        GroupTexts { files: HashMap::new(), budget, request: 0 }
+    }
+
+    /// What a file says now. One that is not there leaves no descriptor.
+    pub(crate) fn get<'b>(
+        &mut self,
+        path: PathBuf,
+        request: u64,
+        buffer: &'b mut Buffer,
+    ) -> Result<&'b [u8], ReadError> {
+        if self.request != request {
+            self.request = request;
+            self.files.retain(|_, (_, used)| request.saturating_sub(*used) <= UNUSED);
+        }
+        let (mut kept, keeps) = match self.files.remove(&path) {
+            Some((kept, _)) => (kept, true),
+            None => (Kept::new(path.clone(), Shape::Records), self.files.len() < self.budget),
+        };
+        let read = kept.read(buffer);
+        if read.is_ok() && keeps {
+            self.files.insert(path, (kept, request));
+        }
+        read
+    }
+}
+
 /// Where the file is below this root.
 fn place(root: &Root, path: &str) -> PathBuf {
     match path.strip_prefix("/sys/") {
@@ -87,5 +134,25 @@ mod tests {
         assert_eq!(texts.get("/proc/no", &root, 2, &mut buffer).1, Err(Absence::NotInThisKernel));
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(place(&root, "/proc/net/stat"), Path::new(&folder.join("proc/net/stat")));
+    }
+
+    #[test]
+    fn files_of_groups_are_kept_within_a_budget() {
+        let folder = std::env::temp_dir().join(format!("tallymon-groups-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (mut groups, mut buffer) = (GroupTexts::new(2), Buffer::new());
+        for name in ["a", "b", "c"] {
+            std::fs::write(folder.join(name), name).unwrap();
+            assert_eq!(groups.get(folder.join(name), 1, &mut buffer).unwrap(), name.as_bytes());
+        }
+        assert_eq!(groups.files.len(), 2, "the third is read and closed");
+        std::fs::write(folder.join("a"), "new").unwrap();
+        assert_eq!(groups.get(folder.join("a"), 2, &mut buffer).unwrap(), b"new");
+        assert!(groups.get(folder.join("none"), 2, &mut buffer).unwrap_err().is_gone());
+        groups.get(folder.join("a"), 18, &mut buffer).unwrap();
+        assert_eq!(groups.files.len(), 1, "nobody read the other for long");
+        groups.get(folder.join("c"), 19, &mut buffer).unwrap();
+        assert_eq!(groups.files.len(), 2, "there is room again");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -63,12 +63,12 @@ rows! { COUNTERS, ORIGINS {
 
 /// The object Job Object: what NT tells of its groups of processes.
 pub(super) fn jobs() -> Table {
-    Table::many(1500, JOB_COUNTERS, JOB_ORIGINS, groups).at(place)
+    Table::many(1500, JOB_COUNTERS, JOB_ORIGINS, groups).at(place).of_groups()
 }
 
 /// The object Control Group: what Linux tells beside that.
 pub(super) fn control_groups() -> Table {
-    Table::many(902_400, COUNTERS, ORIGINS, groups).at(place)
+    Table::many(902_400, COUNTERS, ORIGINS, groups).at(place).of_groups()
 }
 
 /// The controllers of version 1 whose groups are looked for, each a folder.
@@ -120,7 +120,7 @@ fn walk(folder: &Path, path: PathBuf, depth: usize, found: &mut BTreeSet<PathBuf
 pub(super) fn processes(sources: &mut Sources, group: &Path) -> Vec<u32> {
     for hierarchy in ["unified"].iter().chain(&CONTROLLERS) {
         let path = hierarchy_root(sources, hierarchy).join(group).join("cgroup.procs");
-        if let Ok(text) = sources.text_of(path) {
+        if let Ok(text) = sources.text_of_group(path) {
             let lines = text.split(|byte| *byte == b'\n');
             let numbers = lines.filter_map(|line| u32::try_from(decimal(line)?).ok());
             return numbers.collect();

@@ -32,6 +32,8 @@ pub(super) struct Table {
     place: Place,
     /// Whether there is an instance `_Total`, the sum of all others.
     total: bool,
+    /// Whether the files of instances are those of control groups, which stay open.
+    of_groups: bool,
 }
 
 type Values = Vec<Result<u64, Absence>>;
@@ -56,6 +58,11 @@ impl Table {
     /// The same with files that are not simply below the folder of their instance.
     pub(super) fn at(self, place: Place) -> Table {
         Table { place, ..self }
+    }
+
+    /// The same with the files of control groups.
+    pub(super) fn of_groups(self) -> Table {
+        Table { of_groups: true, ..self }
     }
 
     /// An object without instances whose values are the sums of what would be its instances.
@@ -93,7 +100,7 @@ impl Table {
         }
         let layout = ObjectLayout::new(spec);
         let place: Place = |_, folder, file| folder.join(file);
-        Table { layout, origins, expressions, files, instances: None, place, total: false }
+        Table { layout, origins, expressions, files, instances: None, place, total: false, of_groups: false }
     }
 
     /// The values of one instance, whose files are in `folder`.
@@ -130,7 +137,7 @@ impl Table {
         let bytes = match folder {
             Some(folder) if !file.0.starts_with('/') => {
                 let path = (self.place)(sources, folder, file.0);
-                sources.text_of(path)?
+                if self.of_groups { sources.text_of_group(path)? } else { sources.text_of(path)? }
             }
             _ => sources.text(file.0)?,
         };

@@ -47,7 +47,7 @@ impl TerminalServices {
 
 /// The object Terminal Services Session, an instance a session by its number.
 pub(super) fn sessions() -> Table {
-    Table::many(907_600, SESSION_COUNTERS, SESSION_ORIGINS, scopes).at(place)
+    Table::many(907_600, SESSION_COUNTERS, SESSION_ORIGINS, scopes).at(place).of_groups()
 }
 
 /// The control groups of sessions, which systemd names `session-N.scope`.
