@@ -84,7 +84,17 @@ fn what_is_not_done_here_is_said() {
         (&["create", "counter", "x", "-c", r"\Memory\Nonsense"], 3, "Nonsense"),
         (&["create", "counter", "x", "-c", AVAILABLE, "-f", "bincirc"], 2, "-max"),
         (&["create", "counter", "x", "-c", AVAILABLE, "-v", "mmddhhmm"], 2, "numbered"),
-        (&["create", "counter", "x", "-c", AVAILABLE, "-u", "me"], 2, "-u"),
+        (&["create", "counter", "x", "-c", AVAILABLE, "-u", "me"], 2, "-u: a session runs as"),
+        (&["create", "counter", "x", "-c", AVAILABLE, "-r"], 2, "-r: a session is not repeated"),
+        (&["create", "counter", "x", "-c", AVAILABLE, "-rc", "task"], 2, "-rc: no program"),
+        (&["create", "counter", "x", "-c", AVAILABLE, "-ets"], 2, "-ets: there are no trace sessions"),
+        (&["create", "counter", "x", "-c", AVAILABLE, "-pid", "1"], 2, "-pid: "),
+        (&["create", "counter", "x", "-c", AVAILABLE, "-s", "OTHER"], 6, "-s OTHER: this is "),
+        (
+            &["create", "counter", "x", "-c", AVAILABLE, "-m", "later"],
+            2,
+            "-m later: there are start and stop",
+        ),
         (&["jump", "x"], 2, "no verb"),
         (&["import", "x"], 2, "-xml"),
     ] {
@@ -92,4 +102,41 @@ fn what_is_not_done_here_is_said() {
     }
     assert_eq!(sessions.log(&["list", "--json"]).data(), "[]\n");
     has(&logman(&sessions, &["-?"]).data(), &["create counter NAME"]);
+}
+
+/// Every option of Windows for sessions of counters, by itself and with its sign for taking it back: what the settings
+/// say afterwards.
+#[test]
+fn every_option_is_understood() {
+    for (options, field, value) in [
+        (&["-si", "00:00:07"][..], "interval", "7"),
+        (&["-sc", "9"], "samples", "9"),
+        (&["-sc", "9", "--sc"], "samples", "9"),
+        (&["-f", "csv"], "format", "csv"),
+        (&["-f", "tsv"], "format", "tsv"),
+        (&["-f", "sql"], "format", "sqlite"),
+        (&["-f", "bin"], "format", "blg"),
+        (&["-rf", "01:00:00"], "duration", "3600"),
+        (&["-max", "2"], "max_size", "2097152"),
+        (&["-max", "2", "-cnf"], "rotate_size", "2097152"),
+        (&["-cnf", "00:10:00"], "rotate_time", "600"),
+        (&["-f", "bincirc", "-max", "4"], "segments", "4"),
+        (&["-f", "bincirc", "-max", "4"], "rotate_size", "1048576"),
+        (&["-b", "1/2/2030 3:04:05AM"], "begin", "2030-01-02"),
+        (&["-b", "1/2/2030 3:04:05AM", "-m", "start"], "begin", "null"),
+        (&["-e", "1/2/2030 3:04:05PM", "-m", "stop"], "end", "null"),
+        (&["-e", "1/2/2030 3:04:05PM"], "end", "2030-01-02"),
+        (&["-v", "nnnnnn", "-ow", "-a", "-as", "-y", "-s", "localhost"], "interval", "15"),
+        (&["/si", "8"], "interval", "8"),
+        (&["/SI:8"], "interval", "8"),
+    ] {
+        let sessions = Sessions::new();
+        let line = [&["create", "counter", "x", "-c", AVAILABLE], options].concat();
+        let ran = logman(&sessions, &line);
+        assert_eq!(ran.code, Some(0), "{options:?}: {}", ran.err);
+        let shown = sessions.log(&["export", "x"]).data();
+        let settings: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let found = settings[field].to_string();
+        assert!(found.trim_matches('"').starts_with(value), "{options:?}: {field} is {found} in {shown}");
+    }
 }

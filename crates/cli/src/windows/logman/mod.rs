@@ -14,6 +14,7 @@ use crate::arguments::{Common, interval};
 use crate::command::log::doing;
 use crate::command::relog::time;
 use crate::exit::{Failure, Kind};
+use crate::paths;
 use crate::session::control;
 use crate::session::settings::Settings;
 use crate::session::store::{Store, replace};
@@ -41,11 +42,16 @@ logman VERB [counter] NAME [OPTIONS]
   -max MB               end at this size; with -cnf begin a new log
   -cnf [[[HH:]MM:]SS]   begin a new log at that size, or after this time
   -v nnnnnn             number the logs, as is always done here
-  -ow, -y               taken, and not needed: a log has a number that no other one has
+  -m [start] [stop]     begin or end by hand, not at the times of -b and -e
+  -s COMPUTER           this one; no other one is reached from here
+  -a, -ow, -as, -y      taken, and not needed: a session that is started again goes on with its log, and a log has a number
+                        that no other one has
   -config FILE          read options from a file
 Options begin with - or /; --max, --cnf, --sc, --rf, --b and --e take them back.";
 
 const KNOWN: &[Known] = &[
+    Known { name: "a", takes: Takes::Nothing },
+    Known { name: "as", takes: Takes::Nothing },
     Known { name: "b", takes: Takes::One },
     Known { name: "c", takes: Takes::Many },
     Known { name: "cf", takes: Takes::One },
@@ -53,13 +59,20 @@ const KNOWN: &[Known] = &[
     Known { name: "config", takes: Takes::One },
     Known { name: "e", takes: Takes::One },
     Known { name: "f", takes: Takes::One },
+    Known { name: "ets", takes: Takes::Nothing },
+    Known { name: "m", takes: Takes::Many },
     Known { name: "max", takes: Takes::One },
     Known { name: "n", takes: Takes::One },
     Known { name: "o", takes: Takes::One },
     Known { name: "ow", takes: Takes::Nothing },
+    Known { name: "pid", takes: Takes::One },
+    Known { name: "r", takes: Takes::Nothing },
+    Known { name: "rc", takes: Takes::One },
     Known { name: "rf", takes: Takes::One },
+    Known { name: "s", takes: Takes::One },
     Known { name: "sc", takes: Takes::One },
     Known { name: "si", takes: Takes::One },
+    Known { name: "u", takes: Takes::Many },
     Known { name: "v", takes: Takes::Optional },
     Known { name: "xml", takes: Takes::One },
     Known { name: "y", takes: Takes::Nothing },
@@ -68,7 +81,22 @@ const KNOWN: &[Known] = &[
 
 /// Options that a second dash takes back.
 const NEGATED: &[&str] =
-    &["--max", "--cnf", "--sc", "--rf", "--b", "--e", "--v", "--ow", "--a", "--r", "--rc"];
+    &["--max", "--cnf", "--sc", "--rf", "--b", "--e", "--v", "--ow", "--a", "--r", "--rc", "--u"];
+
+/// Options of Windows that mean something that sessions do not have here, with what does the same.
+const NOT_HERE: &[(&str, &str)] = &[
+    (
+        "r",
+        "a session is not repeated each day; a timer of systemd or a line of cron starts it with 'tally log start'",
+    ),
+    ("u", "a session runs as the user who starts it; start it as that user"),
+    (
+        "rc",
+        "no program is run when a log ends; a loop over 'tally log show NAME --json' tells when there is a new one",
+    ),
+    ("ets", "there are no trace sessions; 'logman start' needs a session that was made before"),
+    ("pid", "there are no sessions of single processes; choose instances, as in \\Process(name)\\*"),
+];
 
 /// Bytes in what `-max` counts.
 const MEGABYTE: u64 = 1 << 20;
@@ -83,6 +111,12 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     if words.has("?") || line.is_empty() {
         writeln!(io::stdout().lock(), "{USAGE}")?;
         return Ok(());
+    }
+    if let Some((name, reason)) = NOT_HERE.iter().find(|(name, _)| words.has(name)) {
+        return Err(Failure::new(Kind::Usage, format_args!("logman: -{name}: {reason}")));
+    }
+    if let Some(computer) = words.one("s") {
+        this_computer(computer)?;
     }
     let mut names = words.names.iter().map(String::as_str);
     let verb = names.next().unwrap_or("query").to_ascii_lowercase();
@@ -144,6 +178,18 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses any other computer than this one.
+fn this_computer(name: &str) -> Result<(), Failure> {
+    let bare = name.trim_start_matches('\\');
+    let query = paths::query(&Common::default())?;
+    if [query.system_name(), "localhost", "."].iter().any(|known| known.eq_ignore_ascii_case(bare)) {
+        return Ok(());
+    }
+    let words =
+        format!("logman: -s {name}: this is {}, and no other computer can be reached", query.system_name());
+    Err(Failure::new(Kind::Unreachable, words))
+}
+
 /// Kinds of what `logman` has on Windows.
 const KINDS: &[&str] = &["counter", "trace", "alert", "cfg", "api", "providers"];
 
@@ -175,6 +221,16 @@ fn changed(mut settings: Settings, words: &Words, negated: &[String]) -> Result<
     settings.duration = words.parsed("rf", interval)?.or_else(|| settings.duration.filter(|_| !off("rf")));
     settings.begin = words.one("b").map(time).transpose()?.or_else(|| settings.begin.filter(|_| !off("b")));
     settings.end = words.one("e").map(time).transpose()?.or_else(|| settings.end.filter(|_| !off("e")));
+    for by_hand in words.all("m") {
+        match by_hand.to_ascii_lowercase().as_str() {
+            "start" => settings.begin = None,
+            "stop" => (settings.end, settings.duration) = (None, None),
+            other => {
+                let words = format!("-m {other}: there are start and stop");
+                return Err(Failure::new(Kind::Usage, words));
+            }
+        }
+    }
     limits(&mut settings, words, (off("max"), off("cnf")))?;
     Ok(settings)
 }
