@@ -327,4 +327,45 @@ mod tests {
         assert_eq!(raw(&lo, At::PacketsSentUnicast.at()), expected);
         assert!(raw(&lo, At::PacketsReceivedUnicast.at()).is_ok());
     }
+
+    /// What goes into one end of a cable comes out at the other, and is what the kernel says in its files.
+    #[test]
+    fn a_cable_that_was_made_here() {
+        let ends = ["a", "b"].map(|end| format!("tlv{end}{}", std::process::id() % 1_000_000));
+        let [one, other] = &ends;
+        let ip =
+            |words: &[&str]| Command::new("ip").args(words).output().is_ok_and(|out| out.status.success());
+        if !ip(&["link", "add", one, "type", "veth", "peer", "name", other]) {
+            return eprintln!("no cable can be made here: not compared");
+        }
+        let file = |name: &str, file: &str| -> u64 {
+            let text = std::fs::read_to_string(format!("/sys/class/net/{name}/statistics/{file}")).unwrap();
+            text.trim().parse().unwrap()
+        };
+        assert!(ip(&["link", "set", one, "up"]) && ip(&["link", "set", other, "up"]));
+        // The kernel itself looks for neighbours as soon as a cable is plugged in.
+        for _ in 0..100 {
+            if file(one, "tx_packets") > 0 && file(other, "tx_packets") > 0 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        // Nothing goes through a cable that is unplugged.
+        assert!(ip(&["link", "set", one, "down"]));
+        let snapshot = collect(&mut crate::System::open().unwrap(), 510, &Interest::everything());
+        let found = ends.clone().map(|name| {
+            let end = instance(&snapshot, &name);
+            [506, 452, 264, 266].map(|counter| raw(&end, end.object().position(TitleIndex(counter)).unwrap()))
+        });
+        let files = ends.clone().map(|name| {
+            ["tx_bytes", "tx_packets", "rx_bytes", "rx_packets"].map(|name_of| Ok(file(&name, name_of)))
+        });
+        let removed = ip(&["link", "del", one]);
+        assert_eq!(found, files);
+        assert_eq!((found[0][0], found[0][1]), (found[1][2], found[1][3]), "sent here, received there");
+        assert!(removed, "{one} could not be removed");
+        if found[0][1] == Ok(0) {
+            eprintln!("without IPv6 nothing went through the cable");
+        }
+    }
 }
