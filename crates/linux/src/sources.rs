@@ -340,6 +340,15 @@ impl Sources {
         count.and_then(|count| if count == 0 { Err(Absence::ReadFailed) } else { Ok(count) })
     }
 
+    /// How many threads there are, in the same pass as the processes; `None` when that is not read for this request.
+    pub(crate) fn thread_count(&mut self) -> Option<u64> {
+        if !self.processes.wants().stat {
+            return None;
+        }
+        self.refresh_processes().ok()?;
+        self.processes.thread_count()
+    }
+
     /// All block devices, and where to look for more about them.
     pub(crate) fn disks(&mut self) -> Result<(&DiskTable, &Root), Absence> {
         let rows = self.diskstats.get(self.request, &mut self.buffer, &mut self.earliest)?;

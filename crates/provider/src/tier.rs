@@ -6,10 +6,9 @@ use std::str::FromStr;
 /// How processes and threads are read. All give the same counters; a higher one costs less and denies less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// The text of each process and its CPU clock, as any user may. I/O of other users' processes is denied.
+    /// The text of each process and its CPU clock, as any user may. I/O of other users' processes is denied without
+    /// CAP_SYS_PTRACE, which root has.
     T0,
-    /// The same files with the rights to read all of them (CAP_SYS_PTRACE, as root has).
-    T1,
     /// All at once by a program in the kernel (CAP_BPF and CAP_PERFMON, Linux 5.8, best from 6.7 on).
     T2,
 }
@@ -21,7 +20,7 @@ pub enum TierChoice {
     /// which is found out beside. Whatever fails costs speed and no counter.
     #[default]
     Auto,
-    /// This one. [`Tier::T0`] and [`Tier::T1`] read the same files; what those give depends on rights alone.
+    /// This one.
     Only(Tier),
 }
 
@@ -46,7 +45,6 @@ impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Tier::T0 => "T0",
-            Tier::T1 => "T1",
             Tier::T2 => "T2",
         })
     }
@@ -61,7 +59,7 @@ pub struct UnknownTier {
 
 impl fmt::Display for UnknownTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no tier; there are t0, t1, t2 and auto", self.word)
+        write!(f, "`{}` is no tier; there are t0, t2 and auto", self.word)
     }
 }
 
@@ -70,12 +68,11 @@ impl std::error::Error for UnknownTier {}
 impl FromStr for TierChoice {
     type Err = UnknownTier;
 
-    /// `t0`, `t1`, `t2` or `auto`, in any case.
+    /// `t0`, `t2` or `auto`, in any case.
     fn from_str(word: &str) -> Result<TierChoice, UnknownTier> {
         match word.to_ascii_lowercase().as_str() {
             "auto" => Ok(TierChoice::Auto),
             "t0" => Ok(TierChoice::Only(Tier::T0)),
-            "t1" => Ok(TierChoice::Only(Tier::T1)),
             "t2" => Ok(TierChoice::Only(Tier::T2)),
             _ => Err(UnknownTier { word: word.to_string() }),
         }
@@ -91,12 +88,11 @@ mod tests {
         for (word, choice) in [
             ("auto", TierChoice::Auto),
             ("T0", TierChoice::Only(Tier::T0)),
-            ("t1", TierChoice::Only(Tier::T1)),
             ("t2", TierChoice::Only(Tier::T2)),
         ] {
             assert_eq!(word.parse(), Ok(choice));
         }
-        let error = "t3".parse::<TierChoice>().unwrap_err();
-        assert_eq!(error.to_string(), "`t3` is no tier; there are t0, t1, t2 and auto");
+        let error = "t1".parse::<TierChoice>().unwrap_err();
+        assert_eq!(error.to_string(), "`t1` is no tier; there are t0, t2 and auto");
     }
 }

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use tallymon_provider::{Ask, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent};
+use tallymon_provider::{
+    Ask, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent, ReadWindow,
+};
 
 use super::control_groups::processes;
 use super::process::{PROCESS_COUNTERS, PROCESS_ORIGINS, write_program};
@@ -40,6 +42,10 @@ impl Object for JobObjectDetails {
         true
     }
 
+    fn window(&self, sources: &Sources) -> Option<ReadWindow> {
+        sources.process_window()
+    }
+
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
         let Ok(groups) = sources.groups().cloned() else { return };
@@ -69,13 +75,16 @@ mod tests {
     use std::process::Command;
 
     use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
-    use tallymon_provider::{Ask, FileTime, Frequency, PerfTime, Provider};
+    use tallymon_provider::{Ask, FileTime, Frequency, PerfTime, Provider, TitleIndex};
 
     use super::super::fake::named;
+    use super::super::{PROCESS, THREAD};
     use super::*;
 
-    /// Both objects in one block, as a host asks for them.
-    fn both(system: &mut crate::System) -> Snapshot {
+    const SYSTEM: TitleIndex = TitleIndex(2);
+
+    /// Objects in one block, as a host asks for them.
+    fn of(system: &mut crate::System, objects: &[TitleIndex]) -> Snapshot {
         let header = WriteHeader {
             system_name: "FAKE",
             default_object: -1,
@@ -86,9 +95,37 @@ mod tests {
         };
         let mut bytes = Vec::new();
         let mut block = BlockWriter::growing(&mut bytes, &header);
-        system.collect(&Ask::everything(&[JOB_OBJECT, JOB_OBJECT_DETAILS]), block.objects()).unwrap();
+        system.collect(&Ask::everything(objects), block.objects()).unwrap();
         block.finish().unwrap();
         Snapshot::new(bytes).unwrap()
+    }
+
+    #[test]
+    fn objects_of_one_pass_agree() {
+        // The first looks read the files, later ones may have a program in the kernel.
+        let mut system = crate::System::open().unwrap();
+        for _ in 0..20 {
+            let snapshot = of(&mut system, &[SYSTEM, PROCESS, THREAD, JOB_OBJECT, JOB_OBJECT_DETAILS]);
+            let objects = [PROCESS, THREAD, JOB_OBJECT_DETAILS].map(|name| snapshot.object(name).unwrap());
+            let stamps = objects.each_ref().map(|object| object.header().perf_time);
+            assert!(stamps.iter().all(|stamp| *stamp == stamps[0]), "{stamps:?}");
+            let [process, _, details] = objects;
+            let of_process = |name: &str, counter| {
+                let found = process.instances().find(|instance| instance.name().to_string_lossy() == name);
+                named(&found.unwrap(), counter).unwrap()
+            };
+            let all = of_process("_Total", 680) - of_process("Idle", 680);
+            let machine = snapshot.object(SYSTEM).unwrap();
+            assert_eq!(named(&machine.instances().next().unwrap(), 250), Ok(all), "threads of the machine");
+            for job in details.instances() {
+                let id = named(&job, 784);
+                let same = process.instances().find(|other| named(other, 784) == id).unwrap();
+                for counter in [6, 180, 680, 952, 1420] {
+                    assert_eq!(named(&job, counter), named(&same, counter), "counter {counter} of {id:?}");
+                }
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 
     #[test]
@@ -102,7 +139,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let joined = fs::write(folder.join("cgroup.procs"), child.id().to_string());
         let mut system = crate::System::open().unwrap();
-        let snapshot = both(&mut system);
+        let snapshot = of(&mut system, &[JOB_OBJECT, JOB_OBJECT_DETAILS]);
         child.kill().unwrap();
         child.wait().unwrap();
         fs::remove_dir(&folder).unwrap();

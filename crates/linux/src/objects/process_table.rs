@@ -232,6 +232,13 @@ impl ProcessTable {
         self.list()
     }
 
+    /// How many threads all processes have, Idle left out, as they were read for this request; `None` when nobody asked
+    /// for that or one of them does not tell.
+    pub(crate) fn thread_count(&self) -> Option<u64> {
+        self.refreshed?.ok()?;
+        self.rows.iter().map(|row| row.parts.stat.ok().map(|stat| stat.threads)).sum()
+    }
+
     /// Lists the numbers, once a request.
     fn list(&mut self) -> Result<u64, Absence> {
         let folder = &mut self.folder;

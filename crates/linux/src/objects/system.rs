@@ -75,8 +75,10 @@ impl Object for System {
         let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
         let mut values = object.single();
         from_stat(sources, &mut values);
+        // Where the processes are read anyway, the threads are those of the same pass.
+        let threads = sources.thread_count();
         from_processes(ask, sources, &mut values);
-        match sources.loadavg().map(|loadavg| loadavg.threads) {
+        match threads.map_or_else(|| sources.loadavg().map(|loadavg| loadavg.threads), Ok) {
             Ok(threads) => values.set(At::Threads.at(), threads),
             Err(absence) => values.absent([At::Threads.at()], absence),
         }

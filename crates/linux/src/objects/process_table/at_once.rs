@@ -34,7 +34,7 @@ const LOOKS_BEFORE: u32 = 2;
 #[derive(Debug, Default)]
 pub(super) struct AtOnce {
     choice: TierChoice,
-    state: State,
+    pub(super) state: State,
     /// Looks at all processes so far, up to [`LOOKS_BEFORE`].
     looks: u32,
     /// The number of the pass at hand.
@@ -46,7 +46,7 @@ pub(super) struct AtOnce {
 }
 
 #[derive(Debug, Default)]
-enum State {
+pub(super) enum State {
     #[default]
     Untried,
     /// It is being made by a thread, so that nobody waits for it.
@@ -87,7 +87,7 @@ impl AtOnce {
 
     /// Makes the program now, if nobody has tried yet; waits for one that is being made.
     pub(super) fn open(&mut self) {
-        if matches!(self.choice, TierChoice::Only(Tier::T0 | Tier::T1)) {
+        if matches!(self.choice, TierChoice::Only(Tier::T0)) {
             return;
         }
         self.state = match mem::take(&mut self.state) {
@@ -118,7 +118,7 @@ impl AtOnce {
     /// Which tier is in use and why, for a user who wonders.
     pub(super) fn finding(&mut self, is_machine: bool, may_read_all: bool) -> Finding {
         let files = if may_read_all {
-            "T1: the files of each process, with the right to read those of all users"
+            "T0: the files of each process, with the right to read those of all users"
         } else {
             "T0: the files of each process, as any user may read them"
         };

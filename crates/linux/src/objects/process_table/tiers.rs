@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::at_once::State;
 use super::*;
 use crate::kept::Buffer;
 use crate::system::{boot_time, clocks};
@@ -292,6 +293,76 @@ fn what_begins_and_ends_between_two_looks_is_in_the_sums() {
         after = now;
     }
     assert!(after.0 >= before.0 + used && after.2 >= before.2 + used, "{before:?} + {used}: {after:?}");
+}
+
+/// Set in a copy of the test below that is the first process of a pid namespace.
+const INSIDE: &str = "TALLYMON_TEST_INSIDE";
+
+#[test]
+fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
+    if std::env::var_os(INSIDE).is_some() {
+        let mut at_once = at_once().expect("outside the kernel let us");
+        let child = Ends::start("sleep 60 & wait");
+        // Until the shell has started its child.
+        let mut files = table(TierChoice::Only(Tier::T0));
+        while files.rows.len() < 3 {
+            refresh(&mut files, WANTS);
+        }
+        refresh(&mut at_once, WANTS);
+        let numbers = |table: &ProcessTable| table.rows.iter().map(|row| row.pid).collect::<Vec<_>>();
+        assert_eq!(std::process::id(), 1);
+        assert_eq!(numbers(&at_once), numbers(&files));
+        for (one, other) in at_once.rows.iter().zip(&files.rows) {
+            let stat = |row: &Row| row.parts.stat.map(|stat| (stat.parent, stat.threads, stat.priority));
+            assert_eq!((&one.name, one.start, stat(one)), (&other.name, other.start, stat(other)));
+        }
+        assert!(at_once.rows.iter().any(|row| row.pid == child.0.id()));
+        let State::Works(tasks, _) = &at_once.at_once.state else { panic!("it works") };
+        assert!(tasks.refusal_of_ends().is_some_and(|refusal| refusal.reason.contains("namespace")));
+        return;
+    }
+    if at_once().is_none() {
+        return;
+    }
+    let name =
+        "objects::process_table::tiers::in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers";
+    let result = Command::new("unshare")
+        .args(["--pid", "--fork", "--mount-proc"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", name])
+        .env(INSIDE, "1")
+        .output();
+    let Ok(output) = result else {
+        eprintln!("skipped: unshare of util-linux is not installed");
+        return;
+    };
+    let (said, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if words.contains("unshare:") {
+        eprintln!("skipped: {words}");
+        return;
+    }
+    assert!(output.status.success() && said.contains("1 passed"), "{said} {words}");
+}
+
+#[test]
+fn more_threads_than_a_pass_has_room_for() {
+    // Tens of thousands are asked for by this variable.
+    let count = std::env::var("TALLYMON_THREADS").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000);
+    let Some(mut table) = at_once() else { return };
+    let parked = std::sync::Mutex::new(());
+    thread::scope(|scope| {
+        let held = parked.lock().unwrap();
+        for _ in 0..count {
+            let waits = || drop(parked.lock());
+            thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, waits).unwrap();
+        }
+        refresh(&mut table, WANTS);
+        let row = table.rows.iter().find(|row| row.pid == std::process::id()).unwrap();
+        assert!(row.threads().len() > count, "{} of {count}", row.threads().len());
+        assert!(row.threads().is_sorted_by(|one, other| one.tid < other.tid), "a thread was given twice");
+        assert_eq!(row.parts.stat.map(|stat| stat.threads), Ok(row.threads().len() as u64));
+        drop(held);
+    });
 }
 
 /// Set in a copy of the test below that is being watched: its tier.
