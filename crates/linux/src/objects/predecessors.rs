@@ -87,3 +87,22 @@ fn what_is_not_known_is_not_made_up() {
     assert_eq!(named(&values, 148), Err(ValueState::Absent(Absence::NotInThisKernel)));
     assert_eq!(named(&values, 698), Err(ValueState::Absent(Absence::NotInThisKernel)), "no such column");
 }
+
+/// .NET calls the size of the data segment private bytes, swap the paging file's and paged pool's, and nice a priority.
+#[test]
+fn private_bytes_are_pages_and_a_priority_is_of_nt() {
+    let stat = format!("7 (worker) S 1 7 7 0 -1 64 10 0 2 0 150 50 0 0 25 5 3 0 900 {}", "0 ".repeat(30));
+    let status = b"Name:\tworker\nVmPeak:\t9000 kB\nVmSize:\t8000 kB\nVmHWM:\t700 kB\nVmRSS:\t600 kB\n\
+        RssAnon:\t400 kB\nVmData:\t5000 kB\nVmPTE:\t40 kB\nVmSwap:\t30 kB\nThreads:\t3\n";
+    let mut machine = Machine::new(&[
+        ("proc/7/stat", stat.as_bytes()),
+        ("proc/7/status", status),
+        ("proc/7/statm", b"2000 150 50 10 0 900 0\n"),
+    ]);
+    let snapshot = machine.read(230);
+    let values = instance(&snapshot, "worker");
+    assert_eq!(named(&values, 186), Ok(430 * 1024), "pages of no file, in memory or in swap");
+    assert_eq!(named(&values, 184), Ok(430 * 1024), "what would need the paging file");
+    assert_eq!(named(&values, 682), Ok(6), "8 is NT's normal, and nice 5 is below it");
+    assert_eq!(named(&values, 56), Err(ValueState::Absent(Absence::NotOnThisSystem)), "no paged pool");
+}

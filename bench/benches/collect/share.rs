@@ -1,0 +1,140 @@
+//! What collecting once a second takes of a core, at the pace of life: caches are cold, and programs start and wait.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tallymon_bench::median;
+use tallymon_core::flow::Source;
+use tallymon_core::request::Request;
+use tallymon_core::title::TitleIndex;
+use tallymon_host::Host;
+use tallymon_linux::clock::process_cpu_time;
+use tallymon_provider::TierChoice;
+
+/// How long they run before anything counts: starting is not what is asked.
+const SETTLE: Duration = Duration::from_secs(8);
+const MEASURED: Duration = Duration::from_secs(30);
+
+/// What a user might look at: 20 counters of the processor, memory, the system, disks and the network.
+const COUNTERS: [&str; 20] = [
+    r"\Processor(_Total)\% Processor Time",
+    r"\Processor(_Total)\% User Time",
+    r"\Processor(_Total)\% Privileged Time",
+    r"\Processor(_Total)\% Interrupt Time",
+    r"\Processor(0)\% Processor Time",
+    r"\System\Context Switches/sec",
+    r"\System\Processes",
+    r"\System\Threads",
+    r"\System\Processor Queue Length",
+    r"\System\System Up Time",
+    r"\Memory\Available MBytes",
+    r"\Memory\Committed Bytes",
+    r"\Memory\Cache Bytes",
+    r"\Memory\Page Faults/sec",
+    r"\Memory\Pages/sec",
+    r"\PhysicalDisk(_Total)\Disk Reads/sec",
+    r"\Network Interface(lo)\Bytes Total/sec",
+    r"\Network Interface(lo)\Packets/sec",
+    r"\TCPv4\Connections Established",
+    r"\TCPv4\Segments/sec",
+];
+
+/// The argument that makes this program a collector of all processes and threads, once a second.
+pub(crate) const COLLECTOR: &str = "--collector";
+
+/// Collects all processes and threads once a second until it is ended.
+pub(crate) fn collect(tier: &str) {
+    let choice: TierChoice = tier.parse().expect("a tier");
+    let mut host = Host::open_with(choice).expect("this is Linux");
+    let request = Request::objects([230, 232].map(TitleIndex));
+    loop {
+        let snapshot = host.snapshot(&request).expect("it answers");
+        host.give_back(snapshot);
+        sleep(Duration::from_secs(1));
+    }
+}
+
+struct Runs {
+    name: String,
+    child: Child,
+    before: u64,
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Shares of a core and memory of the collector and of `tally watch`, all at the same time.
+pub(crate) fn measure(what: &str) {
+    println!("\nonce a second for {} s, {what}", MEASURED.as_secs());
+    let own = std::env::current_exe().expect("this program has a path");
+    let mut runs = Vec::new();
+    for tier in ["t0", "t2"] {
+        let child = Command::new(&own).args([COLLECTOR, tier]).stderr(Stdio::null()).spawn();
+        let name = format!("all processes and threads, {tier}");
+        runs.extend(child.ok().map(|child| Runs { name, child, before: 0 }));
+    }
+    let mut watch = Command::new(tally());
+    watch.args(["watch", "-i", "1s"]).args(COUNTERS).stdin(Stdio::null()).stdout(Stdio::null());
+    let name = "tally watch, 20 counters".to_string();
+    runs.extend(watch.spawn().ok().map(|child| Runs { name, child, before: 0 }));
+    sleep(SETTLE);
+    let begin = Instant::now();
+    for run in &mut runs {
+        run.before = process_cpu_time(run.child.id()).unwrap_or(0);
+    }
+    sleep(MEASURED);
+    let elapsed = begin.elapsed();
+    for run in &runs {
+        let Some(now) = process_cpu_time(run.child.id()).filter(|now| *now > run.before) else {
+            println!("{:40} it has ended", run.name);
+            continue;
+        };
+        let share = (now - run.before) as f64 / elapsed.as_nanos() as f64 * 100.0;
+        let memory = |key: &str| {
+            let status = fs::read_to_string(format!("/proc/{}/status", run.child.id())).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix(key).map(str::to_string));
+            line.unwrap_or_default().trim().to_string()
+        };
+        println!(
+            "{:40} {share:7.3} % of a core, {} resident, {} of them its own",
+            run.name,
+            memory("VmRSS:"),
+            memory("RssAnon:")
+        );
+    }
+}
+
+/// A sample of everything that is not of a process: Processor, Memory, System, disks, network, protocols, paging files.
+pub(crate) fn machine() {
+    let objects =
+        [2, 4, 86, 234, 236, 238, 260, 510, 546, 548, 582, 638, 658, 700, 1530, 1532, 1534].map(TitleIndex);
+    let request = Request::objects(objects);
+    let mut host = Host::open().expect("this is Linux");
+    let mut ask = |request: &Request| {
+        median(101, || {
+            let snapshot = host.snapshot(request).expect("it answers");
+            host.give_back(snapshot);
+        })
+    };
+    println!("\nthe machine as a whole, CPU time of one sample");
+    println!("{:40} {:8.1} µs", "all together", ask(&request).as_secs_f64() * 1e6);
+    for object in objects {
+        let time = ask(&Request::objects([object]));
+        println!("{:40} {:8.1} µs", format!("object {}", object.0), time.as_secs_f64() * 1e6);
+    }
+}
+
+fn tally() -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let tally = target.join("release/tally");
+    assert!(tally.is_file(), "{} is built by `cargo xtask bench`", tally.display());
+    tally
+}
