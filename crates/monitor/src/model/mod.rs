@@ -313,7 +313,7 @@ impl Monitor {
         }
     }
 
-    /// Bytes that all values take, and how many they may.
+    /// Bytes that all series take with their values, and how many they may.
     pub fn memory(&self) -> (usize, usize) {
         let times = self.times.capacity().saturating_mul(size_of::<FileTime>());
         let times = times.saturating_add(self.top.bytes());
@@ -325,8 +325,9 @@ impl Monitor {
         // Each row has its time beside the values.
         let row = self.series.len().saturating_add(1).saturating_mul(POINT_BYTES);
         let row = row.saturating_add(self.top.row_bytes());
+        let own = self.series.iter().fold(0, |sum: usize, series| sum.saturating_add(series.own_bytes()));
         // A ring grows by doubling, so that half of its memory may be unused.
-        (self.budget / 2).checked_div(row).unwrap_or(0).max(FEWEST_ROWS)
+        (self.budget.saturating_sub(own) / 2).checked_div(row).unwrap_or(0).max(FEWEST_ROWS)
     }
 
     fn push_time(&mut self, time: FileTime) {
@@ -376,6 +377,10 @@ impl Monitor {
             left = left.saturating_sub(usize::from(goes));
             !goes
         });
+        // Room for those that were there at the same time once is given back.
+        if self.series.capacity() > self.series.len().saturating_mul(2) {
+            self.series.shrink_to(self.series.len());
+        }
         self.reindex();
         match chosen {
             Some(path) => self.select_path(&path),

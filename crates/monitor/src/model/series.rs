@@ -259,11 +259,33 @@ impl Series {
         self.scale.power(self.default_scale, largest, maximum)
     }
 
-    /// Bytes that its values take.
+    /// Bytes that it takes, with its values.
     pub fn bytes(&self) -> usize {
-        self.points.capacity().saturating_mul(super::point::POINT_BYTES)
+        self.points.capacity().saturating_mul(super::point::POINT_BYTES).saturating_add(self.own_bytes())
+    }
+
+    /// Bytes that it takes without its values: where thousands of processes are charted, these are the most.
+    pub(super) fn own_bytes(&self) -> usize {
+        let optional = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
+        // The path stands in an index, too.
+        let path = self.path.capacity().saturating_mul(2);
+        [
+            size_of::<Series>(),
+            INDEX_BYTES,
+            path,
+            self.asked.capacity(),
+            self.object_name.capacity(),
+            self.counter_name.capacity(),
+            optional(&self.instance),
+            optional(&self.parent),
+        ]
+        .into_iter()
+        .fold(0, usize::saturating_add)
     }
 }
+
+/// Bytes of a series in the index beside its path: its places in two tables that may be half empty.
+const INDEX_BYTES: usize = 160;
 
 /// Name and number, without the parent.
 fn name_of(key: &InstanceKey) -> String {

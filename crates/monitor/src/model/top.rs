@@ -6,8 +6,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use tallymon::core::counter::CounterType;
+use tallymon::core::flow::Cell;
 use tallymon::core::title::TitleIndex;
-use tallymon::{Query, Reading};
+use tallymon::{CounterHandle, InstanceKey, Query, Reading};
 
 /// How many instances of a counter are kept for a row.
 pub const MOST_TOP: usize = 5;
@@ -78,7 +79,33 @@ impl Top {
 
     /// Whether a reading is of a counter that is watched, and not of a series.
     pub fn is_watched(query: &Query, reading: &Reading) -> bool {
-        query.path(reading.handle).starts_with(MARK)
+        is_marked(query, reading.handle)
+    }
+
+    /// What a query has just read, of counters that are watched those instances only that may be among the largest: of
+    /// thousands of processes a few are kept, and nothing is allocated for the others.
+    pub fn readings(query: &Query) -> Vec<Reading> {
+        let mut of: Option<(CounterHandle, bool)> = None;
+        let mut largest = [0.0; MOST_TOP];
+        query.readings_if(|value| {
+            // Values come path by path, and a watched path has one counter.
+            if of.is_none_or(|(handle, _)| handle != value.handle) {
+                of = Some((value.handle, is_marked(query, value.handle)));
+                largest = [0.0; MOST_TOP];
+            }
+            if of.is_none_or(|(_, is_marked)| !is_marked) {
+                return true;
+            }
+            let Some(made) = made(value.instance, &value.cell) else { return false };
+            // The smallest of them goes.
+            let [smallest, ..] = &mut largest;
+            let is_large = made > *smallest;
+            if is_large {
+                *smallest = made;
+                largest.sort_by(f64::total_cmp);
+            }
+            is_large
+        })
     }
 
     /// Whether a counter is watched already.
@@ -125,16 +152,7 @@ impl Top {
                     && query.is_some_and(|query| Top::is_watched(query, reading))
             });
             for reading in own {
-                let Some(value) = reading.cell.value.as_ref().ok().and_then(|value| value.as_f64()) else {
-                    continue;
-                };
-                let is_sum = reading.instance.as_ref().is_none_or(|key| {
-                    // Whoever is idle made nothing.
-                    key.name.ends_with("_Total") || key.name.eq_ignore_ascii_case("idle")
-                });
-                if is_sum || value <= 0.0 || !value.is_finite() {
-                    continue;
-                }
+                let Some(value) = made(reading.instance.as_ref(), &reading.cell) else { continue };
                 // Insertion into a short list that is sorted already.
                 let mut next = (value, Some(reading));
                 for place in &mut found {
@@ -255,6 +273,20 @@ impl Top {
     pub(super) const fn name_bytes(&self) -> usize {
         self.names.bytes
     }
+}
+
+/// Whether a path of a query is of a counter that is watched.
+fn is_marked(query: &Query, handle: CounterHandle) -> bool {
+    query.path(handle).starts_with(MARK)
+}
+
+/// What an instance made, if it is one that can have made something.
+fn made(instance: Option<&InstanceKey>, cell: &Cell) -> Option<f64> {
+    let value = cell.value.as_ref().ok()?.as_f64()?;
+    // A sum is nobody, and whoever is idle made nothing.
+    let is_sum =
+        instance.is_none_or(|key| key.name.ends_with("_Total") || key.name.eq_ignore_ascii_case("idle"));
+    (!is_sum && value > 0.0 && value.is_finite()).then_some(value)
 }
 
 /// Names of instances, each kept once as long as a row has it.

@@ -169,7 +169,7 @@ impl App {
             }
         }
         query.collect().ok()?;
-        let mut groups = top.once(&query, &query.readings());
+        let mut groups = top.once(&query, &Top::readings(&query));
         let prefix = self.prefix(host);
         for instance in groups.iter_mut().flat_map(|group| &mut group.instances) {
             instance.path.insert_str(0, &prefix);

@@ -6,6 +6,7 @@ use tallymon::core::flow::{Absence, NoValue, SourceError, SourceErrorKind};
 use tallymon::core::time::FileTime;
 
 use super::app::{App, Overlay, now};
+use crate::model::Top;
 
 /// The longest pause between two tries of a source that does not answer.
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
@@ -82,7 +83,7 @@ impl App {
             Ok(time) => {
                 self.failure = None;
                 self.failures = 0;
-                self.readings = self.query.readings();
+                self.readings = Top::readings(&self.query);
                 self.monitor.take(time, &self.query, &self.readings);
             }
             Err(error) => {

@@ -1,5 +1,7 @@
 //! The table: all instances of an object with all its counters, sorted by any of them. The "top" of everything.
 
+use std::collections::HashMap;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tallymon::core::counter::CounterType;
@@ -97,30 +99,31 @@ impl Table {
     pub(super) fn sample(&mut self) -> Result<(), SourceError> {
         self.query.collect()?;
         let chosen = self.chosen.take();
-        self.rows.clear();
-        let mut positions = std::collections::HashMap::new();
-        // Readings come counter by counter, each with all instances.
-        for reading in self.query.readings() {
-            let Some(key) = reading.instance else { continue };
-            let Some(column) = self.columns.iter().position(|column| column.counter == reading.counter)
-            else {
-                continue;
-            };
-            let position = *positions.entry(key.clone()).or_insert_with(|| {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut positions: HashMap<&InstanceKey, usize> = HashMap::new();
+        let columns: HashMap<TitleIndex, usize> =
+            self.columns.iter().enumerate().map(|(position, column)| (column.counter, position)).collect();
+        // Values come counter by counter, each with all instances. No texts are made for them: there may be thousands of
+        // instances with dozens of counters.
+        self.query.for_each(|value| {
+            let Some(key) = value.instance else { return };
+            let Some(column) = columns.get(&value.definition.name) else { return };
+            let position = *positions.entry(key).or_insert_with(|| {
                 let cells = vec![Err(NoValue::NoCounter); self.columns.len()];
-                self.rows.push(Row { key, cells });
-                self.rows.len().saturating_sub(1)
+                rows.push(Row { key: key.clone(), cells });
+                rows.len().saturating_sub(1)
             });
-            let cell = self.rows.get_mut(position).and_then(|row| row.cells.get_mut(column));
+            let cell = rows.get_mut(position).and_then(|row| row.cells.get_mut(*column));
             if let Some(cell) = cell {
-                *cell = reading.cell.value;
+                *cell = value.cell.value;
             }
-        }
+        });
         // A log knows all instances that it ever has; those that are not there at this time have no values.
         let is_gone = |cell: &Result<Value, NoValue>| {
             matches!(cell, Err(NoValue::NoData(Absence::Vanished) | NoValue::NoCounter))
         };
-        self.rows.retain(|row| !row.cells.iter().all(is_gone));
+        rows.retain(|row| !row.cells.iter().all(is_gone));
+        self.rows = rows;
         self.sort();
         self.chosen = chosen.or_else(|| self.shown().first().map(|row| row.key.clone()));
         Ok(())

@@ -110,9 +110,18 @@ impl Query {
 
     /// Everything that the last collection found, with paths: what [`Query::for_each`] gives, to be kept.
     pub fn readings(&self) -> Vec<Reading> {
+        self.readings_if(|_| true)
+    }
+
+    /// The same for those values only that somebody wants: texts are made for no others.
+    pub fn readings_if(&self, mut is_wanted: impl FnMut(&CounterValue<'_>) -> bool) -> Vec<Reading> {
         let mut readings = Vec::new();
         let mut paths = Paths { query: self, of: None, start: String::new(), counter: String::new() };
-        self.for_each(|value| readings.push(paths.reading(value)));
+        self.for_each(|value| {
+            if is_wanted(&value) {
+                readings.push(paths.reading(value));
+            }
+        });
         readings
     }
 
