@@ -18,7 +18,7 @@ A source is a file and a key in it: `file:key + :key * 10` is a sum, scaled, and
 the first is missing. A file without `/` at its beginning is in the folder of the instance. Quality:
 E exact, C close, A an approximation, D kept by the collector itself, O only when asked for, Z a true zero,
 `-` Linux has nothing like it, or it is not collected: no data. *Unit* is that of the shown value. *Tier* is how processes are read
-(`tally doctor`): T0 as any user, T1 with the rights to read all processes, T2 by a program in the kernel; `all` for what does
+(`tally doctor`): T0 by their files, T2 by a program in the kernel; *as root* is with CAP_SYS_PTRACE; `all` for what does
 not depend on it. *Since* is the first kernel that has the source, `all` for those before 2.6.20 and what is no file.
 ";
 
@@ -126,9 +126,9 @@ fn tier(object: TitleIndex, counter: TitleIndex, quality: Quality) -> &'static s
     if quality == Quality::N {
         "-"
     } else if OF_PROCESSES.contains(&object.0) {
-        if IO.contains(&counter.0) { "T1, T2; T0 for own processes" } else { "T0, T1, T2" }
+        if IO.contains(&counter.0) { "T0 as root or of own processes, T2" } else { "T0, T2" }
     } else if object.0 == 2 && SYSTEM_IO.contains(&counter.0) {
-        "T1, T2"
+        "T0 as root, T2"
     } else {
         "all"
     }
