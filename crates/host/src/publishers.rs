@@ -7,18 +7,19 @@
 //! of another one that differs from it, or of the name of a built-in object, is shown under its name and the number of
 //! its process, `Behemoth [4711]`: nobody takes another's place.
 
+mod report;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use tallymon_provider::shm::{
     CounterDefinition, DefinitionText, InstanceRef, ObjectDefinition, Publication, Published, Reader,
-    RefusalReason,
 };
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, CounterType, Finding, FindingState, Frequency, HelpIndex,
-    InstanceKind, Language, ObjectLayout, ObjectSpec, ObjectsWriter, Parent, PerfTime, Provider,
-    ProviderError, TitleIndex, Titles, ValueState,
+    Absence, Ask, CounterBlockMut, CounterSpec, CounterType, Finding, Frequency, HelpIndex, InstanceKind,
+    Language, ObjectLayout, ObjectSpec, ObjectsWriter, Parent, PerfTime, Provider, ProviderError,
+    SourceStatus, TitleIndex, Titles, ValueState,
 };
 
 /// Indexes of installed services end below this one, so that no publisher can have the index of a service.
@@ -44,6 +45,7 @@ pub struct Publishers {
     started: bool,
     /// Whether there were more names than are kept.
     full: bool,
+    troubles: report::Troubles,
 }
 
 /// One object, published by one program or by several.
@@ -95,6 +97,7 @@ impl Publishers {
             parents: BTreeMap::new(),
             started: false,
             full: false,
+            troubles: report::Troubles::default(),
         }
     }
 
@@ -103,6 +106,7 @@ impl Publishers {
         self.objects.clear();
         self.specs.clear();
         self.full = false;
+        self.troubles.keep(self.reader.publications());
         let mut names = self.taken.clone();
         for publication in self.reader.publications() {
             for (position, definition) in publication.objects().iter().enumerate() {
@@ -218,12 +222,20 @@ impl Provider for Publishers {
             if wanted.contains(&publication.path().to_path_buf()) {
                 // One that can not be read any longer has no instances, and is dropped at the next request.
                 publication.read();
+                self.troubles.note(publication.path(), 0);
             }
         }
         self.find_parents();
         let places = self.places();
         let by_path: HashMap<&std::path::Path, &Publication> =
             self.reader.publications().iter().map(|publication| (publication.path(), publication)).collect();
+        let mut unread: HashMap<&PathBuf, u64> = HashMap::new();
+        let mut missing = |path, n: u64| {
+            if n > 0 {
+                let all = unread.entry(path).or_default();
+                *all = all.saturating_add(n);
+            }
+        };
         for object in self.objects.iter().filter(|object| ask.wants(object.layout.spec().name)) {
             let sources = || {
                 object
@@ -237,7 +249,8 @@ impl Provider for Publishers {
             for (path, position, publication) in sources() {
                 for instance in publication.instances(position) {
                     if !object.definition.has_instances {
-                        write(&mut writer.single(), instance, &object.definition, publication.is_stale());
+                        let stale = publication.is_stale();
+                        missing(path, write(&mut writer.single(), instance, &object.definition, stale));
                         continue;
                     }
                     let parent = instance.parent().and_then(|parent| {
@@ -246,9 +259,12 @@ impl Provider for Publishers {
                         ask.wants(name).then_some(Parent { object: name, instance })
                     });
                     let mut block = writer.instance(instance.name(), parent, instance.id());
-                    write(&mut block, instance, &object.definition, publication.is_stale());
+                    missing(path, write(&mut block, instance, &object.definition, publication.is_stale()));
                 }
             }
+        }
+        for (path, unread) in unread {
+            self.troubles.note(path, unread);
         }
         Ok(())
     }
@@ -290,42 +306,25 @@ impl Provider for Publishers {
         languages.into_iter().collect()
     }
 
+    fn sources(&self) -> Vec<SourceStatus> {
+        report::sources(&self.reader, &self.troubles)
+    }
+
     fn findings(&mut self) -> Vec<Finding> {
         self.refresh();
-        // What a killed program left behind is nobody's fault and harms nobody.
-        let refused: Vec<String> = self
-            .reader
-            .refusals()
-            .iter()
-            .filter(|refusal| !matches!(refusal.reason, RefusalReason::Dead { .. }))
-            .map(ToString::to_string)
-            .collect();
-        let programs = self.reader.publications().len();
-        let mut detail = format!("{programs} programs publish {} objects", self.objects.len());
-        let mut remedy = String::new();
-        let mut state = FindingState::Good;
-        if self.full {
-            state = FindingState::Limited;
-            detail.push_str("; there were more names than are kept");
-            remedy = "start this program anew".to_string();
-        }
-        if !refused.is_empty() {
-            state = FindingState::Limited;
-            detail = format!("{detail}; not read: {}", refused.join("; "));
-            remedy = "remove the files, or correct their owner and mode".to_string();
-        }
-        vec![Finding { subject: "published counters".to_string(), state, detail, remedy }]
+        report::findings(&self.reader, &self.troubles, self.objects.len(), self.full)
     }
 }
 
-/// Writes the values of one instance; stale ones are the last of a program that has ended.
+/// Writes the values of one instance; stale ones are the last of a program that has ended. Says how many could not be
+/// read.
 fn write(
     block: &mut CounterBlockMut<'_>,
     instance: InstanceRef<'_>,
     definition: &ObjectDefinition,
     stale: bool,
-) {
-    let mut position = 0usize;
+) -> u64 {
+    let (mut position, mut unread) = (0usize, 0u64);
     while position < definition.counters.len() {
         let first = position;
         for number in instance.numbers_from(first) {
@@ -339,6 +338,7 @@ fn write(
                 Some(Published::Text(text)) => block.set_text(first, text),
                 None => {
                     block.state(first, ValueState::Absent(Absence::ReadFailed));
+                    unread = unread.saturating_add(1);
                     continue;
                 }
             }
@@ -347,6 +347,7 @@ fn write(
             (first..position).for_each(|written| block.state(written, ValueState::Stale));
         }
     }
+    unread
 }
 
 /// A name as the query compares it: case and blanks do not matter.

@@ -10,8 +10,8 @@ use tallymon::core::flow::{NoValue, Value};
 use tallymon::core::title::Language;
 use tallymon::{Host, Query};
 use tallymon_host::publishers::Publishers;
-use tallymon_provider::Provider;
 use tallymon_provider::shm::{CounterSet, NewInstance, Publisher, Reader};
+use tallymon_provider::{FindingState, Provider};
 
 /// A directory of its own for each test, removed at the end.
 struct Scratch(PathBuf);
@@ -221,4 +221,62 @@ fn kept_values_of_a_program_that_ended_are_stale() {
     assert_eq!(collect(), (Ok(Value::Integer(7)), true));
     let _running = start(&scratch.0, 8);
     assert_eq!(collect(), (Ok(Value::Integer(8)), false));
+}
+
+/// A row and a line for a program that publishes, for a file that others could have changed, and for one that is rubbish.
+#[test]
+fn programs_and_files_are_sources() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new("sources");
+    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths("Told Behemoth")]).unwrap();
+    let ada = publisher.instance("Told Behemoth", &named("Ada")).unwrap();
+    let (open, rubbish) = (scratch.0.join("open.1.pub"), scratch.0.join("rub\u{1b}bish.2.pub"));
+    std::fs::write(&open, b"anybody").unwrap();
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o666)).unwrap();
+    std::fs::write(&rubbish, [0xee; 5000]).unwrap();
+
+    let publishers = Publishers::of(Reader::new([scratch.0.clone()]), []);
+    let host = Host::of("here", vec![Box::new(publishers)]).with_source_status();
+    let mut query = Query::new(Box::new(host), Language::ENGLISH).unwrap();
+    let weight = r"\Told Behemoth(*)\Weight";
+    assert_eq!(values(&mut query, weight).len(), 1);
+    let value = |query: &mut Query, counter: &str| {
+        let prefix = r"\Tallymon Provider(";
+        let found = values(query, &format!("{prefix}*)\\{counter}"));
+        let short = |path: &str| path.trim_start_matches(prefix).split(')').next().unwrap().to_string();
+        found.into_iter().map(|(path, value)| (short(&path), value)).collect::<BTreeMap<_, _>>()
+    };
+    let state = value(&mut query, "State");
+    let names: Vec<&str> = state.keys().map(String::as_str).collect();
+    assert_eq!(names, ["file open.1.pub", "file rub\u{fffd}bish.2.pub", "program zoo"]);
+    assert_eq!(state.values().cloned().collect::<Vec<_>>(), [4, 4, 1].map(|state| Ok(Value::Integer(state))));
+    let reason = value(&mut query, "State Reason");
+    assert_eq!(reason["program zoo"], Ok(Value::Text("healthy".to_string())));
+    assert_eq!(reason["file open.1.pub"], Ok(Value::Text("others than its owner can write it".to_string())));
+    let Ok(Value::Text(words)) = &reason["file rub\u{fffd}bish.2.pub"] else { panic!("{reason:?}") };
+    assert!(words.contains("magic"), "{words}");
+    let errors = value(&mut query, "Errors");
+    assert_eq!(errors["program zoo"], Ok(Value::Integer(0)));
+    assert_eq!(errors["file open.1.pub"], Ok(Value::Integer(1)));
+    let collections = value(&mut query, "Collections");
+    let Ok(Value::Integer(times)) = collections["program zoo"] else { panic!("{collections:?}") };
+    assert!(times >= 2, "{times}");
+    let last = value(&mut query, "Last Collection Nanoseconds");
+    let Ok(Value::Integer(took)) = last["program zoo"] else { panic!("{last:?}") };
+    assert!(took > 0);
+
+    let mut publishers = Publishers::of(Reader::new([scratch.0.clone()]), []);
+    let findings = publishers.findings();
+    let line = |words: &str| {
+        let finding = findings.iter().find(|finding| finding.subject.contains(words));
+        finding.unwrap_or_else(|| panic!("{words}: {findings:?}"))
+    };
+    assert_eq!(line("published counters").detail, "1 programs publish 1 objects; 2 files are not read");
+    let program = line("program zoo");
+    let start = format!("process {} publishes 1 objects with 1 instances, read in ", std::process::id());
+    assert!(program.state == FindingState::Good && program.detail.starts_with(&start), "{program:?}");
+    assert_eq!(line("open.1.pub").detail, "it is not read: others than its owner can write it");
+    let rubbish = line("bish.2.pub");
+    assert!(rubbish.state == FindingState::Missing && !rubbish.subject.contains(char::is_control));
+    drop(ada);
 }

@@ -68,7 +68,7 @@ pub use histogram::{Histogram, HistogramShape};
 pub use name::plain_name;
 pub use process::perf_time;
 pub use publisher::{Instance, NewInstance, PublishError, Publisher};
-pub use reader::{InstanceRef, ParentRef, Publication, Published, Reader, Refusal, RefusalReason};
+pub use reader::{InstanceRef, ParentRef, Publication, Published, ReadCost, Reader, Refusal, RefusalReason};
 pub use set::{CounterSet, DeclareError};
 pub use shared::SharedCounter;
 #[cfg(feature = "derive")]

@@ -23,7 +23,7 @@ use super::directory::{MAX_FILES, SUFFIX, directories, is_safe};
 pub(super) use copy::{agrees, settled_use};
 pub use instance::{InstanceRef, ParentRef, Published};
 pub(super) use parse::kept_name;
-pub use publication::Publication;
+pub use publication::{Publication, ReadCost};
 pub use refusal::{Refusal, RefusalReason};
 
 /// The most bytes that all publications together take in this process.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, Mode, OFlags};
@@ -48,13 +49,35 @@ pub struct Publication {
     /// The slots of each object.
     slots: Vec<Slots>,
     time: u64,
+    cost: ReadCost,
     /// Why it can not be read any longer.
     fault: Option<RefusalReason>,
+}
+
+/// What it has cost to read a publication so far; opening it is the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadCost {
+    /// How often it was read.
+    pub times: u64,
+    /// How long that took altogether.
+    pub total: Duration,
+    /// How long it took the last time.
+    pub last: Duration,
+}
+
+impl ReadCost {
+    /// Once more, since then.
+    fn note(&mut self, start: Instant) {
+        self.last = start.elapsed();
+        self.total = self.total.saturating_add(self.last);
+        self.times = self.times.saturating_add(1);
+    }
 }
 
 impl Publication {
     /// Opens a file and reads its definitions.
     pub(super) fn open(path: &Path, directory: usize) -> Result<Publication, RefusalReason> {
+        let start_of_reading = Instant::now();
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
             Errno::LOOP => RefusalReason::NotAFile,
@@ -117,24 +140,41 @@ impl Publication {
             ranges: Vec::new(),
             slots,
             time: 0,
+            cost: ReadCost::default(),
             fault: None,
         };
         publication.plan();
         publication.read_now()?;
+        publication.cost.note(start_of_reading);
         Ok(publication)
     }
 
     /// Reads all values. False when that is not possible any longer; the next [`Reader::scan`] drops it then.
     pub fn read(&mut self) -> bool {
-        if self.fault.is_none()
-            && let Err(reason) = self.read_now()
-        {
+        if self.fault.is_some() {
+            return false;
+        }
+        let start = Instant::now();
+        if let Err(reason) = self.read_now() {
             self.fault = Some(reason);
             for slots in &mut self.slots {
                 slots.live.clear();
             }
         }
+        self.cost.note(start);
         self.fault.is_none()
+    }
+
+    /// What it has cost to read it.
+    pub const fn cost(&self) -> ReadCost {
+        self.cost
+    }
+
+    /// Why it can not be read any longer, until the next [`Reader::scan`] makes a refusal of it.
+    ///
+    /// [`Reader::scan`]: super::Reader::scan
+    pub const fn fault(&self) -> Option<&RefusalReason> {
+        self.fault.as_ref()
     }
 
     /// The file.
