@@ -2,7 +2,8 @@
 //!
 //! What the hooks store goes straight into the pages of the file, so a killed process leaves all of it. No record is handed
 //! out before the file has its blocks: a store into a page that a full disk can not hold would kill the process that is
-//! profiled. The first of them are got at the start, the rest while the program runs already.
+//! profiled. The first of them are got at the start, the rest while the program runs already; in memory, where each block
+//! that is asked for is cleared first, only as they come to be needed.
 //!
 //! Unsafe code is here to map memory and to see it as slices of the records of [`crate::layout`]. Those consist of
 //! atomics alone, so any bytes are valid records, and writers in other threads and readers in other processes are no
@@ -18,13 +19,24 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::thread::{self, Thread};
 
 /// Longest piece of text in bytes; longer ones are cut.
 const MAX_TEXT: usize = 8 * 1024;
 
 /// Bytes that are asked of the disk at a time while the program runs; a program that ends waits for one piece at most.
 const PIECE: usize = 1 << 20;
+
+/// Bytes of nodes that there is room for from the start: on a disk, and in memory.
+const FIRST_NODES: (usize, usize) = (4 << 20, 1 << 20);
+
+/// Bytes behind those in use that there is to be room for in each region of a file in memory.
+const AHEAD: usize = 2 << 20;
+
+/// The thread that gets room for more.
+static KEEPER: OnceLock<Thread> = OnceLock::new();
 
 /// Bytes of a ring of events.
 const RING_BYTES: usize = RING * size_of::<Event>();
@@ -69,7 +81,7 @@ impl Map {
                 other => break other?,
             }
         };
-        match Map::create_in(Rest { file }, bytes, n_rings) {
+        match Map::create_in(Rest::new(file)?, bytes, n_rings) {
             Ok((map, rest)) => Ok((map, rest, name)),
             Err(error) => {
                 // An empty file would look like a profile; that it stays when it can not be removed hurts nobody.
@@ -87,7 +99,7 @@ impl Map {
         let map = Map::format(map(whole, Some(rest.file.as_raw_fd()))?, bytes, n_rings);
         rest.room(0, map.header.methods.offset.load(Ordering::Relaxed) as usize)?;
         rest.room(bytes, rings)?;
-        for growing in map.growing() {
+        for growing in map.growing(rest.in_memory) {
             let first = (growing.first / growing.record).min(growing.capacity);
             rest.grow(&growing, 0, first)?;
         }
@@ -95,13 +107,14 @@ impl Map {
     }
 
     /// The regions that begin small.
-    fn growing(&self) -> [Growing; 3] {
+    fn growing(&self, in_memory: bool) -> [Growing; 3] {
+        let nodes = if in_memory { FIRST_NODES.1 } else { FIRST_NODES.0 };
         let growing =
             |region, record: usize, capacity: usize, first| Growing { region, record, capacity, first };
         [
             growing(&self.header.methods, size_of::<MethodRecord>(), self.methods.len(), 256 << 10),
             growing(&self.header.text, 1, self.text.len(), 512 << 10),
-            growing(&self.header.nodes, size_of::<Node>(), self.nodes.len(), 4 << 20),
+            growing(&self.header.nodes, size_of::<Node>(), self.nodes.len(), nodes),
         ]
     }
 
@@ -177,7 +190,7 @@ impl Map {
 
     /// The nodes of all call trees.
     pub(crate) fn nodes(&self) -> Nodes<'static> {
-        Nodes::new(self.nodes, &self.header.nodes)
+        Nodes::new(self.nodes, &self.header.nodes, wake_keeper)
     }
 
     /// A ring of events for the thread of this record, which gets to know it; empty when there are none or no more.
@@ -232,9 +245,11 @@ impl Map {
 
 /// A profile file whose regions are to get the rest of their room on the disk.
 ///
-/// A file system in memory clears every page that is asked for, which would hold the program up at its start.
+/// A file system in memory clears every page that is asked for, which would hold the program up at its start and take
+/// memory that it may never need.
 pub(crate) struct Rest {
     file: File,
+    in_memory: bool,
 }
 
 /// A region that begins small.
@@ -249,21 +264,45 @@ struct Growing {
 }
 
 impl Rest {
-    /// Gets the room for all that is mapped, piece by piece, each of which is used from then on.
+    fn new(file: File) -> io::Result<Rest> {
+        // SAFETY: zeros are such a record.
+        let mut system: libc::statfs = unsafe { std::mem::zeroed() };
+        // SAFETY: the descriptor is open, and the record is live and writable.
+        if unsafe { libc::fstatfs(file.as_raw_fd(), &raw mut system) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Rest { file, in_memory: system.f_type == libc::TMPFS_MAGIC })
+    }
+
+    /// Makes this thread the one that is woken when nodes were handed out, to call [`Rest::reserve`] again.
+    pub(crate) fn keep_here(&self) {
+        // A second one in the same process is refused by the runtime.
+        let _ = KEEPER.set(thread::current());
+    }
+
+    /// Gets room piece by piece, each of which is used from then on: on a disk for all that is mapped, in memory for what
+    /// will be needed soon. Whether there is more to get later.
     ///
     /// # Errors
     ///
     /// When the disk has no more room; what there is stays in use.
-    pub(crate) fn reserve(&self, map: &Map) -> io::Result<()> {
-        for growing in map.growing() {
+    pub(crate) fn reserve(&self, map: &Map) -> io::Result<bool> {
+        let mut more_later = false;
+        for growing in map.growing(self.in_memory) {
             let mut has = growing.region.capacity.load(Ordering::Relaxed) as usize;
-            while has < growing.capacity {
+            let soon = || {
+                let used = growing.region.used.load(Ordering::Relaxed) as usize;
+                let ahead = if self.in_memory { AHEAD / growing.record } else { growing.capacity };
+                used.saturating_add(ahead).min(growing.capacity)
+            };
+            while has < soon() {
                 let more = (has.saturating_add(PIECE / growing.record)).min(growing.capacity);
                 self.grow(&growing, has, more)?;
                 has = more;
             }
+            more_later |= has < growing.capacity;
         }
-        Ok(())
+        Ok(more_later)
     }
 
     /// Gets room for the records `from` to `to`, and lets them be handed out.
@@ -287,6 +326,13 @@ impl Rest {
             0 => Ok(()),
             error => Err(io::Error::from_raw_os_error(error)),
         }
+    }
+}
+
+/// Has room got for more nodes; never waits.
+fn wake_keeper() {
+    if let Some(keeper) = KEEPER.get() {
+        keeper.unpark();
     }
 }
 
@@ -374,7 +420,7 @@ mod tests {
         let blocks = || std::fs::metadata(&path).unwrap().blocks() * 512;
         let (first_blocks, first_nodes) = (blocks(), h.nodes.capacity.load(Ordering::Relaxed));
         assert_eq!(first_nodes, (4 << 20) / 256);
-        rest.reserve(&map).unwrap();
+        assert!(!rest.reserve(&map).unwrap(), "there is nothing to get later");
         assert!(first_blocks < 8 << 20 && blocks() >= (8 << 20) + 2 * RING_BYTES as u64 - 4096);
         assert_eq!(h.nodes.capacity.load(Ordering::Relaxed), map.nodes.len() as u64);
         let sizes = [64u64, 128, 64, 1, 256];
@@ -397,6 +443,37 @@ mod tests {
         let at = (h.text.offset.load(Ordering::Relaxed) + (text >> 32)) as usize;
         assert_eq!(&bytes[at..at + (text as u32) as usize], "héllo".as_bytes());
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_in_memory_gets_room_as_it_is_needed() {
+        let path = PathBuf::from(format!("/dev/shm/tallymon-clr-map-{}.prof", std::process::id()));
+        let Ok((map, rest, path)) = Map::create(&path, 64 << 20, 0) else {
+            tallymon_testkit::skip("no file system in memory at /dev/shm");
+            return;
+        };
+        let blocks = || std::fs::metadata(&path).unwrap().blocks() * 512;
+        assert!(rest.in_memory && rest.reserve(&map).unwrap());
+        let first = blocks();
+        assert!(first < 16 << 20, "{first}");
+        let nodes = &map.header.nodes;
+        for _ in 0..(8 << 20) / 256 {
+            // What is handed out can be written to.
+            if let Some(number) = nodes.take() {
+                map.nodes[number as usize].enters.store(1, Ordering::Relaxed);
+            } else {
+                assert!(rest.reserve(&map).unwrap());
+            }
+        }
+        assert!(rest.reserve(&map).unwrap());
+        let (used, room) = (nodes.used.load(Ordering::Relaxed), nodes.capacity.load(Ordering::Relaxed));
+        assert!(room >= used + (AHEAD / 256) as u64 && room < used + ((AHEAD + PIECE) / 256) as u64);
+        assert!(blocks() >= first + (6 << 20) && blocks() < 32 << 20);
+        // The end: all of it.
+        nodes.used.store(map.nodes.len() as u64, Ordering::Relaxed);
+        assert!(rest.reserve(&map).unwrap(), "methods and text have not all");
+        assert_eq!(nodes.capacity.load(Ordering::Relaxed), map.nodes.len() as u64);
+        std::fs::remove_file(path).unwrap();
     }
 
     #[test]

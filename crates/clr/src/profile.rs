@@ -20,6 +20,9 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 /// Unwinding functions that are remembered while `finally` blocks run inside of the unwinding of others.
 const MAX_PENDING: usize = 32;
 
+/// How many new nodes come between two words about them.
+const NODES_TOLD: u32 = 256;
+
 /// An open call.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
@@ -35,10 +38,15 @@ pub struct Frame {
 pub struct Nodes<'a> {
     nodes: &'a [Node],
     region: &'a Region,
+    taken: fn(),
 }
 
 /// One thread: its open calls and its call tree.
+///
+/// Its depth changes with each call, so that it must share no cache line, nor the one fetched along with it, with the
+/// state of another thread.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct ThreadProfile<'a> {
     tree: Nodes<'a>,
     record: &'a ThreadRecord,
@@ -70,13 +78,17 @@ enum End {
 
 impl<'a> Nodes<'a> {
     /// The nodes and the region that hands them out. Number 0 must have been taken already: it stands for no node.
-    pub fn new(nodes: &'a [Node], region: &'a Region) -> Nodes<'a> {
-        Nodes { nodes, region }
+    /// `taken` is called now and then when nodes were handed out, so that somebody makes room for more; it must not wait.
+    pub fn new(nodes: &'a [Node], region: &'a Region, taken: fn()) -> Nodes<'a> {
+        Nodes { nodes, region, taken }
     }
 
     /// A new node under `parent`, `None` when there is no room.
     fn create(self, method: u32, parent: u32) -> Option<u32> {
         let number = self.region.take()?;
+        if number.is_multiple_of(NODES_TOLD) {
+            (self.taken)();
+        }
         let node = self.nodes.get(number as usize)?;
         node.method.store(method, Relaxed);
         node.parent.store(parent, Relaxed);
@@ -386,7 +398,7 @@ mod tests {
         }
 
         fn thread(&mut self) -> ThreadProfile<'_> {
-            let tree = Nodes::new(&self.nodes, &self.region);
+            let tree = Nodes::new(&self.nodes, &self.region, || {});
             ThreadProfile::new(tree, &self.record, &mut self.frames).unwrap()
         }
 

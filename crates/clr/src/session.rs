@@ -203,18 +203,25 @@ pub(crate) fn ended() {
     session.map.header.state.store(STATE_ENDED, Release);
 }
 
-/// The keeper's thread: gets the rest of the file's room, writes the clock pair now and then, and switches the hooks when
+/// The keeper's thread: gets more room for the file, writes the clock pair now and then, and switches the hooks when
 /// another process asks for it.
 fn keep(rest: Rest) {
     let Some(session) = SESSION.get() else { return };
-    if let Err(error) = rest.reserve(&session.map) {
-        session.map.set_text(&session.map.header.problem, &format!("no room for all of the file: {error}"));
-    }
-    drop(rest);
+    rest.keep_here();
+    let mut rest = Some(rest);
     let header = session.map.header;
     let mut may_ask = false;
     loop {
-        std::thread::sleep(KEEPER_PERIOD);
+        match rest.as_ref().map(|rest| rest.reserve(&session.map)) {
+            Some(Ok(true)) | None => {}
+            Some(Ok(false)) => rest = None,
+            Some(Err(error)) => {
+                let why = format!("no room for all of the file: {error}");
+                session.map.set_text(&header.problem, &why);
+                rest = None;
+            }
+        }
+        std::thread::park_timeout(KEEPER_PERIOD);
         {
             let _state = session.lock();
             session.map.set_clock(clock::pair());

@@ -10,6 +10,7 @@
 
 mod exports;
 mod foreign;
+mod room;
 mod runtimes;
 mod support;
 

@@ -48,6 +48,11 @@ impl Bench {
         self.version != "9.0"
     }
 
+    /// The profiler's library.
+    pub(crate) fn library(&self) -> &Path {
+        &self.library
+    }
+
     /// Compiles `programs/<name>.cs` into a folder of this test.
     pub(crate) fn program(&self, name: &str, test: &str) -> Program<'_> {
         self.compiled(name, test, |source, out| {
