@@ -88,7 +88,7 @@ impl Tasks {
     }
 
     /// As [`Tasks::open`], with room for so many tasks in one run.
-    pub(super) fn open_with(way: Way, capacity: u32) -> Result<Tasks, Refusal> {
+    pub(crate) fn open_with(way: Way, capacity: u32) -> Result<Tasks, Refusal> {
         clear_of_other_namespaces()?;
         let types = fs::read(TYPES).map_err(|error| Refusal {
             reason: format!("{TYPES} can not be read: {error}"),
