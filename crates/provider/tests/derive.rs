@@ -5,7 +5,8 @@
 use tallymon_core::title::Language;
 use tallymon_provider::shm::{
     Average, Counter, CounterSet, Declare, Elapsed, Gauge, Group, Histogram, HistogramShape, Instance,
-    NewInstance, ObjectDefinition, PublishError, Published, Publisher, SharedCounter, Text,
+    NewInstance, ObjectDefinition, PublishError, Published, Publisher, SharedAverage, SharedCounter,
+    SharedHistogram, Text,
 };
 use tallymon_provider::{CounterType, DetailLevel};
 
@@ -37,6 +38,10 @@ struct Behemoth {
     awake: Average,
     #[counter(name = "Meal", time, bits = 2, most = 5000, percentiles = [99_000])]
     meal: Histogram,
+    #[counter(name = "Bite", bits = 1, most = 500, lanes = 2)]
+    bite: SharedHistogram,
+    #[counter(name = "Yawn", kind = PERF_AVERAGE_TIMER)]
+    yawn: SharedAverage,
     #[counter(name = "X")]
     #[counter(name = "Y", help = "Northing.")]
     #[text(GERMAN, name = "Ypsilon")]
@@ -79,6 +84,10 @@ fn by_hand() -> CounterSet {
         .average_time("Avg. Nap")
         .hits("% Awake")
         .histogram_time("Meal", &HistogramShape { bits: 2, most: 5000, percentiles: vec![99_000] })
+        .histogram("Bite", &HistogramShape { bits: 1, most: 500, ..HistogramShape::default() })
+        .shared_lanes(2)
+        .average_time("Yawn")
+        .shared()
         .together(|set| set.counter("X", raw).counter("Y", raw).help("Northing.").name_in(german, "Ypsilon"))
 }
 
@@ -117,6 +126,8 @@ fn handles_of_a_derived_set_write() {
     ada.nap.record(6);
     ada.awake.record_hit(true);
     ada.meal.record(7);
+    ada.bite.record(2);
+    ada.yawn.record(9);
     ada.place.update(|numbers| numbers.set(1, 8));
     let mut reader = scratch.reader();
     reader.scan();
@@ -128,7 +139,8 @@ fn handles_of_a_derived_set_write() {
     assert_eq!(instances[0].value(3), Some(Published::Text("sleepy")));
     assert!(number(instances[0], 4) > 0);
     assert_eq!([5, 6, 7, 8, 9, 10, 11, 12].map(|at| number(instances[0], at)), [6, 1, 1, 1, 7, 1, 1, 7]);
-    assert_eq!([13, 14].map(|at| number(instances[0], at)), [0, 8]);
+    assert_eq!([13, 14, 15, 16, 19].map(|at| number(instances[0], at)), [2, 1, 1, 2, 2]);
+    assert_eq!([20, 21, 22, 23].map(|at| number(instances[0], at)), [9, 1, 0, 8]);
     assert_eq!(number(publication.instances(1).next().unwrap(), 0), 2);
     drop(eva);
     assert!(publication.read());

@@ -88,6 +88,127 @@ fn a_histogram_has_one_writer_and_is_nothing_else() {
     assert!(matches!(ada.counter("Weight (50 %)"), Err(PublishError::WrongKind { .. })));
 }
 
+/// More threads than processors. `TALLYMON_INCREMENTS=756000000` is the long form: so many for each number of lanes.
+#[test]
+fn no_value_of_a_shared_histogram_or_average_is_lost() {
+    let asked = std::env::var("TALLYMON_INCREMENTS").ok().and_then(|number| number.parse::<u64>().ok());
+    let each = asked.unwrap_or(800_000) / 8;
+    let scratch = Scratch::new("shared");
+    // None is what a program gets that does not say how many; 64 do not go into the slot, and 11 do.
+    for (lanes, n_instances) in [(Some(1), 1), (Some(2), 2), (Some(4), 1), (Some(64), 1), (None, 2)] {
+        let shared = |set: CounterSet| match lanes {
+            Some(lanes) => set.shared_lanes(lanes),
+            None => set.shared(),
+        };
+        let set = shared(CounterSet::new("T").instances().histogram("H", &HistogramShape::default()));
+        let set = shared(set.average("Alone")).average("Own").hits("Liked").text("Text", 8);
+        let set =
+            shared(shared(set.hits("Many Liked")).histogram_time("Duration", &HistogramShape::default()));
+        let publisher = Publisher::start_in(&scratch.0, "shared", &[set]).unwrap();
+        let instances: Vec<_> = (0..n_instances)
+            .map(|n| {
+                let name = format!("{n}");
+                publisher.instance("T", &NewInstance { name: &name, ..NewInstance::default() }).unwrap()
+            })
+            .collect();
+        for instance in &instances {
+            let (histogram, durations) =
+                (instance.shared_histogram("H").unwrap(), instance.shared_histogram("Duration").unwrap());
+            let (average, liked) =
+                (instance.shared_average("Alone").unwrap(), instance.shared_average("Many Liked").unwrap());
+            instance.average("Own").unwrap().record(9);
+            instance.text("Text").unwrap().set("there");
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    let (histogram, durations) = (histogram.clone(), durations.clone());
+                    let (average, liked) = (average.clone(), liked.clone());
+                    scope.spawn(move || {
+                        (0..each).for_each(|n| histogram.record(n % 1000));
+                        (0..each / 100).for_each(|n| {
+                            durations.record_time(Duration::from_micros(n));
+                            average.record(n);
+                            liked.record_hit(n % 2 == 0);
+                        });
+                    });
+                }
+            });
+            assert_eq!(histogram.count(), 8 * each, "{lanes:?}");
+        }
+        let mut reader = scratch.reader();
+        reader.scan();
+        assert!(reader.refusals().is_empty(), "{:?}", reader.refusals());
+        let publication = &reader.publications()[0];
+        let positions = ["H", "H (count)", "H (50 %)", "Alone", "Many Liked", "Duration (count)", "Own"];
+        let positions = positions.map(|name| publication.objects()[0].position(name).unwrap());
+        let sum = |n: u64| n / 1000 * 499_500 + (0..n % 1000).sum::<u64>();
+        for instance in publication.instances(0) {
+            let seen = positions.map(|at| number(instance, at));
+            let few = each / 100;
+            let expected = [
+                8 * sum(each),
+                8 * each,
+                seen[2],
+                8 * (0..few).sum::<u64>(),
+                8 * few.div_ceil(2),
+                8 * few,
+                9,
+            ];
+            assert_eq!(seen, expected, "{lanes:?}");
+            assert!(seen[2].abs_diff(500) <= 16, "{lanes:?}: {}", seen[2]);
+            // The bases, directly behind.
+            let bases = [0, 3, 4, 6].map(|at: usize| number(instance, positions[at] + 1));
+            assert_eq!(bases, [8 * each, 8 * few, 8 * few, 1], "{lanes:?}");
+        }
+    }
+}
+
+#[test]
+fn handles_are_of_what_was_declared() {
+    let scratch = Scratch::new("kinds");
+    let shape = HistogramShape::default();
+    let set = CounterSet::new("T").histogram("H", &shape).shared().average("A").shared();
+    let set = set.histogram("Own H", &shape).average("Own A").counter("N", CounterType::PERF_COUNTER_COUNTER);
+    let publisher = Publisher::start_in(&scratch.0, "kinds", &[set]).unwrap();
+    publisher.keep_last_values();
+    assert_eq!(std::fs::read(publisher.path()).unwrap()[8], 3, "the version stays the one that it needs");
+    let single = publisher.single("T").unwrap();
+    for name in ["H", "A", "Own H", "Own A", "N", "H (count)", "H (50 %)"] {
+        // A histogram of one writer is claimed as long as there is a handle.
+        let own_histogram = single.histogram(name).is_ok();
+        let own_average = single.average(name).is_ok();
+        let shared = [
+            single.shared_histogram(name).is_ok(),
+            single.shared_average(name).is_ok(),
+            single.shared(name).is_ok(),
+        ];
+        let own = [own_histogram, own_average, single.counter(name).is_ok()];
+        let (expected_shared, expected_own) = match name {
+            "H" => ([true, false, false], [false; 3]),
+            "A" => ([false, true, false], [false; 3]),
+            // The average of a histogram may also be written by itself.
+            "Own H" => ([false; 3], [true, true, false]),
+            "Own A" => ([false; 3], [false, true, false]),
+            "N" => ([false; 3], [false, false, true]),
+            _ => ([false; 3], [false; 3]),
+        };
+        assert_eq!((shared, own), (expected_shared, expected_own), "{name}");
+    }
+    for name in ["H", "A"] {
+        single.writer(name).unwrap().record(3).unwrap();
+        assert!(single.writer(name).unwrap().add(3).is_err());
+    }
+    assert_eq!(single.shared_histogram("H").unwrap().count(), 1);
+    let kind = CounterType::PERF_COUNTER_COUNTER;
+    for wrong in [
+        CounterSet::new("T").together(|set| set.average("A").shared()),
+        CounterSet::new("T").together(|set| set.average("A").counter("B", kind)).shared(),
+        CounterSet::new("T").histogram("H", &shape).shared().shared(),
+        CounterSet::new("T").text("Text", 8).shared(),
+    ] {
+        assert!(wrong.check().unwrap_err().to_string().contains("can be shared"));
+    }
+}
+
 #[test]
 fn wrong_histograms_say_what_is_wrong() {
     let shape = |percentiles| HistogramShape { percentiles, ..HistogramShape::default() };

@@ -36,10 +36,12 @@ pub(crate) enum Handle {
     Text,
     Average,
     Histogram,
+    SharedAverage,
+    SharedHistogram,
     Group,
 }
 
-const HANDLES: [(&str, Handle); 9] = [
+const HANDLES: [(&str, Handle); 11] = [
     ("Instance", Handle::Instance),
     ("Counter", Handle::Counter),
     ("Gauge", Handle::Gauge),
@@ -48,6 +50,8 @@ const HANDLES: [(&str, Handle); 9] = [
     ("Text", Handle::Text),
     ("Average", Handle::Average),
     ("Histogram", Handle::Histogram),
+    ("SharedAverage", Handle::SharedAverage),
+    ("SharedHistogram", Handle::SharedHistogram),
     ("Group", Handle::Group),
 ];
 
@@ -217,7 +221,9 @@ impl Counter {
             return Ok(());
         }
         let is = |name: &str| meta.path.is_ident(name);
-        let histogram = handle == Handle::Histogram;
+        let histogram = matches!(handle, Handle::Histogram | Handle::SharedHistogram);
+        let shared =
+            matches!(handle, Handle::SharedCounter | Handle::SharedAverage | Handle::SharedHistogram);
         if is("kind") && !histogram && !matches!(handle, Handle::Text | Handle::Elapsed) {
             self.kind = Some(meta.value()?.parse()?);
         } else if is("scale") {
@@ -228,7 +234,7 @@ impl Counter {
             self.first_shown = true;
         } else if is("most") && (histogram || handle == Handle::Text) {
             self.most = Some(meta.value()?.parse()?);
-        } else if is("lanes") && handle == Handle::SharedCounter {
+        } else if is("lanes") && shared {
             self.lanes = Some(meta.value()?.parse()?);
         } else if is("bits") && histogram {
             self.bits = Some(meta.value()?.parse()?);

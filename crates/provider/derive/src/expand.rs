@@ -29,6 +29,8 @@ pub(crate) fn write(set: &Set) -> TokenStream {
             Handle::Text => "text",
             Handle::Average => "average",
             Handle::Histogram => "histogram",
+            Handle::SharedAverage => "shared_average",
+            Handle::SharedHistogram => "shared_histogram",
             Handle::Group => "group",
         };
         let method = format_ident!("{method}");
@@ -66,28 +68,28 @@ fn one(handle: Handle, counter: &Counter) -> TokenStream {
         let kind = kind.clone().unwrap_or_else(|| format_ident!("{usual}"));
         quote!(::tallymon_provider::CounterType::#kind)
     };
+    let shared = lanes.as_ref().map_or(quote!(.shared()), |lanes| quote!(.shared_lanes(#lanes)));
+    let shared = match handle {
+        Handle::SharedCounter | Handle::SharedAverage | Handle::SharedHistogram => shared,
+        _ => quote!(),
+    };
     let declared = match handle {
         Handle::Instance => quote!(),
-        Handle::Counter => {
+        Handle::Counter | Handle::SharedCounter => {
             let kind = counter_type("PERF_COUNTER_BULK_COUNT");
-            quote!(.counter(#name, #kind))
+            quote!(.counter(#name, #kind) #shared)
         }
         Handle::Gauge | Handle::Group => {
             let kind = counter_type("PERF_COUNTER_LARGE_RAWCOUNT");
             quote!(.counter(#name, #kind))
         }
-        Handle::SharedCounter => {
-            let kind = counter_type("PERF_COUNTER_BULK_COUNT");
-            let shared = lanes.as_ref().map_or(quote!(.shared()), |lanes| quote!(.shared_lanes(#lanes)));
-            quote!(.counter(#name, #kind) #shared)
-        }
         Handle::Elapsed => quote!(.elapsed(#name)),
         Handle::Text => quote!(.text(#name, #most)),
-        Handle::Average => {
+        Handle::Average | Handle::SharedAverage => {
             let kind = counter_type("PERF_AVERAGE_BULK");
-            quote!(.with_usual_base(#name, #kind))
+            quote!(.with_usual_base(#name, #kind) #shared)
         }
-        Handle::Histogram => {
+        Handle::Histogram | Handle::SharedHistogram => {
             let method = if *time { quote!(histogram_time) } else { quote!(histogram) };
             let all = most.is_some() && bits.is_some() && percentiles.is_some();
             let rest = (!all).then(|| quote!(..::core::default::Default::default()));
@@ -98,7 +100,7 @@ fn one(handle: Handle, counter: &Counter) -> TokenStream {
                 .#method(#name, &::tallymon_provider::shm::HistogramShape {
                     #(#most)* #(#bits)* #(#percentiles)*
                     #rest
-                })
+                }) #shared
             }
         }
     };

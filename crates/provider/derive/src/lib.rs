@@ -20,8 +20,8 @@ use proc_macro::TokenStream;
 /// * `kind = PERF_COUNTER_RAWCOUNT`: the counter type, if it is not the usual one of the handle;
 /// * `help`, `unit`, `scale = -2`, `detail = ADVANCED`, `first_shown`;
 /// * `most = 40`: the most bytes, of a `Text`;
-/// * `lanes = 4`: the number of lanes, of a `SharedCounter`;
-/// * `time`, `bits = 4`, `most = 1_000_000`, `percentiles = [50_000, 99_900]`: of a `Histogram`.
+/// * `lanes = 4`: the number of lanes, of a `SharedCounter`, `SharedAverage` or `SharedHistogram`;
+/// * `time`, `bits = 4`, `most = 1_000_000`, `percentiles = [50_000, 99_900]`: of a `Histogram` or `SharedHistogram`.
 ///
 /// A `Group` has one `#[counter]` for each of its numbers. `#[text(GERMAN, name = "...", help = "...", unit = "...")]` behind
 /// `#[set]` or `#[counter]` says it in another language, which is a constant of `Language` or a number. A doc comment is

@@ -10,7 +10,7 @@ use super::bytes::{FormatError, Part};
 use super::histogram::Buckets;
 use super::layout::{
     LINE, MAX_DEFINITIONS, MAX_GROUP, MAX_LANES, MAX_PERCENTILES, MAX_STRIDE, MAX_TEXT, VERSION_1, VERSION_2,
-    counter, group, object, slot, text, text_value,
+    VERSION_3, counter, group, object, slot, text, text_value,
 };
 
 /// A name, a help text and a unit in one language.
@@ -100,6 +100,8 @@ pub(crate) enum Storage {
         buckets: Buckets,
         /// The percentile, in thousandths of a percent; 0 is the number of values.
         part: u32,
+        /// Number of lanes that have all of the buckets each; `None` when there is one writer.
+        lanes: Option<u32>,
     },
 }
 
@@ -154,6 +156,9 @@ fn english(texts: &[Text]) -> &str {
 pub(crate) fn version(objects: &[ObjectDefinition]) -> u32 {
     let counters = || objects.iter().flat_map(|object| &object.counters);
     let histograms = counters().any(|counter| matches!(counter.storage, Storage::Histogram { .. }));
+    if counters().any(|counter| matches!(counter.storage, Storage::Histogram { lanes: Some(_), .. })) {
+        return VERSION_3;
+    }
     let mut texts = objects.iter().flat_map(|object| &object.texts).chain(counters().flat_map(|c| &c.texts));
     if histograms || texts.any(|text| !text.unit.is_empty()) { VERSION_2 } else { VERSION_1 }
 }
@@ -181,8 +186,11 @@ pub(crate) fn encode(objects: &[ObjectDefinition]) -> Vec<u8> {
                 Storage::Number => (counter::NUMBER, 8, 0, 0),
                 Storage::Sum { lanes, lane_stride } => (counter::SUM, 8, lanes, narrow(lane_stride)),
                 Storage::Text { capacity } => (counter::TEXT, narrow(capacity), 0, 0),
-                Storage::Histogram { buckets, .. } => {
+                Storage::Histogram { buckets, lanes: None, .. } => {
                     (counter::HISTOGRAM, 8, narrow(buckets.n), buckets.bits)
+                }
+                Storage::Histogram { buckets, lanes: Some(lanes), .. } => {
+                    (counter::SHARED_HISTOGRAM, lanes, narrow(buckets.n), buckets.bits)
                 }
             };
             let part = match one.storage {
@@ -353,11 +361,8 @@ fn decode_counter(
     let (storage, offset) = match storage {
         counter::NUMBER => (Storage::Number, offset(8)?),
         counter::SUM => {
-            let lanes = part.u32(counter::LANES, "number of lanes")?;
+            let lanes = decode_lanes(part, counter::LANES)?;
             let lane_stride = part.length(counter::LANE_STRIDE, "distance of lanes")?;
-            if !(1..=MAX_LANES).contains(&lanes) {
-                return Err(part.error(counter::LANES, "number of lanes", "1 to 64", wide(lanes)));
-            }
             if !lane_stride.is_multiple_of(LINE) || !(LINE..=MAX_STRIDE).contains(&lane_stride) {
                 let needed = "a multiple of 64 up to 65536";
                 return Err(part.error(counter::LANE_STRIDE, "distance of lanes", needed, lane_stride));
@@ -374,17 +379,17 @@ fn decode_counter(
             (Storage::Text { capacity }, offset(capacity.saturating_add(text_value::OVERHEAD))?)
         }
         counter::HISTOGRAM if version >= VERSION_2 => {
-            let buckets = decode_buckets(part)?;
-            let percentile = part.u32(counter::PART, "part of a histogram")?;
-            if percentile > 100_000 {
-                let needed = "thousandths of a percent, at most 100000";
-                return Err(part.error(counter::PART, "part of a histogram", needed, wide(percentile)));
-            }
-            let offset = offset(buckets.n.saturating_mul(8))?;
-            (Storage::Histogram { buckets, part: percentile }, offset)
+            let (buckets, part) = (decode_buckets(part)?, decode_part(part)?);
+            (Storage::Histogram { buckets, part, lanes: None }, offset(buckets.n.saturating_mul(8))?)
+        }
+        counter::SHARED_HISTOGRAM if version >= VERSION_3 => {
+            let lanes = decode_lanes(part, counter::HISTOGRAM_LANES)?;
+            let (buckets, part) = (decode_buckets(part)?, decode_part(part)?);
+            let length = wide(lanes).saturating_mul(buckets.lane());
+            (Storage::Histogram { buckets, part, lanes: Some(lanes) }, offset(length)?)
         }
         _ => {
-            let needed = "0, 1 or 2, or from version 2 on 3";
+            let needed = "0, 1 or 2, from version 2 on 3, from version 3 on 4";
             return Err(part.error(counter::STORAGE, "storage of a counter", needed, wide(storage)));
         }
     };
@@ -410,6 +415,24 @@ fn decode_counter(
         offset,
         group,
     })
+}
+
+fn decode_lanes(part: Part<'_>, at: usize) -> Result<u32, FormatError> {
+    let lanes = part.u32(at, "number of lanes")?;
+    if !(1..=MAX_LANES).contains(&lanes) {
+        return Err(part.error(at, "number of lanes", "1 to 64", wide(lanes)));
+    }
+    Ok(lanes)
+}
+
+/// The percentile that a part of a histogram is.
+fn decode_part(part: Part<'_>) -> Result<u32, FormatError> {
+    let percentile = part.u32(counter::PART, "part of a histogram")?;
+    if percentile > 100_000 {
+        let needed = "thousandths of a percent, at most 100000";
+        return Err(part.error(counter::PART, "part of a histogram", needed, wide(percentile)));
+    }
+    Ok(percentile)
 }
 
 fn decode_buckets(part: Part<'_>) -> Result<Buckets, FormatError> {
@@ -502,7 +525,9 @@ fn check_room(part: Part<'_>, definition: &ObjectDefinition) -> Result<(), Forma
         Storage::Sum { lanes, .. } => wide(lanes).saturating_mul(8),
         Storage::Text { capacity } => capacity.saturating_add(text_value::OVERHEAD),
         // The percentiles of a histogram, and its number of values, all look at the same buckets.
-        Storage::Histogram { buckets, .. } => buckets.n.saturating_mul(4) / MAX_PERCENTILES,
+        Storage::Histogram { buckets, lanes, .. } => {
+            buckets.n.saturating_mul(wide(lanes.unwrap_or(1))).saturating_mul(4) / MAX_PERCENTILES
+        }
     });
     let values = values.fold(0, usize::saturating_add);
     let groups = definition.groups.iter().map(|group| group.length()).fold(0, usize::saturating_add);

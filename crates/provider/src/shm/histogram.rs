@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::definition::Storage;
 use super::handle::Average;
+use super::layout::LINE;
 use super::map::Words;
 use super::protocol::add;
 use super::publisher::{Instance, PublishError};
@@ -74,6 +75,16 @@ impl Buckets {
         if bucket.saturating_add(1) >= self.n { smallest } else { smallest.saturating_add(half) }
     }
 
+    /// Bytes from the buckets of a lane to those of the next, where there are lanes.
+    pub(crate) const fn lane(self) -> usize {
+        self.n.saturating_mul(8).next_multiple_of(LINE)
+    }
+
+    /// What a part of a histogram is: the number of values, or a percentile in thousandths of a percent.
+    pub(crate) fn number(self, counts: impl Iterator<Item = u64> + Clone, part: u32) -> u64 {
+        if part == 0 { Buckets::count(counts) } else { self.percentile(counts, part) }
+    }
+
     /// The sum of counts.
     pub(crate) fn count(counts: impl Iterator<Item = u64>) -> u64 {
         counts.fold(0, u64::wrapping_add)
@@ -112,9 +123,10 @@ impl Instance {
         let position = self.position(name)?;
         // Behind the average stands its base, and behind that what is made out of the buckets.
         let part = self.inner.definition.counters.get(position.saturating_add(2));
-        let Some((Storage::Histogram { buckets, .. }, offset)) = part.map(|part| (part.storage, part.offset))
+        let Some((Storage::Histogram { buckets, lanes: None, .. }, offset)) =
+            part.map(|part| (part.storage, part.offset))
         else {
-            return Err(Instance::wrong(name, "no histogram"));
+            return Err(Instance::wrong(name, "no histogram of one writer"));
         };
         let words = self.inner.words(offset, buckets.n);
         let words = words.ok_or_else(|| PublishError::NoSuch { name: name.to_string() })?;

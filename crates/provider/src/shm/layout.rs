@@ -1,4 +1,4 @@
-//! Where everything stands in a published file, versions 1 and 2: the numbers of `docs/formats/shm.md`.
+//! Where everything stands in a published file, versions 1 to 3: the numbers of `docs/formats/shm.md`.
 
 /// The first bytes of every published file.
 pub(crate) const MAGIC: &[u8; 8] = b"TALLYPUB";
@@ -6,8 +6,11 @@ pub(crate) const MAGIC: &[u8; 8] = b"TALLYPUB";
 /// The version of a file that has nothing of what came later.
 pub(crate) const VERSION_1: u32 = 1;
 
-/// The version with histograms, units, and values that are kept; the highest that is read.
+/// The version with histograms, units, and values that are kept.
 pub(crate) const VERSION_2: u32 = 2;
+
+/// The version with histograms of many writers; the highest that is read.
+pub(crate) const VERSION_3: u32 = 3;
 
 /// The largest file that is written or read, in bytes.
 pub(crate) const MAX_FILE: usize = 64 << 20;
@@ -29,6 +32,9 @@ pub(crate) const MAX_PERCENTILES: usize = 8;
 
 /// The most lanes of a shared counter.
 pub(crate) const MAX_LANES: u32 = 64;
+
+/// The most bytes that a set spends by itself on the lanes of its histograms: there is room beside them in a slot.
+pub(crate) const MAX_HISTOGRAM_LANES: usize = 56 << 10;
 
 /// The distance of two lanes is a multiple of this: threads that add in different lanes never share a cache line.
 pub(crate) const LINE: usize = 64;
@@ -87,6 +93,8 @@ pub(crate) mod counter {
     pub(crate) const BUCKETS: usize = LANES;
     /// Buckets for each power of two, as a power of two, where a sum has the distance of its lanes.
     pub(crate) const BITS: usize = LANE_STRIDE;
+    /// Lanes of a histogram of many writers, where others have their size.
+    pub(crate) const HISTOGRAM_LANES: usize = CAPACITY;
     pub(crate) const SIZE: usize = 40;
 
     /// Storage: one number.
@@ -97,6 +105,8 @@ pub(crate) mod counter {
     pub(crate) const TEXT: u32 = 2;
     /// Storage, from version 2 on: what is made out of the buckets of a histogram.
     pub(crate) const HISTOGRAM: u32 = 3;
+    /// Storage, from version 3 on: the same with lanes, each of which has all of the buckets.
+    pub(crate) const SHARED_HISTOGRAM: u32 = 4;
 }
 
 /// A group in the definitions.

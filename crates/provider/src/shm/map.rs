@@ -164,13 +164,15 @@ impl Deref for Words {
     }
 }
 
-/// Words at equal distances in a mapping, which stay where they are as long as this exists. The first of them belong to
-/// the processors, one each; the others to nobody.
+/// Runs of words at equal distances in a mapping, which stay where they are as long as this exists. The first of them
+/// belong to the processors, one each; the others to nobody.
 #[derive(Debug, Clone)]
 pub(crate) struct Lanes {
     first: NonNull<u8>,
     stride: usize,
     n: usize,
+    /// How many words each lane has, one at least.
+    width: usize,
     /// How many lanes belong to a processor; they are changed by [`Lanes::add_here`] only.
     processors: u32,
     _mapping: Arc<Mapping>,
@@ -182,24 +184,26 @@ unsafe impl Send for Lanes {}
 unsafe impl Sync for Lanes {}
 
 impl Lanes {
-    /// `n` words `stride` bytes apart, of which the first `processors` are for [`Lanes::add_here`]. `None` when they are
-    /// not multiples of 8 or not all inside of the file, or when there are fewer words than processors.
+    /// `n` lanes of `width` words, `stride` bytes apart, of which the first `processors` are for [`Lanes::add_here`]. `None`
+    /// when they are not multiples of 8 or not all inside of the file, overlap, or are fewer than the processors.
     pub(crate) fn new(
         mapping: &Arc<Mapping>,
         offset: usize,
         n: usize,
+        width: usize,
         stride: usize,
         processors: u32,
     ) -> Option<Lanes> {
-        let last = stride.checked_mul(n.checked_sub(1)?)?.checked_add(offset)?;
+        let length = width.checked_sub(1)?.checked_mul(8)?;
+        let last = stride.checked_mul(n.checked_sub(1)?)?.checked_add(offset)?.checked_add(length)?;
         mapping.word(offset)?;
         mapping.word(last)?;
-        if !stride.is_multiple_of(8) || usize::try_from(processors).ok()? > n {
+        if !stride.is_multiple_of(8) || length >= stride || usize::try_from(processors).ok()? > n {
             return None;
         }
         // SAFETY: offset is inside of the mapping, as the word there is.
         let first = unsafe { mapping.segment.base().add(offset) };
-        Some(Lanes { first, stride, n, processors, _mapping: Arc::clone(mapping) })
+        Some(Lanes { first, stride, n, width, processors, _mapping: Arc::clone(mapping) })
     }
 
     /// How many there are.
@@ -212,27 +216,34 @@ impl Lanes {
         self.processors
     }
 
-    /// A word, to be read; one that belongs to no processor may be added to. `None` when there are not so many.
+    /// A word of a lane, to be read; of a lane that belongs to no processor it may be added to. `None` when there are not
+    /// so many.
     #[inline(always)]
-    pub(crate) fn get(&self, lane: usize) -> Option<&AtomicU64> {
-        if lane >= self.n {
+    pub(crate) fn get(&self, lane: usize, word: usize) -> Option<&AtomicU64> {
+        if lane >= self.n || word >= self.width {
             return None;
         }
-        // SAFETY: the last lane is inside of the mapping, so this one is, and the product does not overflow.
-        let address = unsafe { self.first.add(lane.wrapping_mul(self.stride)) };
+        let offset = lane.wrapping_mul(self.stride).wrapping_add(word.wrapping_mul(8));
+        // SAFETY: the last word of the last lane is inside of the mapping, so this one is, and nothing overflows.
+        let address = unsafe { self.first.add(offset) };
         // SAFETY: offset and stride are multiples of 8, so it is aligned; it is mapped as long as `self` lives, and
         // everybody in this process uses it as an atomic, or as the kernel's restartable sequences do.
         Some(unsafe { address.cast::<AtomicU64>().as_ref() })
     }
 
-    /// Adds in the lane of the processor that runs this thread. False when nothing was added.
+    /// Adds to a word in the lane of the processor that runs this thread. False when nothing was added.
     #[inline(always)]
-    pub(crate) fn add_here(&self, area: Area, n: u64) -> bool {
+    pub(crate) fn add_here(&self, area: Area, word: usize, n: u64) -> bool {
+        if word >= self.width {
+            return false;
+        }
+        // SAFETY: the first lane is inside of the mapping, and has the word.
+        let first = unsafe { self.first.add(word.wrapping_mul(8)) };
         // SAFETY:
         // * The lanes below `processors` are inside of the mapping, which lives as long as `self`, and aligned.
         // * They belong to their processors: nobody else in this process changes them but when the slot is made ready
         //   for an instance, before there are lanes.
-        unsafe { area.add(self.first, self.stride, self.processors, n) }
+        unsafe { area.add(first, self.stride, self.processors, n) }
     }
 }
 
@@ -260,10 +271,14 @@ mod tests {
         assert!(Words::new(&mapping, 0, 0).is_none());
         assert!(Words::new(&mapping, 8, 8).is_none());
         assert!(Words::new(&mapping, 0, usize::MAX).is_none());
-        assert!(Lanes::new(&mapping, 0, 2, 56, 0).is_some());
-        assert!(Lanes::new(&mapping, 0, 2, 64, 0).is_none());
-        assert!(Lanes::new(&mapping, 0, 2, 4, 0).is_none());
-        assert!(Lanes::new(&mapping, 0, 2, 8, 3).is_none());
+        assert!(Lanes::new(&mapping, 0, 2, 1, 56, 0).is_some());
+        assert!(Lanes::new(&mapping, 0, 2, 1, 64, 0).is_none());
+        assert!(Lanes::new(&mapping, 0, 2, 1, 4, 0).is_none());
+        assert!(Lanes::new(&mapping, 0, 2, 1, 8, 3).is_none());
+        assert!(Lanes::new(&mapping, 0, 2, 4, 32, 0).is_some());
+        for (width, stride) in [(0, 32), (5, 32), (5, 40), (usize::MAX, 32)] {
+            assert!(Lanes::new(&mapping, 0, 2, width, stride, 0).is_none(), "{width} words, {stride} bytes");
+        }
         assert_eq!(mapping.grow(4097), Err(Errno::FBIG));
         mapping.grow(4096).unwrap();
         assert!(Word::new(&mapping, 4088).is_some());
@@ -273,8 +288,8 @@ mod tests {
     fn addresses_stay_while_the_file_grows_and_the_mapping_is_let_go() {
         let mapping = Arc::new(Mapping::new(file("stay"), 64, 1 << 16).unwrap());
         let word = Word::new(&mapping, 8).unwrap();
-        let words = Words::new(&mapping, 16, 3).unwrap();
-        let lanes = Lanes::new(&mapping, 40, 2, 16, 0).unwrap();
+        let words = Words::new(&mapping, 16, 2).unwrap();
+        let lanes = Lanes::new(&mapping, 32, 2, 2, 16, 0).unwrap();
         word.store(1, Ordering::Relaxed);
         for length in [128, 4096, 4097, 1 << 16] {
             mapping.grow(length).unwrap();
@@ -284,15 +299,15 @@ mod tests {
         drop(mapping);
         add(&*word, 1);
         words.iter().for_each(|word| add(word, 5));
-        lanes.get(1).unwrap().fetch_add(7, Ordering::Relaxed);
-        assert!(lanes.get(2).is_none());
+        lanes.get(1, 1).unwrap().fetch_add(7, Ordering::Relaxed);
+        assert!(lanes.get(2, 0).is_none() && lanes.get(1, 2).is_none());
         assert_eq!((word.load(Ordering::Relaxed), lanes.clone().len()), (2, 2));
     }
 
     #[test]
     fn threads_write_while_others_read() {
         let mapping = Arc::new(Mapping::new(file("threads"), 1024, 1 << 16).unwrap());
-        let lanes = Lanes::new(&mapping, 512, 2, 64, 0).unwrap();
+        let lanes = Lanes::new(&mapping, 512, 2, 1, 64, 0).unwrap();
         let words = Words::new(&mapping, 64, 3).unwrap();
         let new = NewUse { values: 0, stride: 48, names: 256, name: "Ada", id: 7, parent: None };
         std::thread::scope(|scope| {
@@ -300,7 +315,7 @@ mod tests {
                 let lanes = lanes.clone();
                 scope.spawn(move || {
                     (0..50).for_each(|_| {
-                        lanes.get(lane).unwrap().fetch_add(1, Ordering::Relaxed);
+                        lanes.get(lane, 0).unwrap().fetch_add(1, Ordering::Relaxed);
                     });
                 });
             }
@@ -322,7 +337,7 @@ mod tests {
             });
         });
         let all: u64 =
-            (0..2).filter_map(|lane| lanes.get(lane)).map(|word| word.load(Ordering::Relaxed)).sum();
+            (0..2).filter_map(|lane| lanes.get(lane, 0)).map(|word| word.load(Ordering::Relaxed)).sum();
         let numbers: Vec<u64> = words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
         assert_eq!((all, numbers[0], numbers[1]), (150, 100, 100));
         assert_eq!(numbers[2], crate::shm::check::check([100, 100]));

@@ -57,6 +57,7 @@ mod segment;
 mod segment;
 mod set;
 mod shared;
+mod shared_average;
 mod writer;
 
 pub use bytes::FormatError;
@@ -71,6 +72,7 @@ pub use publisher::{Instance, NewInstance, PublishError, Publisher};
 pub use reader::{InstanceRef, ParentRef, Publication, Published, ReadCost, Reader, Refusal, RefusalReason};
 pub use set::{CounterSet, DeclareError};
 pub use shared::SharedCounter;
+pub use shared_average::{SharedAverage, SharedHistogram};
 #[cfg(feature = "derive")]
 pub use tallymon_provider_derive::CounterSet;
 pub use writer::{KindError, Writer};

@@ -291,7 +291,9 @@ impl Publisher {
     /// leaves them with [`std::mem::forget`].
     pub fn keep_last_values(&self) {
         let length = u32::try_from(header::SIZE).unwrap_or(u32::MAX);
-        self.shared.put(header::VERSION, both(VERSION_2, length));
+        let version = self.shared.definitions.iter().map(|one| version(std::slice::from_ref(one))).max();
+        let version = version.unwrap_or(VERSION_2).max(VERSION_2);
+        self.shared.put(header::VERSION, both(version, length));
         self.shared.put(header::PID, both(self.shared.pid, header::KEEP));
         self.shared.keep.store(true, Ordering::Relaxed);
     }
@@ -487,9 +489,16 @@ impl Inner {
     }
 
     /// The lanes of a shared counter, the first ones of them for processors.
-    pub(super) fn lanes(&self, offset: usize, n: u32, stride: usize, processors: u32) -> Option<Lanes> {
+    pub(super) fn lanes(
+        &self,
+        offset: usize,
+        n: u32,
+        width: usize,
+        stride: usize,
+        processors: u32,
+    ) -> Option<Lanes> {
         let at = self.place.values.checked_add(offset)?;
-        Lanes::new(&self.shared.mapping, at, usize::try_from(n).ok()?, stride, processors)
+        Lanes::new(&self.shared.mapping, at, usize::try_from(n).ok()?, width, stride, processors)
     }
 
     /// Makes somebody the only writer of a counter; false when there is one.

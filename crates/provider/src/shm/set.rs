@@ -8,7 +8,9 @@ use tallymon_core::title::Language;
 
 use super::definition::{CounterDefinition, GroupPlace, ObjectDefinition, Storage, Text};
 use super::histogram::{Buckets, HistogramShape};
-use super::layout::{LINE, MAX_GROUP, MAX_LANES, MAX_PERCENTILES, MAX_STRIDE, slot, text_value};
+use super::layout::{
+    LINE, MAX_GROUP, MAX_HISTOGRAM_LANES, MAX_LANES, MAX_PERCENTILES, MAX_STRIDE, slot, text_value,
+};
 use super::shared::lanes_of_this_machine;
 
 /// A set of counters, declared once: what readers see as an object.
@@ -245,7 +247,7 @@ impl CounterSet {
         }
         let buckets = Buckets::up_to(shape.most, shape.bits);
         for part in std::iter::once(0).chain(shape.percentiles.iter().copied()) {
-            let storage = Storage::Histogram { buckets, part };
+            let storage = Storage::Histogram { buckets, part, lanes: None };
             self.push(Text::english(name.as_str()), CounterType::PERF_COUNTER_LARGE_RAWCOUNT, storage);
         }
         self
@@ -271,23 +273,56 @@ impl CounterSet {
         declare(self.begin_group()).end_group()
     }
 
-    /// The counter that was named last is added to by many threads at once. Each processor's share of it has a cache
-    /// line of its own, which costs memory; see [`CounterSet::shared_lanes`].
+    /// The counter that was named last is added to by many threads at once: a number, an average or a histogram. Each
+    /// processor's share of it has a cache line of its own, which costs memory; see [`CounterSet::shared_lanes`].
+    ///
+    /// Of a shared average or histogram a reader may see a value without its base, as long as it is being recorded.
     #[must_use]
     pub fn shared(self) -> CounterSet {
         self.shared_lanes(lanes_of_this_machine())
     }
 
     /// As [`CounterSet::shared`] with a number of lanes, 1 to 64; with 1 all threads add in the same place. With less than
-    /// one more than there are processors, adding needs a locked instruction.
+    /// one more than there are processors, adding needs a locked instruction. A histogram has all of its buckets in each
+    /// lane; it gets as many lanes as go into 56 KB, which all histograms of the set have together.
     #[must_use]
     pub fn shared_lanes(mut self, lanes: u32) -> CounterSet {
-        let Some(counter) = self.object.counters.last_mut() else { return self };
-        if counter.storage == Storage::Number && counter.group.is_none() {
-            counter.storage = Storage::Sum { lanes: lanes.clamp(1, MAX_LANES), lane_stride: 0 };
-        } else {
-            let counter = counter.english().to_string();
-            self.fail(DeclareError::Misplaced { counter, why: "only a single number can be shared" });
+        let lanes = lanes.clamp(1, MAX_LANES);
+        // The group of a single average is the last that was begun, and has these two numbers only.
+        let own_group = self.group.is_none().then(|| self.groups.checked_sub(1)).flatten();
+        let n_grouped = |group| self.object.counters.iter().filter(|one| one.group == Some(group)).count();
+        let own_group = own_group.filter(|group| n_grouped(*group) == 2);
+        let counters = self.last_counters();
+        let Some(first) = counters.first() else { return self };
+        let averaged = first.counter_type.needs_base();
+        let alone =
+            if averaged { first.group.is_some() && first.group == own_group } else { first.group.is_none() };
+        if first.storage != Storage::Number || !alone {
+            let why = "only a number, an average or a histogram that is in no group can be shared";
+            let counter = first.english().to_string();
+            self.fail(DeclareError::Misplaced { counter, why });
+            return self;
+        }
+        // The base of a histogram is the number of its values.
+        let parts = counters.iter().rev().find_map(|counter| match counter.storage {
+            Storage::Histogram { buckets, .. } => {
+                Some(Storage::Histogram { buckets, part: 0, lanes: Some(lanes) })
+            }
+            _ => None,
+        });
+        let sum = Storage::Sum { lanes, lane_stride: 0 };
+        for counter in counters {
+            counter.group = None;
+            counter.storage = match counter.storage {
+                Storage::Histogram { buckets, part, .. } => {
+                    Storage::Histogram { buckets, part, lanes: Some(lanes) }
+                }
+                _ if counter.counter_type.is_base() => parts.unwrap_or(sum),
+                _ => sum,
+            };
+        }
+        if averaged {
+            self.groups = self.groups.saturating_sub(1);
         }
         self
     }
@@ -487,6 +522,9 @@ fn name_parts(object: &mut ObjectDefinition) {
             average.clone_from(&counter.texts);
         }
         let Storage::Histogram { part, .. } = counter.storage else { continue };
+        if counter.counter_type.is_base() {
+            continue;
+        }
         let what = match part {
             0 => "count".to_string(),
             _ if part % 1000 == 0 => format!("{} %", part / 1000),
@@ -544,14 +582,14 @@ fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
             counter.offset = take(capacity.saturating_add(text_value::OVERHEAD));
         }
     }
-    let mut offset = 0;
+    let mut offset = None;
     for counter in &mut object.counters {
-        if let Storage::Histogram { buckets, part } = counter.storage {
-            // The number of values is the first of each histogram; all parts look at the same buckets.
-            if part == 0 {
-                offset = take(buckets.n.saturating_mul(8));
+        match counter.storage {
+            // All parts of a histogram look at the same buckets.
+            Storage::Histogram { buckets, lanes: None, .. } => {
+                counter.offset = *offset.get_or_insert_with(|| take(buckets.n.saturating_mul(8)));
             }
-            counter.offset = offset;
+            _ => offset = None,
         }
     }
     let lanes = |counter: &CounterDefinition| match counter.storage {
@@ -563,7 +601,7 @@ fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     if n_shared == 0 {
         return end.saturating_add(8);
     }
-    let first_lane = end.next_multiple_of(LINE);
+    let first_lane = place_lanes_of_histograms(object, end.next_multiple_of(LINE));
     let stride = n_shared.saturating_mul(8).next_multiple_of(LINE);
     let mut at = first_lane;
     for counter in &mut object.counters {
@@ -576,4 +614,32 @@ fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     let lanes_end = first_lane.saturating_add(stride.saturating_mul(n_lanes));
     // Every slot begins on a line, so that the lanes of all do.
     lanes_end.saturating_add(8).next_multiple_of(LINE)
+}
+
+/// Puts the buckets of shared histograms one behind the other, each lane on lines of its own, and says where they end. An
+/// average of a shared histogram is a sum itself, so that there are lanes behind them.
+fn place_lanes_of_histograms(object: &mut ObjectDefinition, start: usize) -> usize {
+    let shared = |counter: &CounterDefinition| match counter.storage {
+        Storage::Histogram { buckets, lanes: Some(lanes), .. } => Some((buckets, lanes)),
+        _ => None,
+    };
+    // The base is the first part of each.
+    let n_shared =
+        object.counters.iter().filter(|one| one.counter_type.is_base() && shared(one).is_some()).count();
+    let room = MAX_HISTOGRAM_LANES.checked_div(n_shared).unwrap_or(0);
+    let (mut at, mut end) = (start, start);
+    for counter in &mut object.counters {
+        let Some((buckets, most)) = shared(counter) else { continue };
+        let fit = room.checked_div(buckets.lane()).and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
+        let n_lanes = most.min(fit).max(1);
+        if counter.counter_type.is_base() {
+            at = end;
+            end = at.saturating_add(buckets.lane().saturating_mul(usize::try_from(n_lanes).unwrap_or(1)));
+        }
+        if let Storage::Histogram { lanes, .. } = &mut counter.storage {
+            *lanes = Some(n_lanes);
+        }
+        counter.offset = at;
+    }
+    end
 }

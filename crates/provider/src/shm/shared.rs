@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::definition::Storage;
+use super::definition::{CounterDefinition, Storage};
 use super::layout::MAX_LANES;
 use super::map::Lanes;
 use super::publisher::{Inner, Instance, PublishError};
@@ -26,31 +26,37 @@ impl Instance {
     pub fn shared(&self, name: &str) -> Result<SharedCounter, PublishError> {
         let position = self.position(name)?;
         let counter = self.inner.definition.counters.get(position);
-        let Some((Storage::Sum { lanes, lane_stride }, offset)) =
-            counter.map(|counter| (counter.storage, counter.offset))
-        else {
-            return Err(Instance::wrong(name, "not declared as shared"));
-        };
+        let lanes = counter.filter(|counter| !counter.counter_type.needs_base());
+        let lanes = lanes.and_then(|counter| self.sum(counter));
+        let lanes = lanes.ok_or_else(|| Instance::wrong(name, "not declared as shared"))?;
+        Ok(SharedCounter { lanes, _inner: Arc::clone(&self.inner) })
+    }
+
+    /// The lanes of a sum; `None` when the counter is none.
+    pub(super) fn sum(&self, counter: &CounterDefinition) -> Option<SharedLanes> {
+        let Storage::Sum { lanes, lane_stride } = counter.storage else { return None };
+        self.shared_lanes(counter.offset, lanes, 1, lane_stride)
+    }
+
+    /// Lanes of `width` words; `None` when they are not inside of the file.
+    pub(super) fn shared_lanes(
+        &self,
+        offset: usize,
+        lanes: u32,
+        width: usize,
+        stride: usize,
+    ) -> Option<SharedLanes> {
         let area = Area::registered();
         let own = processors().filter(|n| area.is_some() && *n < lanes);
-        let lanes = self.inner.lanes(offset, lanes, lane_stride, own.unwrap_or(0));
-        let lanes = lanes.ok_or_else(|| PublishError::NoSuch { name: name.to_string() })?;
-        Ok(SharedCounter {
-            lanes,
-            own: area.filter(|_| own.is_some()),
-            area,
-            _inner: Arc::clone(&self.inner),
-        })
+        let lanes = self.inner.lanes(offset, lanes, width, stride, own.unwrap_or(0))?;
+        Some(SharedLanes { lanes, own: area.filter(|_| own.is_some()), area })
     }
 }
 
 /// A writer of a number that many threads add to. No addition is lost.
 #[derive(Debug, Clone)]
 pub struct SharedCounter {
-    lanes: Lanes,
-    /// The area, if processors have lanes of their own.
-    own: Option<Area>,
-    area: Option<Area>,
+    lanes: SharedLanes,
     _inner: Arc<Inner>,
 }
 
@@ -58,12 +64,7 @@ impl SharedCounter {
     /// Adds a number.
     #[inline]
     pub fn add(&self, n: u64) {
-        if let Some(area) = self.own
-            && self.lanes.add_here(area, n)
-        {
-            return;
-        }
-        self.add_locked(n);
+        self.lanes.add(0, n);
     }
 
     /// Adds one.
@@ -74,13 +75,40 @@ impl SharedCounter {
 
     /// The sum now. Threads that add meanwhile may or may not be in it.
     pub fn value(&self) -> u64 {
-        let lanes = (0..self.lanes.len()).filter_map(|lane| self.lanes.get(lane));
+        self.lanes.value(0)
+    }
+}
+
+/// Words that many threads add to, each in a lane of its own as far as possible.
+#[derive(Debug, Clone)]
+pub(super) struct SharedLanes {
+    lanes: Lanes,
+    /// The area, if processors have lanes of their own.
+    own: Option<Area>,
+    area: Option<Area>,
+}
+
+impl SharedLanes {
+    /// Adds to a word; one that there is not has no effect.
+    #[inline]
+    pub(super) fn add(&self, word: usize, n: u64) {
+        if let Some(area) = self.own
+            && self.lanes.add_here(area, word, n)
+        {
+            return;
+        }
+        self.add_locked(word, n);
+    }
+
+    /// The sum of a word in all lanes.
+    pub(super) fn value(&self, word: usize) -> u64 {
+        let lanes = (0..self.lanes.len()).filter_map(|lane| self.lanes.get(lane, word));
         lanes.map(|word| word.load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
     }
 
     /// Adds in a lane that belongs to no processor.
     #[inline]
-    fn add_locked(&self, n: u64) {
+    fn add_locked(&self, word: usize, n: u64) {
         let own = usize::try_from(self.lanes.processors()).unwrap_or(usize::MAX);
         let others = self.lanes.len().saturating_sub(own);
         let place = match self.area {
@@ -89,7 +117,7 @@ impl SharedCounter {
             _ => PLACE.with(|place| *place),
         };
         let lane = own.saturating_add(part_of(place, others));
-        if let Some(word) = self.lanes.get(lane) {
+        if let Some(word) = self.lanes.get(lane, word) {
             word.fetch_add(n, Ordering::Relaxed);
         }
     }

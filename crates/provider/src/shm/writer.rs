@@ -11,11 +11,12 @@ use super::process::perf_time;
 use super::protocol::add;
 use super::publisher::{Instance, PublishError};
 use super::shared::SharedCounter;
+use super::shared_average::{SharedAverage, SharedHistogram};
 
 /// The writer of a counter, or of the group that it is in, of whatever kind it is.
 ///
-/// It may be shared between threads. Those that write a text, a group or a histogram wait for each other; those that add
-/// to a number that is not declared as shared take additions from each other.
+/// It may be shared between threads. What is declared as shared they write at once. Else those that write a text, a group
+/// or a histogram wait for each other, and those that add to a number take additions from each other.
 #[derive(Debug)]
 pub struct Writer(Kind);
 
@@ -30,6 +31,8 @@ enum Kind {
     /// Whether it is a value and its base alone.
     Group(Mutex<Group>, bool),
     Histogram(Mutex<Histogram>),
+    SharedAverage(SharedAverage),
+    SharedHistogram(SharedHistogram),
 }
 
 /// A counter is of another kind than what was done with it.
@@ -62,6 +65,8 @@ impl Instance {
         let group = |single| self.group(name).map(|group| Kind::Group(Mutex::new(group), single));
         of_kind(self.number(name).map(|(claim, word)| Kind::Number { word, _claim: claim }))
             .or_else(|| of_kind(self.shared(name).map(Kind::Shared)))
+            .or_else(|| of_kind(self.shared_average(name).map(Kind::SharedAverage)))
+            .or_else(|| of_kind(self.shared_histogram(name).map(Kind::SharedHistogram)))
             .or_else(|| of_kind(self.text(name).map(Mutex::new).map(Kind::Text)))
             .or_else(|| of_kind(self.histogram(name).map(Mutex::new).map(Kind::Histogram)))
             // The average is let go at once: it and the group would both be the only writer.
@@ -149,6 +154,8 @@ impl Writer {
                 numbers.add(1, 1);
             }),
             Kind::Histogram(histogram) => lock(histogram).record(value),
+            Kind::SharedAverage(average) => average.record(value),
+            Kind::SharedHistogram(histogram) => histogram.record(value),
             _ => return Err(KindError { needed: "an average or a histogram" }),
         }
         Ok(())

@@ -4,7 +4,6 @@ use super::copy::{agrees, row, text_place, word};
 use super::publication::Publication;
 use super::slots::{Live, Slot, Slots};
 use crate::shm::definition::{CounterDefinition, ObjectDefinition, Storage};
-use crate::shm::histogram::Buckets;
 use crate::shm::layout::text_value;
 
 /// A value that was read.
@@ -139,12 +138,25 @@ impl<'p> InstanceRef<'p> {
                 let sum = (0..lanes).try_fold(0u64, |sum, n| Some(sum.wrapping_add(lane(n)?)))?;
                 Some(Published::Number(sum))
             }
-            Storage::Histogram { buckets, part } => {
-                let end = place.saturating_add(buckets.n.saturating_mul(8));
-                let words = values.get(place..end)?.as_chunks::<8>().0;
-                let counts = words.iter().map(|word| u64::from_le_bytes(*word));
-                let number =
-                    if part == 0 { Buckets::count(counts) } else { buckets.percentile(counts, part) };
+            Storage::Histogram { buckets, part, lanes } => {
+                let lanes = usize::try_from(lanes.unwrap_or(1)).unwrap_or(0);
+                let lane = |lane: usize| {
+                    let start = place.saturating_add(lane.saturating_mul(buckets.lane()));
+                    let end = start.saturating_add(buckets.n.saturating_mul(8));
+                    Some(values.get(start..end)?.as_chunks::<8>().0)
+                };
+                let number = match (lanes, lane(0)?) {
+                    (1, words) => buckets.number(words.iter().map(|word| u64::from_le_bytes(*word)), part),
+                    _ => {
+                        let mut sums = vec![0u64; buckets.n];
+                        for n in 0..lanes {
+                            for (sum, word) in sums.iter_mut().zip(lane(n)?) {
+                                *sum = sum.wrapping_add(u64::from_le_bytes(*word));
+                            }
+                        }
+                        buckets.number(sums.iter().copied(), part)
+                    }
+                };
                 Some(Published::Number(number))
             }
             Storage::Text { capacity } => {

@@ -9,7 +9,9 @@ use super::copy::read_exact;
 use super::slots::Slot;
 use crate::shm::bytes::{FormatError, Part};
 use crate::shm::definition::ObjectDefinition;
-use crate::shm::layout::{MAGIC, MAX_DEFINITIONS, VERSION_1, VERSION_2, extent, header, instance, slot};
+use crate::shm::layout::{
+    MAGIC, MAX_DEFINITIONS, VERSION_1, VERSION_2, VERSION_3, extent, header, instance, slot,
+};
 
 /// The name of the program, if a file says that its values stay when the program has ended.
 pub(crate) fn kept_name(path: &Path) -> Option<String> {
@@ -48,9 +50,9 @@ pub(super) fn check_header(head: Part<'_>) -> Result<Head, FormatError> {
         return Err(FormatError { what: "magic", at: header::MAGIC, needed: "TALLYPUB", found: magic });
     }
     let version = head.u32(header::VERSION, "version")?;
-    if !(VERSION_1..=VERSION_2).contains(&version) {
+    if !(VERSION_1..=VERSION_3).contains(&version) {
         let found = usize::try_from(version).unwrap_or(usize::MAX);
-        return Err(head.error(header::VERSION, "version", "1 or 2", found));
+        return Err(head.error(header::VERSION, "version", "1, 2 or 3", found));
     }
     let length = head.length(header::HEADER_LENGTH, "header length")?;
     if length != header::SIZE {
