@@ -20,6 +20,10 @@ pub(super) fn run(directory: &Path) {
         .shared()
         .text("Text", 32)
         .average("Average")
+        .histogram("Shared Histogram", &HistogramShape::default())
+        .shared()
+        .average("Shared Average")
+        .shared()
         .fraction("Fraction")
         .histogram("Histogram", &HistogramShape::default())
         .elapsed("Elapsed")
@@ -64,6 +68,16 @@ pub(super) fn run(directory: &Path) {
         Box::new(move |n| {
             (0..n).for_each(|value| black_box(&mut histogram).record(value.wrapping_mul(0x9e37_79b9) >> 12))
         })
+    });
+    row("SharedHistogram::record, shared", OPERATIONS, |_| {
+        let histogram = instances[4].shared_histogram("Shared Histogram").expect("it is shared");
+        Box::new(move |n| {
+            (0..n).for_each(|value| black_box(&histogram).record(value.wrapping_mul(0x9e37_79b9) >> 12))
+        })
+    });
+    row("SharedAverage::record, shared", OPERATIONS, |_| {
+        let average = instances[4].shared_average("Shared Average").expect("it is shared");
+        Box::new(move |n| (0..n).for_each(|value| black_box(&average).record(value)))
     });
     groups(&instances);
     row("Text::set of 24 bytes", OPERATIONS, |thread| {

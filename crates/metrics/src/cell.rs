@@ -1,10 +1,9 @@
 //! What the handles of `metrics` write to. Handles are used by many threads at once.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use metrics::{CounterFn, GaugeFn, HistogramFn, Unit};
-use tallymon_provider::shm::{Gauge, Histogram, Instance, SharedCounter};
+use tallymon_provider::shm::{Gauge, Instance, SharedCounter, SharedHistogram};
 
 /// A counter.
 pub(crate) struct CounterCell {
@@ -65,15 +64,15 @@ impl GaugeFn for GaugeCell {
 
 /// A histogram.
 pub(crate) struct HistogramCell {
-    histogram: Mutex<Histogram>,
+    histogram: SharedHistogram,
     /// Seconds that a value of 1 means; `None` when values are no times.
     seconds: Option<f64>,
     _instance: Instance,
 }
 
 impl HistogramCell {
-    pub(crate) fn new(histogram: Histogram, seconds: Option<f64>, instance: Instance) -> HistogramCell {
-        HistogramCell { histogram: Mutex::new(histogram), seconds, _instance: instance }
+    pub(crate) fn new(histogram: SharedHistogram, seconds: Option<f64>, instance: Instance) -> HistogramCell {
+        HistogramCell { histogram, seconds, _instance: instance }
     }
 }
 
@@ -83,16 +82,12 @@ impl HistogramFn for HistogramCell {
     }
 
     fn record_many(&self, value: f64, count: usize) {
-        let mut histogram = locked(&self.histogram);
-        for _ in 0..count {
-            match self.seconds {
-                // What is negative or not a number is no time.
-                Some(seconds) => {
-                    histogram.record_time(Duration::try_from_secs_f64(value * seconds).unwrap_or_default());
-                }
-                None => histogram.record(whole(value)),
-            }
-        }
+        let value = match self.seconds {
+            // Units of 100 ns; what is negative or not a number is no time.
+            Some(seconds) => whole(value * seconds * 1e7),
+            None => whole(value),
+        };
+        self.histogram.record_many(value, u64::try_from(count).unwrap_or(u64::MAX));
     }
 }
 
@@ -113,8 +108,9 @@ pub(crate) fn seconds(name: &str, unit: Option<Unit>) -> Option<f64> {
 
 /// The nearest whole number; 0 for what is negative or not a number.
 fn whole(value: f64) -> u64 {
-    // A cast of a floating point number saturates, and makes 0 out of what is no number.
-    value.round() as u64
+    // A cast of a floating point number cuts, saturates, and makes 0 out of what is no number. Rounding before would be
+    // a call of the C library.
+    (value + 0.5) as u64
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

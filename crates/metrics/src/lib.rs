@@ -25,7 +25,7 @@
 //! numbers. Help texts are those of `describe_counter!` and its like, which must come before the first use.
 //!
 //! `recorder.rs` is the recorder, `cell.rs` what its handles write. Adding through a handle that is
-//! kept costs what a shared counter of `tallymon-provider` costs; gauges and histograms take a lock. The macros look their
+//! kept costs what a shared counter or histogram of `tallymon-provider` costs; gauges take a lock. The macros look their
 //! handle up each time, which takes a lock for all metrics: in a hot place keep what they give.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]

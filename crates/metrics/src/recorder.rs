@@ -165,11 +165,15 @@ impl Recorder {
         let seconds = seconds(metric, unit).filter(|_| kind == Kind::Histogram);
         let name = plain_name(&format!("{} {metric}", self.inner.program));
         let set = CounterSet::new(name.as_str()).help(help).instances();
+        let shape = HistogramShape::default();
         let set = match kind {
             Kind::Counter => set.counter("Count/sec", CounterType::PERF_COUNTER_BULK_COUNT).shared(),
             Kind::Gauge => set.counter("Value", CounterType::PERF_DOUBLE_RAW),
-            Kind::Histogram if seconds.is_some() => set.histogram_time("Time", &HistogramShape::default()),
-            Kind::Histogram => set.histogram("Value", &HistogramShape::default()),
+            // Its lanes take much room, so that there is only as much of it as there are labels.
+            Kind::Histogram if seconds.is_some() => {
+                set.instances_about(1).histogram_time("Time", &shape).shared()
+            }
+            Kind::Histogram => set.instances_about(1).histogram("Value", &shape).shared(),
         };
         let set = set.help(help);
         let set = match unit {
@@ -213,7 +217,7 @@ impl metrics::Recorder for Recorder {
     fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
         let open = |instance: Instance, object: &Object| {
             let counter = if object.seconds.is_some() { "Time" } else { "Value" };
-            Ok(HistogramCell::new(instance.histogram(counter)?, object.seconds, instance))
+            Ok(HistogramCell::new(instance.shared_histogram(counter)?, object.seconds, instance))
         };
         let cell = self.cell(Kind::Histogram, key, |state| &mut state.histograms, open);
         cell.map_or_else(Histogram::noop, Histogram::from_arc)

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use tallymon_provider::CounterType;
 use tallymon_provider::shm::{
-    CounterSet, Group, Instance, NewInstance, PublishError, Publisher, SharedCounter, plain_name,
+    CounterSet, Instance, NewInstance, PublishError, Publisher, SharedAverage, SharedCounter, plain_name,
 };
 use tracing_core::callsite::Identifier;
 use tracing_core::span::{Attributes, Id};
@@ -21,14 +21,6 @@ use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 const MOST_PLACES: usize = 4096;
 
 const LEVELS: [Level; 5] = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
-
-/// Positions in the group of a place.
-const SPANS: usize = 0;
-const OPEN: usize = 1;
-const TIME: usize = 2;
-const TIME_BASE: usize = 3;
-const BUSY: usize = 4;
-const BUSY_BASE: usize = 5;
 
 /// Publishes all spans and events of this program from now on, under its name.
 ///
@@ -74,7 +66,10 @@ pub struct Layer {
 /// A place in the source where spans begin.
 #[derive(Debug)]
 struct Place {
-    numbers: Mutex<Group>,
+    spans: SharedCounter,
+    open: SharedCounter,
+    time: SharedAverage,
+    busy: SharedAverage,
     _instance: Instance,
 }
 
@@ -116,16 +111,18 @@ impl Layer {
         let span_set = CounterSet::new(spans.as_str())
             .help("Spans of this program, by the place in its source where they begin.")
             .instances_about(64)
-            .together(|set| {
-                set.counter("Spans/sec", CounterType::PERF_COUNTER_BULK_COUNT)
-                    .help("Spans that ended in a second.")
-                    .counter("Open Spans", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
-                    .help("Spans that began and did not end yet.")
-                    .average_time("Avg. sec/Span")
-                    .help("How long spans took from their beginning to their end.")
-                    .average_time("Avg. Busy sec/Span")
-                    .help("How much of that time they were entered.")
-            });
+            .counter("Spans/sec", CounterType::PERF_COUNTER_BULK_COUNT)
+            .shared()
+            .help("Spans that ended in a second.")
+            .counter("Open Spans", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
+            .shared()
+            .help("Spans that began and did not end yet.")
+            .average_time("Avg. sec/Span")
+            .shared()
+            .help("How long spans took from their beginning to their end.")
+            .average_time("Avg. Busy sec/Span")
+            .shared()
+            .help("How much of that time they were entered.");
         let event_set = CounterSet::new(events.as_str())
             .help("Events of this program by their level.")
             .instances()
@@ -160,15 +157,13 @@ impl Layer {
         let name = plain_name(&format!("{}::{}", metadata.target(), metadata.name()));
         let new = NewInstance { name: &name, ..NewInstance::default() };
         let instance = self.publisher.instance(&self.spans, &new)?;
-        let numbers = Mutex::new(instance.group("Spans/sec")?);
-        Ok(Arc::new(Place { numbers, _instance: instance }))
-    }
-}
-
-impl Place {
-    fn numbers(&self) -> MutexGuard<'_, Group> {
-        // A group is whole after every change.
-        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(Arc::new(Place {
+            spans: instance.shared("Spans/sec")?,
+            open: instance.shared("Open Spans")?,
+            time: instance.shared_average("Avg. sec/Span")?,
+            busy: instance.shared_average("Avg. Busy sec/Span")?,
+            _instance: instance,
+        }))
     }
 }
 
@@ -179,7 +174,7 @@ where
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let Some(place) = self.place(attributes.metadata()) else { return };
-        place.numbers().update(|numbers| numbers.add(OPEN, 1));
+        place.open.increment();
         let now = Instant::now();
         let timing = Timing { place, begun: now, entered: now, depth: 0, busy: Duration::ZERO };
         span.extensions_mut().insert(timing);
@@ -208,16 +203,12 @@ where
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
         let Some(timing) = span.extensions_mut().remove::<Timing>() else { return };
-        let (time, busy) = (ticks(timing.begun.elapsed()), ticks(timing.busy));
-        timing.place.numbers().update(|numbers| {
-            numbers.add(SPANS, 1);
-            // Minus one: the numbers wrap.
-            numbers.add(OPEN, u64::MAX);
-            numbers.add(TIME, time);
-            numbers.add(TIME_BASE, 1);
-            numbers.add(BUSY, busy);
-            numbers.add(BUSY_BASE, 1);
-        });
+        let place = &timing.place;
+        place.spans.increment();
+        // Minus one: the number wraps.
+        place.open.add(u64::MAX);
+        place.time.record_time(timing.begun.elapsed());
+        place.busy.record_time(timing.busy);
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
@@ -226,9 +217,4 @@ where
             counter.increment();
         }
     }
-}
-
-/// In units of 100 ns.
-fn ticks(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX)
 }
