@@ -83,6 +83,8 @@ words! {
     CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
     SaveAs: "save as (.csv .tsv .blg .svg .tallymon)", "다른 이름으로 저장 (.csv .tsv .blg .svg .tallymon)", "名前を付けて保存 (.csv .tsv .blg .svg .tallymon)", "сохранить как (.csv .tsv .blg .svg .tallymon)";
     OpenFile: "open a log or settings", "로그 또는 설정 열기", "ログまたは設定を開く", "открыть журнал или набор";
+    Opening: "opening", "여는 중", "開いています", "открывается";
+    EscapeStops: "Esc stops", "Esc 중지", "Esc 中止", "Esc прервать";
     Saved: "saved", "저장됨", "保存しました", "сохранено";
     GoTo: "go to time (hh:mm[:ss])", "시간으로 이동 (hh:mm[:ss])", "時刻へ移動 (hh:mm[:ss])", "перейти ко времени (чч:мм[:сс])";
     NoSuchTime: "this is no time of day", "시간이 아닙니다", "時刻ではありません", "это не время";

@@ -72,6 +72,17 @@ fn a_range_begins_anew() {
 }
 
 #[test]
+fn who_no_longer_wants_a_log_does_not_wait_for_its_end() {
+    let Some(file) = shared("logs/Tx_BasicPerfCounters.blg") else { return };
+    let asked = std::cell::Cell::new(0);
+    let stopped = Log::open_while(&file, &ReadOptions::default(), || asked.replace(asked.get() + 1) < 10);
+    assert!(stopped.unwrap().is_none());
+    assert_eq!(asked.get(), 11, "it has 601 records");
+    let whole = Log::open_while(&file, &ReadOptions::default(), || true).unwrap().unwrap();
+    assert_eq!(whole.summary().records, 601);
+}
+
+#[test]
 fn what_is_no_log_is_refused() {
     let Some(corrupt) = shared("SOURCES.md") else { return };
     assert!(Log::open(&corrupt, &ReadOptions::default()).is_err());

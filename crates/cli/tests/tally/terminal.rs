@@ -237,6 +237,58 @@ fn has_bold_dots(painted: &str) -> bool {
 }
 
 #[test]
+fn a_log_and_properties_in_a_session() {
+    let Some(terminal) = Terminal::open() else { return };
+    let folder = Folder::new();
+    // A log by its content: its name says nothing.
+    let log = folder.file("recorded");
+    super::support::tally(&[
+        "watch",
+        r"\System\Context Switches/sec",
+        "-c",
+        "20",
+        "-i",
+        "20ms",
+        "-f",
+        "csv",
+        "-o",
+        &log,
+    ]);
+    terminal.start_with("", "Context Switches/sec", SWITCHES);
+    terminal.types("o");
+    terminal.wait("the question", |screen| screen.contains("open a log or settings:"));
+    terminal.types(&log);
+    terminal.key("Enter");
+    let screen = terminal.wait("the log", |screen| screen.contains("─ LOG ─ recorded ─ "));
+    assert!(!screen.contains("live"), "{screen}");
+    terminal.types(",");
+    terminal.wait("the cursor", |screen| screen.contains("At\n"));
+    // Back to what happens now, which goes on with all counters of before.
+    terminal.key("C-t");
+    let now = terminal.wait("what happens now", |screen| screen.contains("─ live ▶ ─"));
+    has(&now, &["Context Switches/sec", "% Processor Time"]);
+    let title = now.lines().next().unwrap().to_string();
+    terminal.wait("another time", |screen| screen.lines().next() != Some(title.as_str()));
+    // Properties: a title of the chart, typed while its samples go on.
+    terminal.types("P");
+    terminal.wait("the dialog", |screen| screen.contains("Properties"));
+    terminal.types("Busy mornings");
+    terminal.key("Enter");
+    terminal.wait("the title behind the dialog", |screen| screen.matches("Busy mornings").count() == 2);
+    terminal.key("Escape");
+    let screen = terminal.wait("no dialog", |screen| !screen.contains("Properties"));
+    has(&screen, &["Busy mornings"]);
+    // What is no log says so and changes nothing.
+    terminal.types("o");
+    terminal.types("/dev/null");
+    terminal.key("Enter");
+    let screen = terminal.wait("the reason", |screen| screen.contains("/dev/null: "));
+    has(&screen, &["─ live ▶ ─", "Busy mornings"]);
+    terminal.key("q");
+    terminal.is_restored();
+}
+
+#[test]
 fn the_monitor_follows_the_window() {
     let Some(terminal) = Terminal::open() else { return };
     terminal.start_with("", "Context Switches/sec", SWITCHES);

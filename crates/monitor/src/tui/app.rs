@@ -12,6 +12,7 @@ use tallymon::{Log, Query, Reading};
 
 use super::add::AddDialog;
 use super::open::Aside;
+use super::opening::Opening;
 use super::options::{LocalTime, Options};
 use super::properties::Properties;
 use super::replay::Replay;
@@ -53,6 +54,8 @@ pub struct App {
     pub(super) filter: String,
     /// The log that is shown instead of samples.
     pub(super) replay: Option<Replay>,
+    /// The file that is being opened.
+    pub(super) opening: Option<Opening>,
     /// What happens now, while a log is shown that was opened here.
     pub(super) aside: Option<Aside>,
     /// Another source is shown than before the event that is handled.
@@ -162,6 +165,7 @@ impl App {
             failures: 0,
             countdown: None,
             filter: String::new(),
+            opening: None,
             aside: None,
             has_changed: false,
             spike: None,

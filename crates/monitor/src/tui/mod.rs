@@ -17,6 +17,7 @@ mod keys;
 mod legend;
 mod mouse;
 mod open;
+mod opening;
 mod options;
 mod overlay;
 mod properties;

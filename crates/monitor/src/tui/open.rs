@@ -1,16 +1,18 @@
 //! `o`: a settings file or a log, opened while the monitor runs, and the way back to what happens now.
 
 use std::path::Path;
+use std::time::Duration;
 
 use tallymon::core::flow::SourceError;
 use tallymon::core::path::CounterPath;
 use tallymon::{Log, Query};
 
-use super::app::{App, View};
+use super::app::{App, Overlay, View};
+use super::opening::{Opened, Opening};
 use super::options::Open;
 use super::replay::Replay;
+use super::undo::Choices;
 use crate::model::Monitor;
-use crate::settings::{EXTENSION, Settings};
 use crate::source::SourceThread;
 
 /// How many counters a log is opened with when it has none of those that were asked for.
@@ -27,28 +29,41 @@ pub(super) struct Aside {
 }
 
 impl App {
-    /// Opens what a file is by its content: a log of any format, or settings.
+    /// Begins to open what a file is by its content: a log of any format, or settings.
     pub(super) fn open_file(&mut self, name: &str) {
-        let path = Path::new(name);
-        let is_settings = path.extension().is_some_and(|end| end.eq_ignore_ascii_case(EXTENSION));
-        let settings = Settings::open(path);
-        if is_settings {
-            match settings {
-                Ok(settings) => self.apply(&settings),
-                Err(error) => self.message = Some(error),
-            }
-            return;
+        match Opening::begin(Path::new(name), &self.options.reading) {
+            Ok(opening) => self.opening = Some(opening),
+            Err(error) => self.message = Some(error.to_string()),
         }
-        match (Log::open(path, &self.options.reading), settings) {
-            (Ok(log), _) => {
+    }
+
+    /// Whether a file is being opened.
+    pub const fn is_opening(&self) -> bool {
+        self.opening.is_some()
+    }
+
+    /// Takes the file that is being opened, if it is there within a time; whether anything looks different now.
+    pub fn file_comes(&mut self, patience: Duration) -> bool {
+        let Some(opening) = &mut self.opening else { return false };
+        let Some(opened) = opening.wait(patience) else { return opening.moves() };
+        self.opening = None;
+        let before = Choices::of(self);
+        match opened {
+            Opened::Log(log) => {
+                // What lies over the view is of what was shown before.
+                self.overlay = Overlay::None;
                 if let Err(error) = self.show_log(log) {
                     self.message = Some(error.to_string());
                 }
             }
-            // Settings under another name; nearly every text without them is empty settings.
-            (Err(_), Ok(settings)) if !settings.counters.is_empty() => self.apply(&settings),
-            (Err(error), _) => self.message = Some(error.to_string()),
+            Opened::Settings(settings) => self.apply(&settings),
+            Opened::Failed(why) => self.message = Some(why),
         }
+        if !std::mem::take(&mut self.has_changed) {
+            self.note(before);
+        }
+        self.follow_cursor();
+        true
     }
 
     /// Shows a log with those of the counters of now that it has, else with its usual ones.

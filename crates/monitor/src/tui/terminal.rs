@@ -73,10 +73,13 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
                 screen.reopen()?;
                 break;
             }
-            let attention = if app.is_waiting() { AT_ONCE } else { ATTENTION };
+            let attention = if app.is_waiting() || app.is_opening() { AT_ONCE } else { ATTENTION };
             if !poll(left.min(attention))? {
                 let counts = app.count_down(next.saturating_duration_since(Instant::now()));
-                if left <= attention || app.sample_comes(Duration::ZERO) || counts {
+                // Each of them is looked at: the one that came does not keep the other waiting.
+                let sample = app.sample_comes(Duration::ZERO);
+                let file = app.file_comes(Duration::ZERO);
+                if left <= attention || sample || file || counts {
                     break;
                 }
                 continue;

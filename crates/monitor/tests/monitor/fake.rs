@@ -1,6 +1,7 @@
 //! A source whose values, instances and failures follow a script, and an application over it.
 
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
@@ -307,6 +308,9 @@ impl Bench {
 
     pub(crate) fn key(&mut self, code: KeyCode) -> &mut Bench {
         self.app.event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        while self.app.is_opening() {
+            self.app.file_comes(Duration::from_secs(60));
+        }
         self
     }
 

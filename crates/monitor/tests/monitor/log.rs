@@ -219,6 +219,41 @@ fn a_log_is_opened_while_the_monitor_runs_and_what_was_seen_before_stays() {
     assert_eq!(other.app.settings(), bench.app.settings());
 }
 
+#[cfg(unix)]
+#[test]
+fn the_screen_goes_on_while_a_file_is_opened_and_escape_stops_it() {
+    let folder = Folder::new("slow");
+    // A pipe that nobody writes into keeps whoever opens it waiting.
+    let pipe = folder.file("pipe.csv");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(3).types("o").types(&pipe);
+    let key = |bench: &mut Bench, code| {
+        bench.app.event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    };
+    key(&mut bench, KeyCode::Enter);
+    assert!(bench.app.is_opening() && !bench.app.file_comes(std::time::Duration::ZERO));
+    has(&bench.screen(), &["opening pipe.csv", "0 %", "Esc stops", "live"]);
+    bench.run(3);
+    assert_eq!(bench.app.monitor().rows(), 0..6);
+    // Other keys do what they always do.
+    key(&mut bench, KeyCode::Char('f'));
+    has(&bench.screen(), &["FROZEN", "opening pipe.csv"]);
+    key(&mut bench, KeyCode::Esc);
+    assert!(!bench.app.is_opening() && !bench.screen().contains("opening"));
+    // The next one is not kept waiting by it, and what lay over the view is gone with it.
+    fs::write(folder.0.join("hour"), text()).unwrap();
+    bench.types("fo").types(&folder.file("hour"));
+    key(&mut bench, KeyCode::Enter);
+    key(&mut bench, KeyCode::Char('?'));
+    while bench.app.is_opening() {
+        bench.app.file_comes(std::time::Duration::from_secs(60));
+    }
+    let screen = bench.screen();
+    has(&screen, &["LOG", " hour ", "360 records"]);
+    assert!(!screen.contains("Keys"), "{screen}");
+}
+
 fn series_key() -> tallymon::InstanceKey {
     tallymon::InstanceKey { name: "_Total".to_string(), ..Default::default() }
 }

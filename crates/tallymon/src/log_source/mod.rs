@@ -100,6 +100,21 @@ impl Log {
     ///
     /// It can not be read, is no log, or has no counters.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Log, LogError> {
+        let log = Log::open_while(path, options, || true)?;
+        let unread = || LogErrorKind::Unusable("it was not read to its end".to_string());
+        log.ok_or_else(|| LogError::new(unread()).in_file(path))
+    }
+
+    /// The same for somebody who may no longer want it, as is asked after each record: then it is `None`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Log::open`].
+    pub fn open_while(
+        path: &Path,
+        options: &ReadOptions,
+        is_wanted: impl Fn() -> bool,
+    ) -> Result<Option<Log>, LogError> {
         let mut reader = tallymon_log::open(path, options)?;
         let (mut first, mut last, mut records, mut local_minutes) = (None, FileTime(0), 0u64, 0);
         while let Some(record) = reader.next_record().map_err(|error| error.in_file(path))? {
@@ -107,6 +122,9 @@ impl Log {
             last = record.time;
             local_minutes = record.local_minutes;
             records = records.saturating_add(1);
+            if !is_wanted() {
+                return Ok(None);
+            }
         }
         let about = reader.about();
         let unusable = |words: String| LogError::new(LogErrorKind::Unusable(words)).in_file(path);
@@ -136,7 +154,7 @@ impl Log {
             wanted: Mutex::new(Wanted::At(FileTime(0))),
             place: Mutex::new(None),
         };
-        Ok(Log { opened: Arc::new(opened), host: 0 })
+        Ok(Some(Log { opened: Arc::new(opened), host: 0 }))
     }
 
     /// The same log, at the same time, of another of its hosts; letter case does not matter.

@@ -1,0 +1,117 @@
+//! A file that is being opened, on a thread of its own: a log of gigabytes takes its time, and the screen goes on.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Duration;
+
+use tallymon::Log;
+use tallymon::log::{BytesRead, ReadOptions};
+
+use super::theme::Theme;
+use crate::settings::{EXTENSION, Settings};
+use crate::words::{Word, Words};
+
+/// Cells of the bar.
+const BAR: usize = 20;
+
+/// What a file turned out to be.
+pub(super) enum Opened {
+    Log(Log),
+    Settings(Settings),
+    /// Why it can not be opened.
+    Failed(String),
+}
+
+/// A file on its way. When this goes away, nobody wants it any more, and its thread ends at the next record.
+pub(super) struct Opening {
+    path: PathBuf,
+    /// Bytes of the file; 0 where that is not known.
+    size: u64,
+    read: BytesRead,
+    answer: Receiver<Opened>,
+    /// What was shown last of how far it is.
+    shown: u64,
+    _wanted: Arc<()>,
+}
+
+impl Opening {
+    /// Begins to open what a file is by its content.
+    ///
+    /// # Errors
+    ///
+    /// The system has no more threads.
+    pub(super) fn begin(path: &Path, options: &ReadOptions) -> std::io::Result<Opening> {
+        let read = BytesRead::default();
+        let options = ReadOptions { bytes_read: read.clone(), ..options.clone() };
+        let wanted = Arc::new(());
+        let is_wanted = Arc::downgrade(&wanted);
+        let (opened, answer) = mpsc::channel();
+        let file = path.to_path_buf();
+        let run = move || {
+            if let Some(found) = open(&file, &options, &is_wanted) {
+                // Whoever wanted it may have gone just now.
+                let _ = opened.send(found);
+            }
+        };
+        thread::Builder::new().name("open".to_string()).spawn(run)?;
+        let size = path.metadata().map_or(0, |known| known.len());
+        Ok(Opening { path: path.to_path_buf(), size, read, answer, shown: 0, _wanted: wanted })
+    }
+
+    /// What it is, if that is known within a time.
+    pub(super) fn wait(&self, patience: Duration) -> Option<Opened> {
+        match self.answer.recv_timeout(patience) {
+            Ok(opened) => Some(opened),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                Some(Opened::Failed(format!("{}: the thread that read it has ended", self.path.display())))
+            }
+        }
+    }
+
+    /// Per cent of it that were read; 0 where that is not known.
+    fn percent(&self) -> u64 {
+        let read = u128::from(self.read.count()).saturating_mul(100);
+        let percent = read.checked_div(u128::from(self.size)).unwrap_or(0).min(100);
+        u64::try_from(percent).unwrap_or(100)
+    }
+
+    /// Whether it is further than it was when this was asked last.
+    pub(super) fn moves(&mut self) -> bool {
+        let percent = self.percent();
+        std::mem::replace(&mut self.shown, percent) != percent
+    }
+
+    /// How far it is, in a line.
+    pub(super) fn line(&self, words: Words, theme: Theme) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let done = usize::try_from(self.shown).unwrap_or(0).saturating_mul(BAR) / 100;
+        let bar =
+            [theme.either("━", "=").repeat(done), theme.either("─", "-").repeat(BAR.saturating_sub(done))];
+        format!(
+            "{} {name}  {} {} %  {}",
+            words.get(Word::Opening),
+            bar.concat(),
+            self.shown,
+            words.get(Word::EscapeStops)
+        )
+    }
+}
+
+/// What a file is by its content: a log of any format, or settings. `None` when nobody wants it any longer.
+fn open(path: &Path, options: &ReadOptions, wanted: &Weak<()>) -> Option<Opened> {
+    let is_settings = path.extension().is_some_and(|end| end.eq_ignore_ascii_case(EXTENSION));
+    let settings = Settings::open(path);
+    if is_settings {
+        return Some(settings.map_or_else(Opened::Failed, Opened::Settings));
+    }
+    let log = Log::open_while(path, options, || wanted.strong_count() > 0);
+    Some(match (log, settings) {
+        (Ok(log), _) => Opened::Log(log?),
+        // Settings under another name; nearly every text without them is empty settings.
+        (Err(_), Ok(settings)) if !settings.counters.is_empty() => Opened::Settings(settings),
+        (Err(error), _) => Opened::Failed(error.to_string()),
+    })
+}
