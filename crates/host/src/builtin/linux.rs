@@ -41,6 +41,10 @@ pub(crate) fn clocks() -> Clocks {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use tallymon_core::title::{HelpIndex, Language, TitleIndex};
+
     use super::*;
     use crate::registry::{BASE_INDEX, OWN_INDEXES};
 
@@ -60,5 +64,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The help of a counter follows its name, unless several objects mean different things by that name. Then it has a
+    /// number of its own: one that is the help of nothing else, or the one that NT gave it.
+    #[test]
+    fn the_help_of_a_counter_is_its_own() {
+        // NT numbered the help of these counters of Process after names that Browser got.
+        const GIVEN_BY_NT: [(u32, u32); 3] = [(6, 189), (142, 157), (144, 159)];
+        let system = System::open().unwrap().with_profile(Profile::NtStrict);
+        let titles = titles::titles(Language::ENGLISH).unwrap();
+        let mut users: BTreeMap<HelpIndex, TitleIndex> = BTreeMap::new();
+        for object in system.objects().iter().chain([&provider_object::SPEC]) {
+            for counter in object.counters {
+                let place =
+                    format!("object {}, counter {}, help {}", object.name.0, counter.name.0, counter.help.0);
+                let first = *users.entry(counter.help).or_insert(counter.name);
+                assert_eq!(first, counter.name, "{place}: the help of another counter");
+                let before = TitleIndex(counter.help.0 - 1);
+                let follows_another = before != counter.name && titles.name(before).is_some();
+                let given = GIVEN_BY_NT.contains(&(counter.name.0, counter.help.0));
+                assert!(!follows_another || given, "{place}: the help of {:?}", titles.name(before));
+            }
+        }
+        assert!(users.len() > 700, "{}", users.len());
     }
 }

@@ -16,7 +16,7 @@ use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
     388 PERF_COUNTER_BULK_COUNT -4 NOVICE: C "/proc/self/mountstats: bytes sent and received of all requests + /proc/fs/cifs/Stats: bytes read and written";
-    406 PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: READ and WRITE requests + /proc/fs/cifs/Stats: Reads + Writes";
+    406 (908_009) PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: READ and WRITE requests + /proc/fs/cifs/Stats: Reads + Writes";
     400 PERF_COUNTER_BULK_COUNT -1 NOVICE: C "/proc/self/mountstats: transmissions and requests + /proc/fs/cifs/Stats: SMBs twice";
     264 PERF_COUNTER_BULK_COUNT -4 ADVANCED: C "/proc/self/mountstats: bytes received of all requests + /proc/fs/cifs/Stats: Bytes read";
     266 PERF_COUNTER_BULK_COUNT -1 ADVANCED: C "/proc/self/mountstats: all requests + /proc/fs/cifs/Stats: SMBs";
@@ -30,12 +30,12 @@ rows! { COUNTERS, ORIGINS {
     282 PERF_COUNTER_BULK_COUNT -4 EXPERT: C "/proc/self/mountstats: normal bytes written + /proc/fs/cifs/Stats: Bytes written";
     284 PERF_COUNTER_BULK_COUNT -4 EXPERT: N;
     286 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/self/mountstats: server bytes written + /proc/fs/cifs/Stats: Bytes written";
-    10 PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: READ requests + /proc/fs/cifs/Stats: Reads";
+    10 (908_005) PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: READ requests + /proc/fs/cifs/Stats: Reads";
     290 PERF_COUNTER_COUNTER -1 ADVANCED: N;
     292 PERF_COUNTER_COUNTER -1 ADVANCED: E "/proc/self/mountstats: READ requests + /proc/fs/cifs/Stats: Reads";
     294 PERF_COUNTER_COUNTER 0 EXPERT: N;
     296 PERF_COUNTER_COUNTER -1 EXPERT: N;
-    12 PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: WRITE requests + /proc/fs/cifs/Stats: Writes";
+    12 (908_007) PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: WRITE requests + /proc/fs/cifs/Stats: Writes";
     300 PERF_COUNTER_COUNTER -1 ADVANCED: N;
     302 PERF_COUNTER_COUNTER -1 ADVANCED: E "/proc/self/mountstats: WRITE requests + /proc/fs/cifs/Stats: Writes";
     304 PERF_COUNTER_COUNTER 0 EXPERT: N;

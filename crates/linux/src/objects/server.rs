@@ -12,8 +12,8 @@ use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
     388 (333) PERF_COUNTER_BULK_COUNT -4 NOVICE: C "/proc/net/rpc/nfsd:io#1 + :io#2";
-    264 (335) PERF_COUNTER_BULK_COUNT -4 ADVANCED: C "/proc/net/rpc/nfsd:io#2";
-    276 (337) PERF_COUNTER_BULK_COUNT -4 ADVANCED: C "/proc/net/rpc/nfsd:io#1";
+    264 (908_001) PERF_COUNTER_BULK_COUNT -4 ADVANCED: C "/proc/net/rpc/nfsd:io#2";
+    276 (908_003) PERF_COUNTER_BULK_COUNT -4 ADVANCED: C "/proc/net/rpc/nfsd:io#1";
     340 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     342 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     344 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;

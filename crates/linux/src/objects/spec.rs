@@ -116,7 +116,8 @@ macro_rules! origin {
 /// Declares the counters of an object that needs no code of its own: the counters, and where their values come from.
 ///
 /// Each line is `name type scale detail: quality "expression" "first kernel";`. The help follows the name, unless it stands
-/// behind it: `name (help) type`, where objects mean different things by the same name.
+/// behind it: `name (help) type`, where objects mean different things by the same name. Such a help has NT's number, or one from
+/// 908001 on that is nothing else's.
 macro_rules! rows {
     ($table:ident, $origins:ident {
         $($name:literal $(($help:literal))? $type:ident $scale:literal $detail:ident:
