@@ -1,7 +1,7 @@
 //! The formats of logs, which one some bytes are, and opening a log of any.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -191,24 +191,40 @@ impl Read for Counted {
     }
 }
 
+impl Seek for Counted {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
 /// Opens a log of any format.
 ///
 /// # Errors
 ///
 /// The file can not be read, or it is of no known format.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
-    #[cfg_attr(not(feature = "sqlite"), expect(unused_mut, reason = "only a look for a database moves it"))]
-    let mut file = File::open(path).map_err(|error| LogError::from(error).in_file(path))?;
+    of_file(path, options).map_err(|error| error.in_file(path))
+}
+
+fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
+    let file = File::open(path)?;
+    let is_file = file.metadata()?.is_file();
+    let mut input = BufReader::with_capacity(1 << 16, Counted { file, count: options.bytes_read.clone() });
     // A pipe can not be looked into and read from the start again; it is no database either.
-    #[cfg(feature = "sqlite")]
-    if path.is_file()
-        && begins_like_a_database(&mut file).map_err(|error| LogError::from(error).in_file(path))?
-    {
-        let reader = crate::sqlite::SqliteReader::open(path, options).map_err(|error| error.in_file(path))?;
-        return Ok(Box::new(reader));
+    if !is_file {
+        return read(input, options);
     }
-    let file = Counted { file, count: options.bytes_read.clone() };
-    read(BufReader::with_capacity(1 << 16, file), options).map_err(|error| error.in_file(path))
+    let mut head = Vec::new();
+    input.get_mut().file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+    input.get_mut().file.rewind()?;
+    match Format::detect(&head) {
+        Some(Format::Blg) => Ok(Box::new(BlgReader::seekable(input, options)?)),
+        Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::seekable(input, options)?)),
+        Some(Format::Tally) => Ok(Box::new(NativeReader::seekable(input)?)),
+        #[cfg(feature = "sqlite")]
+        Some(Format::Sqlite) => Ok(Box::new(crate::sqlite::SqliteReader::open(path, options)?)),
+        _ => read(input, options),
+    }
 }
 
 /// Reads a log from bytes.
@@ -253,15 +269,6 @@ fn unreadable(format: Format) -> LogError {
         Format::Parquet => format!("a {what} is written here, but not read; read it with DuckDB or pandas"),
         _ => format!("this program was built without the feature that reads a {what}"),
     }))
-}
-
-#[cfg(feature = "sqlite")]
-fn begins_like_a_database(file: &mut File) -> io::Result<bool> {
-    use io::{Seek, SeekFrom};
-    let mut head = Vec::new();
-    file.by_ref().take(SQLITE_MAGIC.len() as u64).read_to_end(&mut head)?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(head == SQLITE_MAGIC)
 }
 
 /// The first bytes in words, for the error.

@@ -1,5 +1,7 @@
 //! What every log gives, whatever its format: columns, and one record after another.
 
+use std::ops::ControlFlow;
+
 use tallymon_core::counter::{CounterType, Format as Shown, apply, compute};
 use tallymon_core::flow::{NoValue, Sample, Value};
 use tallymon_core::path::CounterPath;
@@ -29,6 +31,66 @@ pub trait LogReader: Send {
     fn raw_record(&self) -> Option<&[u8]> {
         None
     }
+
+    /// Where the record that was given last stands, when reading can begin there again. `None` for readers of what can
+    /// not go back, and for records that build on those before them.
+    fn place(&self) -> Option<ReadPlace> {
+        None
+    }
+
+    /// Goes back or forth: the next record is the one at this place. Columns stay as they are known, so that whoever read the
+    /// log once has the same ones everywhere. `false` when this reader can not; nothing has changed then.
+    ///
+    /// # Errors
+    ///
+    /// Only what the operating system reports.
+    fn go_to(&mut self, _place: ReadPlace) -> Result<bool, LogError> {
+        Ok(false)
+    }
+
+    /// Goes through all records that were not read yet, for their times, places and columns: formats that allow it do not
+    /// look at values. Afterwards there is no next record until [`LogReader::go_to`]. It ends early when `each` says so.
+    ///
+    /// # Errors
+    ///
+    /// As [`LogReader::next_record`].
+    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
+        while let Some(Record { time, local_minutes, cells }) = self.next_record()? {
+            let columns = cells.len();
+            if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A record that [`LogReader::pass`] went by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passed {
+    /// When, UTC.
+    pub time: FileTime,
+    /// Minutes to add to `time` to get local time.
+    pub local_minutes: i32,
+    /// Columns known at that time.
+    pub columns: usize,
+    /// As [`LogReader::place`].
+    pub place: Option<ReadPlace>,
+}
+
+/// Where a record stands in a log, see [`LogReader::place`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadPlace {
+    /// Byte of the file.
+    pub(crate) byte: u64,
+    /// Records before it.
+    pub(crate) records: u64,
+    /// What the reader knows the list of counters by that its values follow.
+    pub(crate) list: u64,
+    /// Lines of a text log up to it.
+    pub(crate) line: u64,
+    /// Distance from UTC that the records before showed.
+    pub(crate) minutes: Option<i32>,
 }
 
 /// What is known about a log.

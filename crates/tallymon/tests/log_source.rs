@@ -5,7 +5,8 @@ use std::path::Path;
 
 use tallymon::core::counter::g17;
 use tallymon::core::flow::{NoValue, Value};
-use tallymon::log::ReadOptions;
+use tallymon::log::relog::{Options, relog};
+use tallymon::log::{Format, ReadOptions, Record};
 use tallymon::{Log, LogSource};
 use tallymon_testkit::shared;
 
@@ -69,6 +70,57 @@ fn a_range_begins_anew() {
     assert_eq!(query.collect().unwrap(), None);
     query.remove(handle);
     assert!(query.readings_of(handle).unwrap().is_empty());
+}
+
+/// Going to a time in any order comes to what reading from the first record to the last comes to.
+#[test]
+fn going_to_a_time_is_reading_up_to_it() {
+    let samples = [BLG, CSV, "logs/Tx_BasicPerfCounters.blg", "logs/PAL_SampleLog.blg"];
+    let native = std::env::temp_dir().join(format!("tallymon-log-source-{}.tally", std::process::id()));
+    for sample in samples {
+        let Some(sample) = shared(sample) else { return };
+        let options = Options { format: Format::Tally, ..Options::default() };
+        relog(std::slice::from_ref(&sample), &native, &options).unwrap();
+        for path in [&sample, &native] {
+            let log = Log::open(path, &ReadOptions::default()).unwrap();
+            let mut reader = tallymon::log::open(path, &ReadOptions::default()).unwrap();
+            let mut records = Vec::new();
+            while let Some(record) = reader.next_record().unwrap() {
+                records.push(record);
+            }
+            assert_eq!(records.len() as u64, log.summary().records);
+            assert_eq!(reader.about().columns, log.columns());
+            let steps = [7, 0, 3, records.len() - 1, 4, 5, 1, records.len() / 2, 2];
+            for (step, nth) in steps.into_iter().enumerate() {
+                let nth = nth.min(records.len() - 1);
+                if step % 2 == 0 {
+                    log.set_record(nth as u64);
+                } else {
+                    log.set_time(records[nth].time);
+                }
+                let cells = &records[nth].cells;
+                for column in (0..log.columns().len()).step_by(7) {
+                    let found = log.reading(column).unwrap();
+                    assert_eq!(found.is_some(), column < cells.len(), "{path:?}: {nth}, {column}");
+                    let Some(found) = found else { continue };
+                    assert_eq!(found.cell.sample, cells[column].ok(), "{path:?}: {nth}, {column}");
+                    let older = nth.checked_sub(1).and_then(|older| records[older].cells.get(column)?.ok());
+                    assert_eq!(found.older, older, "{path:?}: {nth}, {column}");
+                }
+            }
+            let mut source = log.source();
+            source.set_range(records[nth_of(&records)].time, records[records.len() - 1].time);
+            let times: Vec<_> = std::iter::from_fn(|| source.collect().unwrap()).collect();
+            let expected: Vec<_> = records[nth_of(&records)..].iter().map(|record| record.time).collect();
+            assert_eq!(times, expected);
+        }
+        std::fs::remove_file(&native).unwrap();
+    }
+}
+
+/// A record in the second half.
+fn nth_of(records: &[Record]) -> usize {
+    records.len() * 2 / 3
 }
 
 #[test]

@@ -231,10 +231,34 @@ impl<R: Read> Container<R> {
 
     /// Reads the next buffer; `false` at the end of the file.
     fn next_buffer(&mut self, notes: &mut Notes, record: u64) -> io::Result<bool> {
-        let size = self.size;
-        self.data.drain(..self.data.len().min(size));
-        self.at = self.at.saturating_add(size as u64);
+        self.data.drain(..self.data.len().min(self.size));
+        self.at = self.at.saturating_add(self.size as u64);
         self.index = self.index.saturating_add(1);
+        self.take_buffer(notes, record)
+    }
+
+    /// Goes to the event at a byte of the file; `seek` brings the input to the buffer that it is in.
+    pub(super) fn go_to(
+        &mut self,
+        byte: u64,
+        seek: impl FnOnce(&mut R, u64) -> io::Result<()>,
+        notes: &mut Notes,
+        record: u64,
+    ) -> io::Result<()> {
+        let size = (self.size as u64).max(1);
+        let index = byte.checked_div(size).unwrap_or(0);
+        let begin = index.saturating_mul(size);
+        seek(&mut self.input, begin)?;
+        self.data.clear();
+        (self.index, self.at) = (index, begin);
+        self.take_buffer(notes, record)?;
+        self.next = usize::try_from(byte.saturating_sub(begin)).unwrap_or(self.end);
+        Ok(())
+    }
+
+    /// Fills `data` with the buffer that begins at `at`; `false` at the end of the file.
+    fn take_buffer(&mut self, notes: &mut Notes, record: u64) -> io::Result<bool> {
+        let size = self.size;
         (self.next, self.end, self.end_unknown) = (BUFFER_HEADER, BUFFER_HEADER, false);
         fill(&mut self.input, &mut self.data, size)?;
         let there = self.data.len();

@@ -1,7 +1,7 @@
 //! Columns and samples out of the records of a BLG.
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{self, Read, Seek, SeekFrom};
 
 use tallymon_core::block::{Snapshot, SnapshotInstance, SnapshotObject};
 use tallymon_core::counter::{CounterType, Denominator, TimeBase};
@@ -14,7 +14,7 @@ use super::container::{Container, Event, FileHeader};
 use super::records::{self, Catalogue, Entry, Multi, RawCounter, SubRecord, SubRecords, kind, no_value};
 use crate::error::{Damage, LogError};
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, Column, LogReader, Record};
+use crate::reader::{About, Column, LogReader, ReadPlace, Record};
 use crate::zone::{Zone, add_minutes, minutes_between};
 
 /// A record of more than this many bytes is damage: the largest machines make a few of them.
@@ -44,6 +44,13 @@ pub struct BlgReader<R> {
     fixed_minutes: Option<i32>,
     /// The bytes of the last record.
     raw: Vec<u8>,
+    /// Byte of the current list, and the lists that were current before or behind it.
+    list_byte: u64,
+    lists: HashMap<u64, Vec<ReadEntry>>,
+    /// Where the last record stands.
+    place: Option<ReadPlace>,
+    /// Brings the input to a byte, when it can go back.
+    seek: Option<fn(&mut R, u64) -> io::Result<()>>,
 }
 
 /// An entry of the counter list with what the records so far were like.
@@ -115,6 +122,19 @@ struct Columns {
     local: Vec<bool>,
 }
 
+impl<R: Read + Seek> BlgReader<R> {
+    /// As [`BlgReader::new`], of what can go back to any record.
+    ///
+    /// # Errors
+    ///
+    /// As [`BlgReader::new`].
+    pub fn seekable(input: R, options: &ReadOptions) -> Result<BlgReader<R>, LogError> {
+        let mut reader = BlgReader::new(input, options)?;
+        reader.seek = Some(|input, byte| input.seek(SeekFrom::Start(byte)).map(drop));
+        Ok(reader)
+    }
+}
+
 impl<R: Read> BlgReader<R> {
     /// Reads the header, the counter list and the first record.
     ///
@@ -143,6 +163,10 @@ impl<R: Read> BlgReader<R> {
             minutes: None,
             fixed_minutes: options.bias.map(i32::saturating_neg),
             raw: Vec::new(),
+            list_byte: 0,
+            lists: HashMap::new(),
+            place: None,
+            seek: None,
         };
         reader.ahead = reader.read_record()?;
         Ok(reader)
@@ -248,6 +272,9 @@ impl<R: Read> BlgReader<R> {
     }
 
     fn list(&mut self, pending: &Pending) {
+        if self.choose_list(pending.event.byte) {
+            return;
+        }
         let mut faults = Vec::new();
         let entries = records::parse_list(&pending.body, &mut |error| faults.push(error));
         for fault in faults {
@@ -255,7 +282,8 @@ impl<R: Read> BlgReader<R> {
         }
         // Programs that append to a log begin with a list again: the same counters are the same columns.
         let mut seen: HashMap<String, u32> = HashMap::new();
-        self.entries.clear();
+        let before = std::mem::take(&mut self.entries);
+        self.lists.insert(std::mem::replace(&mut self.list_byte, pending.event.byte), before);
         for entry in entries {
             let path = entry_path(&entry);
             let key = format!("{path}\0{:08x}", entry.counter_type.0);
@@ -280,6 +308,17 @@ impl<R: Read> BlgReader<R> {
             }
             self.entries.push(read);
         }
+    }
+
+    /// Makes a list current that was read before; `false` when there is none at this byte.
+    fn choose_list(&mut self, byte: u64) -> bool {
+        if byte == self.list_byte {
+            return byte > 0;
+        }
+        let Some(entries) = self.lists.remove(&byte) else { return false };
+        let before = std::mem::replace(&mut self.entries, entries);
+        self.lists.insert(std::mem::replace(&mut self.list_byte, byte), before);
+        true
     }
 
     fn take_catalogue(&mut self, pending: &Pending) {
@@ -323,6 +362,13 @@ impl<R: Read> BlgReader<R> {
         if !any {
             return None;
         }
+        self.place = Some(ReadPlace {
+            byte: event.byte,
+            records: self.decoded,
+            list: self.list_byte,
+            line: 0,
+            minutes: self.minutes,
+        });
         self.decoded = self.decoded.saturating_add(1);
         let minutes = match self.fixed_minutes.or(minutes) {
             Some(minutes) => minutes,
@@ -383,6 +429,24 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
 
     fn raw_record(&self) -> Option<&[u8]> {
         Some(self.raw.as_slice()).filter(|raw| !raw.is_empty())
+    }
+
+    fn place(&self) -> Option<ReadPlace> {
+        self.place.filter(|_| self.seek.is_some() && self.ahead.is_none())
+    }
+
+    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+        let Some(seek) = self.seek else { return Ok(false) };
+        if place.list != self.list_byte && !self.choose_list(place.list) {
+            return Ok(false);
+        }
+        self.ahead = None;
+        self.pending = None;
+        self.decoded = place.records;
+        self.minutes = place.minutes;
+        let record = place.records.saturating_add(1);
+        self.container.go_to(place.byte, seek, &mut self.about.notes, record)?;
+        Ok(true)
     }
 }
 

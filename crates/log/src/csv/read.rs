@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
 use encoding_rs::Encoding;
 use tallymon_core::counter::CounterType;
@@ -13,7 +13,7 @@ use tallymon_core::time::{FileTime, Frequency, SystemTime};
 
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, Column, LogReader, Record};
+use crate::reader::{About, Column, LogReader, ReadPlace, Record};
 use crate::zone::{Zone, add_minutes};
 
 /// A line of more than this many bytes is damage: a hundred thousand counters take half of it.
@@ -33,6 +33,24 @@ pub struct CsvReader<R> {
     text_noted: bool,
     /// The line of the last record.
     last_line: String,
+    /// Where it stands, and the line of the header before it.
+    place: Option<ReadPlace>,
+    header_line: u64,
+    /// Brings the input to a byte, when it can go back.
+    seek: Option<fn(&mut R, u64) -> io::Result<()>>,
+}
+
+impl<R: BufRead + Seek> CsvReader<R> {
+    /// As [`CsvReader::new`], of what can go back to any line.
+    ///
+    /// # Errors
+    ///
+    /// As [`CsvReader::new`].
+    pub fn seekable(input: R, options: &ReadOptions) -> Result<CsvReader<R>, LogError> {
+        let mut reader = CsvReader::new(input, options)?;
+        reader.seek = Some(|input, byte| input.seek(SeekFrom::Start(byte)).map(drop));
+        Ok(reader)
+    }
 }
 
 impl<R: BufRead> CsvReader<R> {
@@ -52,6 +70,9 @@ impl<R: BufRead> CsvReader<R> {
             fixed_bias: options.bias,
             text_noted: false,
             last_line: String::new(),
+            place: None,
+            header_line: 0,
+            seek: None,
         };
         loop {
             let Some(line) = reader.lines.next_line()? else {
@@ -76,6 +97,7 @@ impl<R: BufRead> CsvReader<R> {
     /// Takes a line with the paths of the columns. There is another one where logs were put behind each other.
     fn header(&mut self, line: &Line) {
         self.note_line(line);
+        self.header_line = line.number;
         let fields = split(&line.text, self.separator);
         let first = fields.first().map(|field| field.text.as_ref()).unwrap_or_default();
         self.zone(first, line);
@@ -187,6 +209,13 @@ impl<R: BufRead> CsvReader<R> {
                 };
             }
         }
+        self.place = Some(ReadPlace {
+            byte: line.byte,
+            records: self.about.records,
+            list: self.header_line,
+            line: line.number,
+            minutes: None,
+        });
         self.about.records = self.about.records.saturating_add(1);
         Some(Record { time, local_minutes: minutes, cells })
     }
@@ -258,6 +287,19 @@ impl<R: BufRead + Send> LogReader for CsvReader<R> {
 
     fn raw_record(&self) -> Option<&[u8]> {
         Some(self.last_line.as_bytes()).filter(|line| !line.is_empty())
+    }
+
+    fn place(&self) -> Option<ReadPlace> {
+        self.place.filter(|_| self.seek.is_some())
+    }
+
+    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+        // Logs that were put behind each other have several headers; only the values of the last one can be found.
+        let Some(seek) = self.seek.filter(|_| place.list == self.header_line) else { return Ok(false) };
+        seek(&mut self.lines.input, place.byte)?;
+        (self.lines.byte, self.lines.number) = (place.byte, place.line.saturating_sub(1));
+        self.about.records = place.records;
+        Ok(true)
     }
 }
 

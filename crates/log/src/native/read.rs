@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use tallymon_core::error::Error;
@@ -18,7 +19,7 @@ use super::{HEAD, MOST_COLUMNS, MOST_NUMBERS};
 use crate::bytes;
 use crate::error::{Damage, LogError};
 use crate::format::Format;
-use crate::reader::{About, LogReader, Record};
+use crate::reader::{About, LogReader, Passed, ReadPlace, Record};
 
 /// Columns that a log may have before it has any bytes, and for each byte that was read: a log of a few bytes does not
 /// fill the memory with names.
@@ -46,6 +47,12 @@ pub struct NativeReader<R> {
     minutes: Lane,
     cells: Vec<Result<Sample, NoValue>>,
     index: Option<(u64, Known)>,
+    /// Where the chunk begins, when it stands for itself.
+    key_at: Option<u64>,
+    /// Only times and columns of chunks are wanted.
+    passing: bool,
+    /// Brings the input to a byte, when it can go back.
+    to_byte: Option<fn(&mut R, u64) -> std::io::Result<()>>,
 }
 
 /// When an object of a host was read for a row.
@@ -99,6 +106,9 @@ impl<R: Read> NativeReader<R> {
             minutes: Lane::default(),
             cells: Vec::new(),
             index: None,
+            key_at: None,
+            passing: false,
+            to_byte: None,
         };
         reader.next_chunk()?;
         Ok(reader)
@@ -177,6 +187,7 @@ impl<R: Read> NativeReader<R> {
                     return Ok(false);
                 }
                 let body = body.to_vec();
+                self.key_at = head.key.then_some(at);
                 self.chunk(&body)?;
                 return Ok(self.rows > 0);
             }
@@ -223,6 +234,9 @@ impl<R: Read> NativeReader<R> {
         let mut decode = || {
             self.times.decode(&mut bits, head.rows, head.key)?;
             self.minutes.decode(&mut bits, head.rows, head.key)?;
+            if self.passing {
+                return Some(());
+            }
             let mut room = MOST_NUMBERS;
             for table in &mut self.tables {
                 table.decode(&mut bits, head.rows, head.key, &mut room)?;
@@ -323,6 +337,17 @@ impl<R: Read> NativeReader<R> {
 }
 
 impl<R: Read + Seek> NativeReader<R> {
+    /// As [`NativeReader::new`], of what can go back to any chunk that stands for itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`NativeReader::new`].
+    pub fn seekable(input: R) -> Result<NativeReader<R>, LogError> {
+        let mut reader = NativeReader::new(input)?;
+        reader.to_byte = Some(|input, byte| input.seek(SeekFrom::Start(byte)).map(drop));
+        Ok(reader)
+    }
+
     /// Goes to a time: the next record is the first one, in the order of the log, that is not older. Where a clock was
     /// set back this is the one before the step.
     ///
@@ -345,7 +370,7 @@ impl<R: Read + Seek> NativeReader<R> {
         self.index = Some((length, known));
         self.frames.input().seek(SeekFrom::Start(place))?;
         self.frames.restart(place);
-        (self.rows, self.row, self.whole) = (0, 0, false);
+        (self.rows, self.row, self.whole, self.passing) = (0, 0, false, false);
         while self.next_chunk()? {
             let found = self.times.values.iter().position(|found| *found >= time.0);
             self.row = found.unwrap_or(self.rows);
@@ -385,6 +410,49 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
             if !self.next_chunk()? {
                 self.rows = 0;
                 return Ok(None);
+            }
+        }
+    }
+
+    fn place(&self) -> Option<ReadPlace> {
+        self.to_byte?;
+        // Only the first row of a chunk can be gone to.
+        let byte = self.key_at.filter(|_| self.row == 1)?;
+        Some(ReadPlace {
+            byte,
+            records: self.about.records.saturating_sub(1),
+            list: 0,
+            line: 0,
+            minutes: None,
+        })
+    }
+
+    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+        let Some(to_byte) = self.to_byte else { return Ok(false) };
+        to_byte(self.frames.input(), place.byte)?;
+        self.frames.restart(place.byte);
+        (self.rows, self.row, self.whole, self.passing) = (0, 0, false, false);
+        self.about.records = place.records;
+        Ok(true)
+    }
+
+    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
+        self.passing = true;
+        loop {
+            while self.row < self.rows {
+                let minutes = super::series::unzigzag(self.minutes.at(self.row));
+                let time = FileTime(self.times.at(self.row));
+                self.row = self.row.saturating_add(1);
+                self.about.records = self.about.records.saturating_add(1);
+                let local_minutes = i32::try_from(minutes).unwrap_or_default();
+                let columns = self.cells.len();
+                if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+                    return Ok(());
+                }
+            }
+            if !self.next_chunk()? {
+                (self.rows, self.row) = (0, 0);
+                return Ok(());
             }
         }
     }

@@ -1,14 +1,16 @@
 //! A performance log as a source: what was recorded, at a time of choice.
 //!
-//! A log is read once for its counters and its range. Whoever wants the values of a chart reads the columns that are in
+//! A log is gone through once for its counters and its range, and for places to go on from: the values of a native log are not
+//! looked at meanwhile. Whoever wants the values of a chart reads the columns that are in
 //! it from beginning to end; whoever wants everything at one time asks a [`LogSource`] for a snapshot, as any source.
 //! Values in it come computed, since a log of computed values has nothing else; the definitions say what type they were, and
 //! [`Log::complete`] adds the samples that they were computed from.
 
+mod place;
 mod shelf;
 mod source;
 
-use std::fmt;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,13 +19,16 @@ use tallymon_core::flow::{Cell, NoValue, Sample, SourceError, SourceErrorKind, V
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::TitleIndex;
-use tallymon_log::{Column, Cooker, Format, LogError, LogErrorKind, LogReader, Notes, ReadOptions, Record};
+use tallymon_log::{
+    Column, Cooker, Format, LogError, LogErrorKind, LogReader, Notes, Passed, ReadOptions, Record,
+};
 
 use crate::matching::InstanceKey;
 use crate::query::Reading;
 
 pub use source::LogSource;
 
+use place::{Mark, Marks, Place, Wanted};
 use shelf::{LogHost, LogObject, Shelf};
 
 /// One host of a log of any format that can be read: the first one, until [`Log::of_host`] asks for another. Clones are of
@@ -43,18 +48,10 @@ struct Opened {
     own_names: Vec<(TitleIndex, String)>,
     columns: Vec<Column>,
     summary: LogSummary,
+    marks: Marks,
     /// What snapshots are of. It is held for a moment only, while the place is held as long as reading takes.
     wanted: Mutex<Wanted>,
     place: Mutex<Option<Place>>,
-}
-
-/// The record that a snapshot is of.
-#[derive(Debug, Clone, Copy)]
-enum Wanted {
-    /// The last one at or before a time, or the first one.
-    At(FileTime),
-    /// The one with so many before it, or the last one.
-    Nth(u64),
 }
 
 /// What is in a log.
@@ -94,7 +91,7 @@ pub struct LogReading {
 }
 
 impl Log {
-    /// Reads a log once, for what is in it.
+    /// Goes through a log once, for what is in it. Memory holds its columns, and nothing of its records.
     ///
     /// # Errors
     ///
@@ -117,14 +114,20 @@ impl Log {
     ) -> Result<Option<Log>, LogError> {
         let mut reader = tallymon_log::open(path, options)?;
         let (mut first, mut last, mut records, mut local_minutes) = (None, FileTime(0), 0u64, 0);
-        while let Some(record) = reader.next_record().map_err(|error| error.in_file(path))? {
-            first.get_or_insert(record.time);
-            last = record.time;
-            local_minutes = record.local_minutes;
+        let mut marks = Marks::default();
+        let mut is_ended = false;
+        let mut note = |passed: Passed| {
+            first.get_or_insert(passed.time);
+            last = passed.time;
+            local_minutes = passed.local_minutes;
             records = records.saturating_add(1);
-            if !is_wanted() {
-                return Ok(None);
-            }
+            marks.note(&passed);
+            is_ended = !is_wanted();
+            if is_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        reader.pass(&mut note).map_err(|error| error.in_file(path))?;
+        if is_ended {
+            return Ok(None);
         }
         let about = reader.about();
         let unusable = |words: String| LogError::new(LogErrorKind::Unusable(words)).in_file(path);
@@ -152,7 +155,9 @@ impl Log {
             columns: about.columns.clone(),
             summary,
             wanted: Mutex::new(Wanted::At(FileTime(0))),
-            place: Mutex::new(None),
+            // A reader that knows all columns can begin anywhere; another one has to find them in their order.
+            place: Mutex::new(begin_at(reader, marks.first()).map_err(|error| unusable(error.to_string()))?),
+            marks,
         };
         Ok(Some(Log { opened: Arc::new(opened), host: 0 }))
     }
@@ -304,20 +309,28 @@ impl Log {
         self.opened.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Goes to the time of the log; back means from the beginning.
+    /// Goes to the time of the log: from where it is, or from the last place before it that reading can begin at.
     fn go<'p>(&self, place: &'p mut Option<Place>) -> Result<&'p Place, SourceError> {
         let wanted = *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = place.take().filter(|place| !place.is_behind(wanted));
-        let place = place.insert(match kept {
+        let marks = &self.opened.marks;
+        let mark = marks.before(wanted);
+        let is_near =
+            |place: &Place| !place.is_behind(wanted) && mark.is_none_or(|mark| mark.count <= place.count);
+        let near = match place.take() {
+            Some(place) if is_near(&place) => Some(place),
+            Some(place) => begin_at(place.reader, mark)?,
+            None => None,
+        };
+        let place = place.insert(match near {
             Some(place) => place,
-            None => Place::new(self.reader()?),
+            None => Place::new(self.reader()?, 0),
         });
         while let Some(record) = place.take_next()? {
             if place.is_enough(&record, wanted) {
                 place.ahead = Some(record);
                 break;
             }
-            place.accept(record);
+            place.accept(record, marks);
         }
         Ok(place)
     }
@@ -333,9 +346,16 @@ impl Log {
         let mut place = self.place();
         let place = match &mut *place {
             Some(place) => place,
-            none => none.insert(Place::new(self.reader()?)),
+            none => none.insert(Place::new(self.reader()?, 0)),
         };
         let before = place.time();
+        if before.is_none()
+            && let Some(mark) =
+                self.opened.marks.before(Wanted::At(from)).filter(|mark| mark.count > place.count)
+            && place.reader.go_to(mark.place).map_err(source_error)?
+        {
+            (place.count, place.ahead) = (mark.count, None);
+        }
         while let Some(record) = place.take_next()? {
             let time = record.time;
             let is_soon = |before: FileTime| time >= before && time.0.saturating_sub(before.0) < every;
@@ -343,7 +363,7 @@ impl Log {
                 place.count = place.count.saturating_add(1);
                 continue;
             }
-            place.accept(record);
+            place.accept(record, &self.opened.marks);
             self.want(Wanted::Nth(place.count.saturating_sub(1)));
             return Ok(Some(time));
         }
@@ -352,87 +372,18 @@ impl Log {
 
     /// Goes back before the first record, from where [`Log::advance`] begins.
     pub fn rewind(&self) {
-        *self.place() = None;
+        let mut place = self.place();
+        let reader = place.take().map(|place| place.reader);
+        // What can not go back is opened again when it is read.
+        *place = reader.and_then(|reader| begin_at(reader, self.opened.marks.first()).ok().flatten());
     }
 }
 
-/// How far a log was read.
-struct Place {
-    reader: Box<dyn LogReader>,
-    older: Option<Record>,
-    newer: Option<Record>,
-    /// Records up to the newer one.
-    count: u64,
-    /// The record behind it, when it was read already.
-    ahead: Option<Record>,
-}
-
-impl Place {
-    const fn new(reader: Box<dyn LogReader>) -> Place {
-        Place { reader, older: None, newer: None, count: 0, ahead: None }
-    }
-
-    fn time(&self) -> Option<FileTime> {
-        self.newer.as_ref().map(|record| record.time)
-    }
-
-    /// Whether it is behind what is wanted, so that reading has to begin anew.
-    fn is_behind(&self, wanted: Wanted) -> bool {
-        match wanted {
-            Wanted::At(wanted) => self.time().is_some_and(|time| time > wanted),
-            Wanted::Nth(nth) => self.count > nth.saturating_add(1),
-        }
-    }
-
-    /// Whether a record that follows is too late.
-    fn is_enough(&self, next: &Record, wanted: Wanted) -> bool {
-        self.newer.is_some()
-            && match wanted {
-                Wanted::At(wanted) => next.time > wanted,
-                Wanted::Nth(nth) => self.count > nth,
-            }
-    }
-
-    fn take_next(&mut self) -> Result<Option<Record>, SourceError> {
-        match self.ahead.take() {
-            Some(record) => Ok(Some(record)),
-            None => self.reader.next_record().map_err(source_error),
-        }
-    }
-
-    fn accept(&mut self, record: Record) {
-        self.older = self.newer.replace(record);
-        self.count = self.count.saturating_add(1);
-    }
-
-    /// The sample of a column in the record before, and the one of this record.
-    fn samples(&self, column: usize) -> (Option<Sample>, Result<Sample, NoValue>) {
-        let cell =
-            |record: &Option<Record>| record.as_ref().and_then(|record| record.cells.get(column).copied());
-        (cell(&self.older).and_then(Result::ok), cell(&self.newer).unwrap_or(Err(NoValue::NoInstance)))
-    }
-
-    fn reading(&self, at: usize, column: &Column) -> LogReading {
-        let (older, sample) = self.samples(at);
-        let value = value(older, sample, column, &Shown { cap100: false, ..Shown::default() });
-        LogReading {
-            path: column.path.clone(),
-            parts: column.parts.clone(),
-            counter_type: column.counter_type,
-            default_scale: column.scale,
-            cell: Cell { sample: sample.ok(), value, stale: false },
-            older,
-        }
-    }
-}
-
-impl fmt::Debug for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place")
-            .field("time", &self.time())
-            .field("count", &self.count)
-            .finish_non_exhaustive()
-    }
+/// The place of a reader that knows all columns; `None` when it can not begin there.
+fn begin_at(mut reader: Box<dyn LogReader>, mark: Option<&Mark>) -> Result<Option<Place>, SourceError> {
+    let Some(mark) = mark else { return Ok(None) };
+    let goes = reader.go_to(mark.place).map_err(source_error)?;
+    Ok(goes.then(|| Place::new(reader, mark.count)))
 }
 
 /// What two samples of a column come to.

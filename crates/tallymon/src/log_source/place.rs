@@ -1,0 +1,180 @@
+//! How far a log was read, and places of it to go on from, so that going to a time does not mean reading all before it.
+
+use std::fmt;
+
+use tallymon_core::counter::Format as Shown;
+use tallymon_core::flow::{Cell, NoValue, Sample, SourceError};
+use tallymon_core::time::FileTime;
+use tallymon_log::{Column, LogReader, Passed, ReadPlace, Record};
+
+use super::{LogReading, source_error, value};
+
+/// Places that are kept of a log of any length: of longer ones each is for more records.
+const MOST: usize = 4096;
+
+/// The record that a snapshot is of.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Wanted {
+    /// The last one at or before a time, or the first one.
+    At(FileTime),
+    /// The one with so many before it, or the last one.
+    Nth(u64),
+}
+
+/// A record that reading can begin at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
+    pub(super) place: ReadPlace,
+    /// Records before it.
+    pub(super) count: u64,
+    /// The latest time of these: a clock may have been set back.
+    most: FileTime,
+}
+
+/// What was noted of a log while it was gone through.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    marks: Vec<Mark>,
+    /// Records that lie at least between two marks.
+    every: u64,
+    /// Columns that there are from a record on.
+    columns: Vec<(u64, usize)>,
+    records: u64,
+    most: FileTime,
+}
+
+impl Marks {
+    /// Notes the next record.
+    pub(super) fn note(&mut self, passed: &Passed) {
+        let count = self.records;
+        self.records = count.saturating_add(1);
+        if self.columns.last().is_none_or(|(_, columns)| *columns < passed.columns) {
+            self.columns.push((count, passed.columns));
+        }
+        let is_far = |last: &Mark| count >= last.count.saturating_add(self.every);
+        if let Some(place) = passed.place
+            && self.marks.last().is_none_or(is_far)
+        {
+            self.marks.push(Mark { place, count, most: self.most });
+        }
+        if self.marks.len() > MOST {
+            let mut keep = false;
+            self.marks.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.every = self.every.saturating_mul(2).max(2);
+        }
+        self.most = self.most.max(passed.time);
+    }
+
+    /// The first record of the log, when reading can begin there.
+    pub(super) fn first(&self) -> Option<&Mark> {
+        self.marks.first().filter(|mark| mark.count == 0)
+    }
+
+    /// The last place from which reading comes to the wanted record and the one before it.
+    pub(super) fn before(&self, wanted: Wanted) -> Option<&Mark> {
+        let count = match wanted {
+            // All records before such a mark are early enough, so that the wanted one is the last of them, or behind.
+            Wanted::At(time) => {
+                let early = self.marks.partition_point(|mark| mark.most <= time);
+                self.marks.get(early.checked_sub(1)?)?.count.saturating_sub(2)
+            }
+            Wanted::Nth(nth) => nth.min(self.records.saturating_sub(1)).saturating_sub(1),
+        };
+        let early = self.marks.partition_point(|mark| mark.count <= count);
+        self.marks.get(early.checked_sub(1)?)
+    }
+
+    /// Columns that a record has which has so many before it; `None` behind the records that are known.
+    fn columns(&self, count: u64) -> Option<usize> {
+        let early = self.columns.partition_point(|(from, _)| *from <= count);
+        let (_, columns) = self.columns.get(early.checked_sub(1)?)?;
+        (count < self.records).then_some(*columns)
+    }
+}
+
+/// How far a log was read.
+pub(super) struct Place {
+    pub(super) reader: Box<dyn LogReader>,
+    older: Option<Record>,
+    pub(super) newer: Option<Record>,
+    /// Records up to the newer one.
+    pub(super) count: u64,
+    /// The record behind it, when it was read already.
+    pub(super) ahead: Option<Record>,
+}
+
+impl Place {
+    /// Before the record of a reader that has so many before it.
+    pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Place {
+        Place { reader, older: None, newer: None, count, ahead: None }
+    }
+
+    pub(super) fn time(&self) -> Option<FileTime> {
+        self.newer.as_ref().map(|record| record.time)
+    }
+
+    /// Whether it is behind what is wanted, so that reading has to begin anew.
+    pub(super) fn is_behind(&self, wanted: Wanted) -> bool {
+        match wanted {
+            Wanted::At(wanted) => self.time().map_or(self.count > 0, |time| time > wanted),
+            Wanted::Nth(nth) => self.count > nth.saturating_add(1),
+        }
+    }
+
+    /// Whether a record that follows is too late.
+    pub(super) fn is_enough(&self, next: &Record, wanted: Wanted) -> bool {
+        self.newer.is_some()
+            && match wanted {
+                Wanted::At(wanted) => next.time > wanted,
+                Wanted::Nth(nth) => self.count > nth,
+            }
+    }
+
+    pub(super) fn take_next(&mut self) -> Result<Option<Record>, SourceError> {
+        match self.ahead.take() {
+            Some(record) => Ok(Some(record)),
+            None => self.reader.next_record().map_err(source_error),
+        }
+    }
+
+    /// Takes the next record. A reader that went through the log before knows columns that come later.
+    pub(super) fn accept(&mut self, mut record: Record, marks: &Marks) {
+        if let Some(columns) = marks.columns(self.count) {
+            record.cells.truncate(columns);
+        }
+        self.older = self.newer.replace(record);
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// The sample of a column in the record before, and the one of this record.
+    pub(super) fn samples(&self, column: usize) -> (Option<Sample>, Result<Sample, NoValue>) {
+        let cell =
+            |record: &Option<Record>| record.as_ref().and_then(|record| record.cells.get(column).copied());
+        (cell(&self.older).and_then(Result::ok), cell(&self.newer).unwrap_or(Err(NoValue::NoInstance)))
+    }
+
+    pub(super) fn reading(&self, at: usize, column: &Column) -> LogReading {
+        let (older, sample) = self.samples(at);
+        let value = value(older, sample, column, &Shown { cap100: false, ..Shown::default() });
+        LogReading {
+            path: column.path.clone(),
+            parts: column.parts.clone(),
+            counter_type: column.counter_type,
+            default_scale: column.scale,
+            cell: Cell { sample: sample.ok(), value, stale: false },
+            older,
+        }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place")
+            .field("time", &self.time())
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
