@@ -3,7 +3,7 @@
 //! | task | does |
 //! |---|---|
 //! | `test [--peers required]` | every test that can run here; says what was skipped and why |
-//! | `test --soak [CHANGES]` | installs and removals at random, with kills; kills at every system call |
+//! | `test --soak [CHANGES]` | installs and removals at random, with kills at every system call; publishing for long |
 //! | `lint` | format, clippy, documentation, other targets |
 //! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
 //! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |

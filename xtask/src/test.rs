@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every test that can run here.
 
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::{cargo, root};
@@ -37,16 +38,35 @@ fn run_tests(peers_required: bool) -> Result<(), String> {
 
 /// How many installs and removals the long run makes, if nobody says.
 const CHANGES: &str = "10000";
-/// It is stopped after this.
+/// How many increments the long run of publishing makes with each number of lanes, and how many publishers it kills.
+const INCREMENTS: &str = "756000000";
+const KILLS: &str = "3000";
+/// Each run is stopped after this.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
-/// The long run of the registry: installs and removals at random by eight processes at a time, many of them killed, and
-/// each system call of an install and of a removal killed once.
+/// The long runs. That of the registry: installs and removals at random by eight processes at a time, many of them killed, and
+/// each system call of an install and of a removal killed once. Then that of publishing: increments from more threads than
+/// processors, groups that are read while they are written, publishers that are killed at any time.
 fn run_soak(changes: &str) -> Result<(), String> {
     changes.parse::<u32>().map_err(|_| format!("a number of changes needed, found {changes:?}"))?;
     let mut command = cargo();
     command.args(["test", "--package", "tallymon-cli", "--test", "provider", "--", "--nocapture", "killed"]);
     command.env("TALLYMON_SOAK", changes);
+    wait(command, &format!("{changes} changes"))?;
+    // Optimised, as the increments would take an hour otherwise.
+    let mut command = cargo();
+    command.args(["test", "--release", "--package", "tallymon-provider"]);
+    command.args(["--test", "publish", "--test", "histogram", "--test", "dying", "--", "--nocapture"]);
+    command.args(["lost", "torn", "killed"]);
+    command.env("TALLYMON_INCREMENTS", INCREMENTS).env("TALLYMON_KILLS", KILLS);
+    wait(
+        command,
+        &format!("{INCREMENTS} increments of each kind, 500,000 group reads, {KILLS} killed publishers"),
+    )
+}
+
+/// Runs a command to its end, but not for ever.
+fn wait(mut command: Command, what: &str) -> Result<(), String> {
     let start = Instant::now();
     let mut child = command.spawn().map_err(|error| format!("cargo did not start: {error}"))?;
     let status = loop {
@@ -61,7 +81,7 @@ fn run_soak(changes: &str) -> Result<(), String> {
             Err(error) => return Err(error.to_string()),
         }
     };
-    eprintln!("{changes} changes in {:.0} s", start.elapsed().as_secs_f64());
+    eprintln!("{what} in {:.0} s", start.elapsed().as_secs_f64());
     if status.success() { Ok(()) } else { Err(format!("the run failed: {status}")) }
 }
 
