@@ -82,27 +82,32 @@ impl SqliteReader {
             has_status: false,
         };
         let wanted = options.log_set.as_deref();
+        reader.details(wanted).map_err(|error| failed("reading the table CounterDetails", &error))?;
         reader.log_sets(wanted).map_err(|error| failed("reading the table DisplayToID", &error))?;
         if let Some(name) = wanted.filter(|_| reader.sets.is_empty()) {
             let words = format!("there is no log set {name:?} in the database");
             return Err(LogError::new(LogErrorKind::Request(words)));
         }
-        let guid = reader.sets.front().map(|set| set.guid.clone()).filter(|_| wanted.is_some());
-        reader.details(guid).map_err(|error| failed("reading the table CounterDetails", &error))?;
         reader.order().map_err(|error| failed("reading the table CounterData", &error))?;
         reader.next_set();
         Ok(reader)
     }
 
-    /// Reads the counters; those of one log set only if its GUID is given.
-    fn details(&mut self, guid: Option<String>) -> rusqlite::Result<()> {
-        let mut statement = self.database.prepare(
+    /// Reads the counters; those of one log set only if one is wanted.
+    fn details(&mut self, wanted: Option<&str>) -> rusqlite::Result<()> {
+        let of_set = match wanted {
+            Some(_) => {
+                "WHERE CounterID IN (SELECT CounterID FROM CounterData WHERE GUID IN \
+                 (SELECT GUID FROM DisplayToID WHERE DisplayString = ? COLLATE NOCASE))"
+            }
+            None => "",
+        };
+        let select = format!(
             "SELECT CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, InstanceName, \
-             InstanceIndex, ParentName, TimeBaseA, TimeBaseB FROM CounterDetails \
-             WHERE ?1 IS NULL OR CounterID IN (SELECT CounterID FROM CounterData WHERE GUID = ?1) \
-             ORDER BY CounterID",
-        )?;
-        let mut rows = statement.query([guid])?;
+             InstanceIndex, ParentName, TimeBaseA, TimeBaseB FROM CounterDetails {of_set} ORDER BY CounterID"
+        );
+        let mut statement = self.database.prepare(&select)?;
+        let mut rows = statement.query(rusqlite::params_from_iter(wanted))?;
         let mut group = 0u32;
         let mut last: Option<(String, String, String)> = None;
         while let Some(row) = rows.next()? {
