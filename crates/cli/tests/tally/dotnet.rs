@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::record::Sessions;
 use super::support::{Folder, Ran, TALLY, clean, has, tally, tally_with};
 
 #[allow(dead_code, reason = "the profiler's own tests need more of it")]
@@ -140,6 +141,55 @@ fn what_a_program_calls_is_published_while_it_runs() {
     assert!(value("Work[int]") > 0.0 && value("Main[]") == 0.0 && value("Hooks On") == 1.0, "{watched}");
     let words = profiled.end(&process);
     has(&words, &["tally: the profile is in ", ".prof"]);
+}
+
+/// A value of the last record of a log.
+fn last_of(log: &str, method: &str, counter: &str) -> f64 {
+    let path = format!(r"\.NET Methods(pace.exe/Pace.Program.{method})\{counter}");
+    let ran = tally(&["get", "--log", log, &path, "--plain"]);
+    ran.out.trim().parse().unwrap_or_else(|error| panic!("{path}: {error}: {}{}", ran.out, ran.err))
+}
+
+#[test]
+fn recorded_values_are_what_the_program_is_known_to_do() {
+    let sessions = Sessions::new();
+    let folder = &sessions.0;
+    let Some(program) = program(folder, "pace") else { return };
+    let mut profiled = Profiled::start(folder, &["--publish"], &program);
+    profiled.line("ready");
+    let (_, process) = profiled.profile(folder);
+    until(folder, &["get", r"\.NET Methods(*)\Active Calls"], &["Program.Fail[]", "Program.Deep[int]"]);
+    // A session records them in the background while the command does it before everybody's eyes.
+    let all = r"\.NET Methods(*)\*";
+    assert_eq!(sessions.log(&["start", "pace", "-c", all, "-i", "2s"]).code, Some(0));
+    let log = folder.file("live.tally");
+    let watched = tally_with(&["watch", all, "-i", "2s", "-c", "3", "-o", &log], |command| {
+        command.env("TALLYMON_ROOT", folder.path());
+    });
+    assert_eq!(watched.code, Some(0), "{}", watched.err);
+    assert_eq!(sessions.log(&["stop", "pace"]).code, Some(0));
+    let session = sessions.logs("pace").remove(0);
+    profiled.end(&process);
+    for log in [&log, &session] {
+        // A busy machine may sleep longer, never shorter; the recursion's four calls sleep at the end of the innermost.
+        for (method, seconds) in [("Nap[]", 0.0195), ("Deep[int]", 0.0095), ("Round[]", 0.029)] {
+            let average = last_of(log, method, "Average Call Time");
+            assert!((seconds..60.0).contains(&average), "{method} takes {average} s, of {seconds} known");
+        }
+        let rate = |method: &str| last_of(log, method, "Calls/sec");
+        let naps = rate("Nap[]");
+        assert!(naps > 0.0 && rate("Deep[int]") > 2.0 * naps && rate("Deep[int]") < 8.0 * naps);
+        // No more than sleeps of 30 ms leave room for; what is published twice a second may be seen a second late.
+        assert!(naps < 1.0 / 0.03 * 1.6, "{naps}");
+        let (thrown, fails) = (last_of(log, "Fail[]", "Exceptions/sec"), rate("Fail[]"));
+        assert!(fails > 0.0 && (thrown / fails - 1.0).abs() < 0.5, "{thrown} {fails}");
+        let own = |method: &str| last_of(log, method, "% Time");
+        let (nap, deep, round) = (own("Nap[]"), own("Deep[int]"), own("Round[]"));
+        // Two thirds and one third of the time, about; the rest is little, and all together is one thread.
+        assert!(nap > deep && deep > round && nap + deep + round < 160.0, "{nap} {deep} {round}");
+        let whole = last_of(log, "Round[]", "% Time with Callees");
+        assert!(whole > nap && whole < 160.0, "{whole} {nap}");
+    }
 }
 
 #[test]

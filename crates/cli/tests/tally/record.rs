@@ -218,7 +218,7 @@ impl Sessions {
     }
 
     /// The logs of a session that are there.
-    fn logs(&self, name: &str) -> Vec<String> {
+    pub(crate) fn logs(&self, name: &str) -> Vec<String> {
         let status = self.status(name);
         let logs = status["logs"].as_array().unwrap();
         logs.iter().map(|log| log["path"].as_str().unwrap().to_string()).collect()

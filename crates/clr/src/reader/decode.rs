@@ -275,6 +275,7 @@ impl<'a> Bytes<'a> {
             dropped: number(offset_of!(Node, dropped)),
             exceptions: number(offset_of!(Node, exceptions)),
             total: time(offset_of!(Node, total)),
+            ended_total: time(offset_of!(Node, total)),
             own: 0,
             corrected_total: 0,
             corrected_own: 0,

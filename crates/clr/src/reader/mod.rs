@@ -207,6 +207,8 @@ pub struct Call {
     pub exceptions: u64,
     /// Time of all calls, callees included; of an open call that until the last sign of life.
     pub total: u64,
+    /// Time of the ended calls, callees included.
+    pub ended_total: u64,
     /// Time without that of the callees.
     pub own: u64,
     /// `total` without the measured work of the profiler; never more than `total`.
@@ -241,6 +243,8 @@ pub struct MethodTotal {
     pub open: u64,
     /// Time with callees; of recursive calls only the outermost counts.
     pub total: u64,
+    /// Time with callees of the calls that ended, each by itself: by `ended` it is what a call takes on average.
+    pub ended_total: u64,
     /// `total` without the measured work of the profiler.
     pub corrected_total: u64,
     /// Time without callees.
@@ -447,6 +451,7 @@ impl Profile {
                     (&mut sum.unwinds, call.unwinds),
                     (&mut sum.ended, call.ended()),
                     (&mut sum.open, u64::from(call.open)),
+                    (&mut sum.ended_total, call.ended_total),
                 ];
                 for (sum, count) in all {
                     *sum = sum.saturating_add(count);

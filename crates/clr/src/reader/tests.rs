@@ -113,7 +113,11 @@ fn open_calls_last_until_the_last_sign_of_life() {
     bytes[main + 104..main + 112].copy_from_slice(&2000u64.to_le_bytes());
     let profile = Profile::from_bytes(&bytes).unwrap();
     assert!(profile.calls[1].open);
-    assert_eq!(profile.calls[1].total, 500 + 500);
+    assert_eq!((profile.calls[1].total, profile.calls[1].ended_total), (500 + 500, 500));
+    // An average is that of the calls that ended, and of recursive ones each counts.
+    let totals = profile.method_totals();
+    let main = totals.iter().find(|total| total.method == 0).unwrap();
+    assert_eq!((main.total, main.ended_total, main.ended, main.enters), (1000, 550, 3, 4));
 }
 
 #[test]

@@ -135,9 +135,9 @@ impl Row {
 
 /// The counters of a method, in the order of their declaration. Times are in units of 100 ns.
 fn numbers(total: &MethodTotal) -> [u64; 7] {
-    // An open call has time, but no end that it could be divided by.
-    let ended = total.ended;
-    [total.enters, total.total / 100, ended, total.own / 100, total.total / 100, total.exceptions, total.open]
+    // An open call has time, but no end that it could be divided by, so the average is that of the ended ones.
+    let (ended_total, ended) = (total.ended_total / 100, total.ended);
+    [total.enters, ended_total, ended, total.own / 100, total.total / 100, total.exceptions, total.open]
 }
 
 /// What is published; names and help are those that readers show.
@@ -235,11 +235,12 @@ mod tests {
             enters: 5,
             ended: 4,
             total: 1000,
+            ended_total: 800,
             own: 300,
             exceptions: 2,
             open: 1,
             ..Default::default()
         };
-        assert_eq!(numbers(&total), [5, 10, 4, 3, 10, 2, 1]);
+        assert_eq!(numbers(&total), [5, 8, 4, 3, 10, 2, 1]);
     }
 }
