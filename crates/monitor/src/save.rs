@@ -1,4 +1,4 @@
-//! What was seen, as files: the history as a log, the chart as an SVG picture, what was chosen as settings.
+//! What was seen, as files: the history as a log, the chart as an SVG picture or a page, what was chosen as settings.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tallymon::core::counter::g17;
+use tallymon::core::flow::Value;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::log::{Format, Selection, relog};
@@ -14,6 +15,7 @@ use crate::chart::PATTERNS;
 use crate::model::{Monitor, factor, format};
 use crate::settings::EXTENSION;
 use crate::tui::{App, LocalTime};
+use crate::words::{Word, Words};
 
 /// A name for files of now.
 pub(crate) fn file_name(app: &App) -> String {
@@ -25,8 +27,8 @@ pub(crate) fn file_name(app: &App) -> String {
     )
 }
 
-/// Saves under a name: as what its ending says - any format of logs that can be written, a picture, settings - or the
-/// history and the picture with none of these endings. Returns the names of the files. A file that exists is not
+/// Saves under a name: as what its ending says - any format of logs that can be written, a picture, a page with
+/// it, settings - or the history and the picture with none of these endings. Returns the names of the files. A file that exists is not
 /// overwritten.
 pub(crate) fn save(app: &App, name: &str) -> io::Result<Vec<String>> {
     let name = name.trim();
@@ -35,6 +37,11 @@ pub(crate) fn save(app: &App, name: &str) -> io::Result<Vec<String>> {
         write(name, app.settings().to_string().as_bytes())?;
     } else if ending == "svg" {
         save_picture(app, name)?;
+    } else if ending == "html" || ending == "htm" {
+        write(
+            name,
+            html(app.monitor(), app.system_name(), app.words, &|time| app.local_time(time)).as_bytes(),
+        )?;
     } else if let Some(format) = Format::from_name(&ending) {
         save_log(app, name, format)?;
     } else {
@@ -233,6 +240,40 @@ pub fn svg(monitor: &Monitor, host: &str, local: &dyn Fn(FileTime) -> LocalTime)
         );
     }
     text.push_str("</svg>\n");
+    text
+}
+
+/// The picture on a page to be printed or sent, above a table of all counters with their statistics: also of those that a
+/// chart has no line for. It needs no other file.
+pub fn html(monitor: &Monitor, host: &str, words: Words, local: &dyn Fn(FileTime) -> LocalTime) -> String {
+    let title = [host, &monitor.picture.title].map(escaped).join(" ");
+    let heads = [Word::Counter, Word::Last, Word::Average, Word::Minimum, Word::Maximum];
+    let heads = heads.map(|head| format!("<th>{}</th>", escaped(words.get(head)))).concat();
+    let mut text = format!(
+        "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>\
+         body {{ font-family: sans-serif; margin: 2em auto; max-width: 64em; }}\
+         table {{ border-collapse: collapse; }}\
+         th, td {{ border-bottom: 1px solid #dddddd; padding: 0.2em 0.8em; text-align: right; }}\
+         th:first-child, td:first-child {{ text-align: left; }}</style></head>\n<body>\n{}<table>\n<tr>{heads}</tr>\n",
+        svg(monitor, host, local)
+    );
+    for series in monitor.series() {
+        let statistics = monitor.statistics(series);
+        let numbers = [statistics.average, statistics.minimum, statistics.maximum]
+            .map(|number| number.map_or_else(|| "-".to_string(), format::number));
+        let last = match (&series.last, statistics.last) {
+            // A text has no statistics.
+            (Ok(value @ Value::Text(_)), _) => format::value(value, series.counter_type),
+            (_, last) => last.map_or_else(|| "-".to_string(), format::number),
+        };
+        // Writing to a string does not fail.
+        let _ = write!(text, "<tr><td>{}</td><td>{}</td>", escaped(&series.path), escaped(&last));
+        for number in numbers {
+            let _ = write!(text, "<td>{number}</td>");
+        }
+        text.push_str("</tr>\n");
+    }
+    text.push_str("</table>\n</body></html>\n");
     text
 }
 

@@ -81,7 +81,7 @@ words! {
     HelpTitle: "Keys", "키", "キー", "Клавиши";
     ExplainTitle: "What it means", "설명", "説明", "Что это значит";
     CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
-    SaveAs: "save as (.csv .tsv .blg .svg .tallymon)", "다른 이름으로 저장 (.csv .tsv .blg .svg .tallymon)", "名前を付けて保存 (.csv .tsv .blg .svg .tallymon)", "сохранить как (.csv .tsv .blg .svg .tallymon)";
+    SaveAs: "save as (.csv .tsv .blg .svg .html .tallymon)", "다른 이름으로 저장 (.csv .tsv .blg .svg .html .tallymon)", "名前を付けて保存 (.csv .tsv .blg .svg .html .tallymon)", "сохранить как (.csv .tsv .blg .svg .html .tallymon)";
     OpenFile: "open a log or settings", "로그 또는 설정 열기", "ログまたは設定を開く", "открыть журнал или набор";
     Opening: "opening", "여는 중", "開いています", "открывается";
     EscapeStops: "Esc stops", "Esc 중지", "Esc 中止", "Esc прервать";
@@ -185,7 +185,8 @@ mod tests {
                 assert_ne!(text, english, "{word:?}");
                 let latin = text.split(|letter: char| !letter.is_ascii_alphanumeric());
                 for part in latin.filter(|part| part.contains(|letter: char| letter.is_ascii_alphabetic())) {
-                    let is_form = ["csv", "tsv", "blg", "svg", "tallymon", "hh", "mm", "ss"].contains(&part);
+                    let is_form =
+                        ["csv", "tsv", "blg", "svg", "html", "tallymon", "hh", "mm", "ss"].contains(&part);
                     assert!(is_form || NAMES.contains(&part), "{part:?} in {word:?}: {text}");
                 }
             }

@@ -37,7 +37,7 @@ pub struct App {
     pub(super) options: Options,
     pub(super) monitor: Monitor,
     pub(super) view: View,
-    pub(super) words: Words,
+    pub(crate) words: Words,
     pub(super) theme: Theme,
     pub(super) overlay: Overlay,
     pub(super) table: Option<Table>,

@@ -184,6 +184,16 @@ fn saving_writes_csv_and_a_picture_and_overwrites_nothing() {
     bench.app.event(&Event::Key(control));
     bench.types(&name).key(KeyCode::Enter);
     assert!(bench.screen().contains("exists"), "{}", bench.screen());
+    // The same picture on a page, with a table of all lines.
+    bench.types("w");
+    bench.app.event(&Event::Key(control));
+    bench.types(&name).types(".html").key(KeyCode::Enter);
+    let page = std::fs::read_to_string(format!("{name}.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains(&svg), "{page}");
+    assert_eq!(page.matches("<tr><td>").count(), 5);
+    let memory = page.lines().find(|line| line.contains(r"<td>\Memory\Available MBytes</td>")).unwrap();
+    assert_eq!(memory.matches("<td>").count(), 5, "{memory}");
+    assert!(!memory.contains("<td>-</td>"), "{memory}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
