@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 mod kills;
+mod known_bugs;
 mod options;
 mod support;
 mod texts;
