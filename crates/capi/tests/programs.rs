@@ -8,6 +8,7 @@ use std::process::Command;
 use tallymon::core::counter::{CounterType, Format, TYPES, apply, compute, g17};
 use tallymon::core::flow::Sample;
 use tallymon::core::time::{FileTime, Frequency};
+use tallymon::registry::{Roots, Scope, Service, Writer};
 use tallymon::{Location, Query};
 use tallymon_testkit::{peer, shared};
 
@@ -52,6 +53,34 @@ fn logs_are_written_in_every_way() {
     let log = shared("logs/PowerShell_CounterSamples.blg").unwrap_or_default();
     let mut command = bench.run(&setsid);
     let said = lines(&command.arg("--wait").arg(&program).arg(&bench.0).arg(log).output().unwrap());
+    let [summary] = &said[..] else { panic!("{said:#?}") };
+    assert!(summary.ends_with("0 wrong"), "{summary}");
+}
+
+/// A language that comes with a later service has a table of everything, as `MULTI_SZ`.
+#[test]
+fn a_language_added_later_has_its_tables() {
+    let Some(gcc) = peer("gcc") else { return };
+    let bench = Bench::new("languages");
+    let warnings = ["-Wall", "-Wextra", "-Wno-sign-compare"];
+    let program = bench.compile(&gcc, &[SANITIZED, &warnings].concat(), &["tests/c/languages.c"]);
+    let file = |service: &str, languages: &str, texts: &str| {
+        let (header, ini) = (format!("{service}.h"), bench.0.join(format!("{service}.ini")));
+        let text = format!(
+            "[info]\ndrivername={service}\nsymbolfile={header}\n[languages]\n009=\n{languages}\n[objects]\n\
+             A_009_NAME=\n[text]\nA_009_NAME={service}\nA_009_HELP=Help of {service}\n{texts}\n"
+        );
+        std::fs::write(&ini, text).unwrap();
+        std::fs::write(bench.0.join(header), "#define A 0\n").unwrap();
+        ini
+    };
+    let one = file("One", "", "");
+    let two = file("Two", "007=", "A_007_NAME=Zwei\nA_007_HELP=Hilfe zu Zwei");
+    // As on Windows a service is registered before its names are loaded.
+    let writer = Writer::open(&Roots::in_folder(&bench.0.join("root")), Some(Scope::System)).unwrap();
+    let services = ["One", "Two"].map(|name| Service { name: name.to_string(), ..Service::default() });
+    writer.register(&services).unwrap();
+    let said = lines(&bench.run(&program).arg(one).arg(two).output().unwrap());
     let [summary] = &said[..] else { panic!("{said:#?}") };
     assert!(summary.ends_with("0 wrong"), "{summary}");
 }
