@@ -172,6 +172,9 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
                     package.service,
                     words(range)
                 );
+                if let Some(service) = writer.contents()?.service(&package.service) {
+                    warn_of_library(service);
+                }
             }
             Input::Manifest(manifest) => {
                 let names: Vec<&str> = manifest.providers.iter().map(ManifestPackage::name).collect();
@@ -187,6 +190,20 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Says what keeps a library from being asked. It is no mistake: names may be installed before their library is there.
+fn warn_of_library(service: &Service) {
+    let Some(library) = &service.library else { return };
+    if library.contains('/') && !std::path::Path::new(library).is_file() {
+        eprintln!("tally: {library} is not there; {} is asked when it is", service.name);
+    }
+    if [&service.open, &service.collect, &service.close].into_iter().any(Option::is_none) {
+        eprintln!(
+            "tally: {} is not asked without its three functions: --open, --collect, --close",
+            service.name
+        );
+    }
 }
 
 /// The path of a library from the root on, so that it is the same for every reader; a name without slashes stays one.

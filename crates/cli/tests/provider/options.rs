@@ -138,3 +138,25 @@ Performance Counter ID Queries [PERFLIB]:
     assert!(place.ok(&["doctor"]).contains("registry"));
     place.ok(&["provider", "list"]);
 }
+
+/// Names may be installed before their library is there; what keeps it from being asked is said.
+#[test]
+fn libraries_that_can_not_be_asked_are_told_of() {
+    let place = Place::new();
+    let missing = place.0.join("with blanks").join("libone.so").display().to_string();
+    let functions = ["--open", "Open", "--collect", "Collect", "--close", "Close"];
+    let add = |service: &str, options: &[&str]| {
+        let file = place.ini(service, 1);
+        let (code, _, err) = place.run(&[&["provider", "add", &file], options].concat());
+        assert_eq!(code, 0, "{err}");
+        err
+    };
+    let told = add("One", &[&["--library", &missing][..], &functions].concat());
+    assert!(told.contains(&format!("{missing} is not there")) && !told.contains("--open"), "{told}");
+    let there = place.file("libtwo.so", "");
+    let told = add("Two", &["--library", &there, "--open", "Open"]);
+    assert!(told.contains("Two is not asked without its three functions") && !told.contains("not there"));
+    let told = add("Three", &[&["--library", &there][..], &functions].concat());
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert_eq!(add("Four", &[]).lines().count(), 1, "names alone are no fault");
+}
