@@ -30,6 +30,9 @@ rows! { RAID_COUNTERS, RAID_ORIGINS {
     905_004 PERF_COUNTER_RAWCOUNT 0 NOVICE: E "md/degraded" "2.6.17";
     905_006 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "md/mismatch_cnt" "2.6.17";
     905_008 PERF_COUNTER_LARGE_RAWCOUNT -9 ADVANCED: E "md/component_size * 1024" "2.6.17";
+    905_010 PERF_LARGE_RAW_FRACTION 0 NOVICE: E "md/sync_completed:#1" "2.6.17";
+    905_010 PERF_LARGE_RAW_BASE 0 NOVICE: E "md/sync_completed:#3" "2.6.17";
+    905_012 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "md/sync_speed * 1024" "2.6.17";
 }}
 
 rows! { MEMBER_COUNTERS, MEMBER_ORIGINS {
@@ -57,6 +60,7 @@ pub(super) fn arrays() -> Table {
         found.retain(|(_, folder)| folder.join("md").is_dir());
         Ok(found)
     })
+    .of_devices()
 }
 
 /// The object Bonding Member: the interfaces that a bond is made of.
@@ -82,7 +86,7 @@ fn interfaces(sources: &mut Sources) -> Result<Vec<(String, PathBuf)>, Absence> 
 #[cfg(test)]
 mod tests {
     use super::super::fake::{Machine, collect, instance, named, names};
-    use tallymon_provider::{Absence, Interest, ValueState};
+    use tallymon_provider::{Absence, Interest, TitleIndex, ValueState};
 
     const MISSING: Result<u64, ValueState> = Err(ValueState::Absent(Absence::NotInThisKernel));
 
@@ -126,6 +130,25 @@ mod tests {
         let member = instance(&snapshot, "bond0 eth0");
         assert_eq!((named(&member, 905_202), named(&member, 905_204)), (Ok(7), Ok(1)));
         assert_eq!(named(&member, 905_206), MISSING);
+    }
+
+    /// The form of both files is that of the kernel's admin-guide/md.rst.
+    #[test]
+    fn an_array_that_is_rebuilt() {
+        let mut machine = Machine::new(&[
+            ("sys/block/md0/md/sync_completed", b"27648 / 1046528\n"),
+            ("sys/block/md0/md/sync_speed", b"200\n"),
+            ("sys/block/md1/md/sync_completed", b"none\n"),
+            ("sys/block/md1/md/sync_speed", b"none\n"),
+        ]);
+        let snapshot = machine.read(905_000);
+        let array = instance(&snapshot, "md0");
+        let done = array.sample(array.object().position(TitleIndex(905_010)).unwrap()).unwrap();
+        assert_eq!((done.first, done.second), (27_648, 1_046_528));
+        assert_eq!(named(&array, 905_012), Ok(204_800));
+        let none = Err(ValueState::Absent(Absence::NotFromThisDevice));
+        let idle = instance(&snapshot, "md1");
+        assert_eq!((named(&idle, 905_010), named(&idle, 905_012)), (none, none), "nothing is rebuilt");
     }
 
     #[test]

@@ -170,7 +170,7 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(udp::v6()),
         Box::new(pressure::new()),
         Box::new(numa_node_memory::new()),
-        Box::new(thermal::new()),
+        Box::new(thermal::ThermalZones::new()),
         Box::new(energy_meter::EnergyMeter::new()),
         Box::new(cache::new()),
         Box::new(control_groups::jobs()),

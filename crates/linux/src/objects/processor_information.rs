@@ -31,7 +31,7 @@ rows! { SPEED_COUNTERS, SPEED_ORIGINS {
     900_014 PERF_AVERAGE_BULK 0 ADVANCED: C "cpuidle/state*/time * 10" "2.6.24";
     900_014 PERF_AVERAGE_BASE 0 ADVANCED: C "cpuidle/state*/usage" "2.6.24";
     900_016 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "thermal_throttle/core_throttle_count + thermal_throttle/package_throttle_count";
-    900_018 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
+    900_018 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "cpufreq/scaling_max_freq, cpufreq/bios_limit over cpufreq/cpuinfo_max_freq";
     900_020 PERF_COUNTER_RAWCOUNT 0 ADVANCED: Z "0";
     900_022 PERF_100NSEC_TIMER 0 ADVANCED: N;
     900_024 PERF_100NSEC_TIMER 0 NOVICE: D "/proc/stat:cpuN: all but idle and iowait, times cpufreq/scaling_cur_freq over cpufreq/base_frequency" "4.15";
@@ -68,6 +68,7 @@ const IDLE_BREAKS: usize = 7;
 const IDLE_TIME: usize = 8;
 const IDLE_COUNT: usize = 9;
 const LIMIT_FLAGS: usize = 10;
+const LIMIT: usize = 11;
 const STATE_FLAGS: usize = 12;
 const UTILITY: usize = 14;
 const PRIVILEGED_UTILITY: usize = 15;
@@ -137,17 +138,23 @@ impl ProcessorInformation {
                 .iter()
                 .take(BASE)
                 .chain(SPEED_COUNTERS.iter().skip(UTILITY))
+                .chain(SPEED_COUNTERS.get(LIMIT))
                 .any(|counter| ask.interest.wants(NAME, counter.name));
         if is_asked {
             let now = read("cpufreq/scaling_cur_freq");
             set(FREQUENCY, now.map(|kilohertz| kilohertz / 1000));
             set(FREQUENCY.saturating_add(1), now);
-            set(MAXIMUM, read("cpufreq/cpuinfo_max_freq"));
+            let highest = read("cpufreq/cpuinfo_max_freq");
+            set(MAXIMUM, highest);
+            // Not all firmware limits processors.
+            let bios = read("cpufreq/bios_limit").unwrap_or(u64::MAX);
+            let limit = read("cpufreq/scaling_max_freq").map(|policy| policy.min(bios));
+            set(LIMIT, limit.and_then(|limit| share(limit, highest?)));
             set(BASE.saturating_sub(1), now);
             let base = read("cpufreq/base_frequency");
             set(BASE, base);
             // Not all drivers know a base frequency; the largest is the next best.
-            let base = base.or_else(|_| read("cpufreq/cpuinfo_max_freq"));
+            let base = base.or(highest);
             let utility = now.and_then(|now| Ok((now, base?))).map(|(now, base)| {
                 let utility = self.utilities.entry(number).or_default();
                 utility.step(time, values.idle, values.privileged, now, base);
@@ -156,7 +163,7 @@ impl ProcessorInformation {
             set(UTILITY, utility.map(|utility| utility.all));
             set(PRIVILEGED_UTILITY, utility.map(|utility| utility.privileged));
         } else {
-            let positions = (FREQUENCY..=BASE).chain([UTILITY, PRIVILEGED_UTILITY]);
+            let positions = (FREQUENCY..=BASE).chain([LIMIT, UTILITY, PRIVILEGED_UTILITY]);
             positions.for_each(|position| set(position, Err(Absence::NotRequested)));
             // Nobody knows the speed meanwhile.
             self.utilities.entry(number).or_default().last = None;
@@ -183,6 +190,12 @@ impl ProcessorInformation {
         );
         speeds
     }
+}
+
+/// `share = 100 * limit / highest`, in percent and never above 100.
+fn share(limit: u64, highest: u64) -> Result<u64, Absence> {
+    let hundredfold = limit.min(highest).saturating_mul(100);
+    hundredfold.checked_div(highest).ok_or(Absence::NotFromThisDevice)
 }
 
 fn file_number(sources: &mut Sources, path: PathBuf) -> Result<u64, Absence> {
@@ -238,7 +251,7 @@ fn sum<'s>(speeds: impl Iterator<Item = &'s Speeds>) -> Speeds {
         count = count.saturating_add(1);
     }
     for (position, value) in total.iter_mut().enumerate() {
-        if [FREQUENCY, UTILITY, PRIVILEGED_UTILITY].contains(&position) {
+        if [FREQUENCY, LIMIT, UTILITY, PRIVILEGED_UTILITY].contains(&position) {
             *value = value.map(|sum| sum.checked_div(count).unwrap_or(sum));
         }
     }
@@ -378,6 +391,30 @@ mod tests {
         machine.write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", b"4\n");
         let snapshot = machine.read_only(NAME.0, &interest);
         assert_eq!(named(&instance(&snapshot, "0,0"), 900_016), Ok(1), "it was slowed down since");
+    }
+
+    #[test]
+    fn the_lower_of_two_limits() {
+        let folder = "sys/devices/system/cpu/cpu0/cpufreq";
+        let [highest, policy, bios] =
+            ["cpuinfo_max_freq", "scaling_max_freq", "bios_limit"].map(|file| format!("{folder}/{file}"));
+        let mut machine = Machine::new(&[
+            ("proc/stat", STAT),
+            (&highest, b"3600000\n"),
+            (&policy, b"2700000\n"),
+            ("sys/devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq", b"0\n"),
+            ("sys/devices/system/cpu/cpu1/cpufreq/scaling_max_freq", b"1\n"),
+        ]);
+        let mut interest = Interest::everything();
+        interest.add(NAME, TitleIndex(900_018));
+        let limit = |machine: &mut Machine, name: &str| {
+            let snapshot = machine.read_only(NAME.0, &interest);
+            named(&instance(&snapshot, name), 900_018)
+        };
+        assert_eq!(limit(&mut machine, "0,0"), Ok(75));
+        assert_eq!(limit(&mut machine, "0,1"), Err(ValueState::Absent(Absence::NotFromThisDevice)));
+        machine.write(&bios, b"1800000\n");
+        assert_eq!(limit(&mut machine, "0,0"), Ok(50));
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub(super) struct Table {
     total: bool,
     /// Whether the files of instances are those of control groups, which stay open.
     of_groups: bool,
+    /// Why a number is missing that its file does not have.
+    missing: Absence,
 }
 
 type Values = Vec<Result<u64, Absence>>;
@@ -58,6 +60,11 @@ impl Table {
     /// The same with files that are not simply below the folder of their instance.
     pub(super) fn at(self, place: Place) -> Table {
         Table { place, ..self }
+    }
+
+    /// The same, of devices that leave a number out while there is nothing to say.
+    pub(super) fn of_devices(self) -> Table {
+        Table { missing: Absence::NotFromThisDevice, ..self }
     }
 
     /// The same with the files of control groups.
@@ -100,7 +107,17 @@ impl Table {
         }
         let layout = ObjectLayout::new(spec);
         let place: Place = |_, folder, file| folder.join(file);
-        Table { layout, origins, expressions, files, instances: None, place, total: false, of_groups: false }
+        Table {
+            layout,
+            origins,
+            expressions,
+            files,
+            instances: None,
+            place,
+            total: false,
+            of_groups: false,
+            missing: Absence::NotInThisKernel,
+        }
     }
 
     /// The values of one instance, whose files are in `folder`.
@@ -120,7 +137,7 @@ impl Table {
             expression.value(page_size, |file, key| {
                 let numbers = found.get(&file).ok_or(Absence::Other)?.as_ref().map_err(|absence| *absence)?;
                 let at = self.files.get(&file).and_then(|keys| keys.binary_search(&key).ok());
-                Ok(at.and_then(|at| numbers.get(at)).copied().flatten())
+                at.and_then(|at| numbers.get(at)).copied().flatten().ok_or(self.missing).map(Some)
             })
         };
         self.expressions.iter().zip(wanted).map(value).collect()
