@@ -8,7 +8,7 @@ use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
 use crate::error::{LogError, Notes};
 use crate::format::{Format, ReadOptions, open};
-use crate::reader::{Column, Cooker};
+use crate::reader::{About, Column, Cooker};
 
 /// What is in a log.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Info {
     pub hosts: Vec<HostInfo>,
     /// The objects in the order of their names.
     pub objects: Vec<ObjectInfo>,
+    /// The counters, those that take the most of the file first.
+    pub counters: Vec<CounterInfo>,
     /// Paths of all columns in the order of a table.
     pub columns: Vec<String>,
     /// Records.
@@ -76,6 +78,22 @@ pub struct ObjectInfo {
     pub columns: u64,
 }
 
+/// A counter in a log, all its instances on all hosts together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterInfo {
+    /// Its object.
+    pub object: String,
+    /// Its name.
+    pub name: String,
+    /// Its columns.
+    pub columns: u64,
+    /// Its values that are there.
+    pub values: u64,
+    /// Bytes of the file that its values take, rounded up; times, lists of names and what holds them are not of any counter. `None` for
+    /// formats that do not tell.
+    pub bytes: Option<u64>,
+}
+
 /// A time without records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gap {
@@ -107,14 +125,21 @@ pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
     let mut times: Vec<FileTime> = Vec::new();
     let mut minutes = None;
     let mut values = 0u64;
+    let mut values_of: Vec<u64> = Vec::new();
     let mut bad: HashMap<NoValue, u64> = HashMap::new();
     let mut restarts = Restarts::default();
     while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
         times.push(record.time);
         minutes = minutes.or(Some(record.local_minutes));
-        for cell in &record.cells {
+        if values_of.len() < record.cells.len() {
+            values_of.resize(record.cells.len(), 0);
+        }
+        for (cell, count) in record.cells.iter().zip(&mut values_of) {
             match cell {
-                Ok(_) => values = values.saturating_add(1),
+                Ok(_) => {
+                    values = values.saturating_add(1);
+                    *count = count.saturating_add(1);
+                }
                 Err(NoValue::NoInstance) => {}
                 Err(reason) => {
                     let count = bad.entry(*reason).or_default();
@@ -147,6 +172,7 @@ pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
         zone: about.zone.label(minutes.unwrap_or(0)),
         hosts: hosts(&about.columns, &restarts),
         objects: objects(&about.columns),
+        counters: counters(about, &values_of),
         columns: order
             .iter()
             .filter_map(|at| about.columns.get(*at))
@@ -222,6 +248,31 @@ fn objects(columns: &[Column]) -> Vec<ObjectInfo> {
             columns: found.columns,
         })
         .collect()
+}
+
+fn counters(about: &About, values: &[u64]) -> Vec<CounterInfo> {
+    let mut counters: BTreeMap<(String, String), (u64, u64, u64)> = BTreeMap::new();
+    for (position, column) in about.columns.iter().enumerate() {
+        let Some(parts) = &column.parts else { continue };
+        let found = counters.entry((parts.object.to_string(), parts.counter.to_string())).or_default();
+        let of = |list: &[u64]| list.get(position).copied().unwrap_or(0);
+        found.0 = found.0.saturating_add(1);
+        found.1 = found.1.saturating_add(of(values));
+        found.2 = found.2.saturating_add(of(&about.value_bits));
+    }
+    let is_told = !about.value_bits.is_empty();
+    let mut counters: Vec<CounterInfo> = counters
+        .into_iter()
+        .map(|((object, name), (columns, values, bits))| CounterInfo {
+            object,
+            name,
+            columns,
+            values,
+            bytes: is_told.then(|| bits.div_ceil(8)),
+        })
+        .collect();
+    counters.sort_by_key(|counter| std::cmp::Reverse(counter.bytes));
+    counters
 }
 
 /// Finds restarts of hosts: one counter that goes backwards belongs to something else now, but when most of them do, the

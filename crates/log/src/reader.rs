@@ -108,9 +108,23 @@ pub struct About {
     pub records: u64,
     /// Records that a catalogue in the log promises, when it has one and it was read already.
     pub records_promised: Option<u64>,
+    /// Bits of the file that the values of each column took so far, by the position of the column; shorter where nothing
+    /// was taken, and empty for formats that do not tell.
+    pub value_bits: Vec<u64>,
 }
 
 impl About {
+    /// Notes that a value of a column took so many bits of the file.
+    #[inline]
+    pub(crate) fn took(&mut self, column: usize, bits: u64) {
+        if self.value_bits.len() <= column {
+            self.value_bits.resize(self.columns.len().max(column.saturating_add(1)), 0);
+        }
+        if let Some(place) = self.value_bits.get_mut(column) {
+            *place = place.saturating_add(bits);
+        }
+    }
+
     pub(crate) fn new(format: Format) -> About {
         About {
             format,
@@ -119,6 +133,7 @@ impl About {
             notes: Notes::default(),
             records: 0,
             records_promised: None,
+            value_bits: Vec::new(),
         }
     }
 }

@@ -195,3 +195,30 @@ fn what_is_in_the_samples() {
     assert_eq!(info.zone, ("Eastern Daylight Time".to_owned(), 240));
     assert_eq!((info.records, info.objects.len(), info.hosts.len()), (11, 8, 1));
 }
+
+/// In a text log all bytes are of a value, a time, a line end or the first line.
+#[test]
+fn what_each_counter_takes() {
+    let Some(text) = shared("logs/PowerShell_CounterSamples.csv") else { return };
+    let all = |path: &Path| {
+        let info = info(path, &ReadOptions::default()).unwrap();
+        assert!(info.counters.is_sorted_by(|one, other| one.bytes >= other.bytes));
+        assert_eq!(info.counters.iter().map(|counter| counter.values).sum::<u64>(), info.values);
+        (info.counters.iter().map(|counter| counter.bytes.unwrap()).sum::<u64>(), info)
+    };
+    let (bytes, info) = all(&text);
+    // Its lines end with a line feed; a time has 25 characters with its quotation marks.
+    let head = std::fs::read(&text).unwrap().iter().position(|byte| *byte == b'\n').unwrap() as u64 + 1;
+    assert_eq!(bytes + head + info.records * (25 + 1), info.bytes);
+
+    // Five single counters of 48 bytes each in a record, and a wildcard's 0 to 3 and _Total: 24 bytes and the name of each.
+    let blg = shared("logs/Tx_BasicPerfCounters.blg").unwrap();
+    let (bytes, info) = all(&blg);
+    assert_eq!(bytes, info.records * (5 * 48 + 4 * (24 + 4) + (24 + 14)));
+
+    let folder = Folder::new("sizes");
+    let native = folder.0.join("sizes.tally");
+    relog(&[blg], &native, &Options { format: Format::Tally, ..Options::default() }).unwrap();
+    let (bytes, info) = all(&native);
+    assert!(bytes > info.bytes / 3 && bytes < info.bytes, "{bytes} of {}", info.bytes);
+}

@@ -25,6 +25,9 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Info) -> Result<(), F
     if info.notes.damage_count > 0 { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
 }
 
+/// Counters that are listed unless all are asked for: those that take the most.
+const LARGEST: usize = 10;
+
 fn print(out: &mut impl Write, info: &Info, columns: bool) -> io::Result<()> {
     let mut line = |title: &str, text: String| writeln!(out, "{title:>10}  {text}");
     line("log", format!("{}, {}", info.path.display(), info.format.info().description))?;
@@ -51,6 +54,19 @@ fn print(out: &mut impl Write, info: &Info, columns: bool) -> io::Result<()> {
             object.counters, object.instances, object.columns
         );
         line("object", format!("{}: {counts}", object.name))?;
+    }
+    let shown = if columns { info.counters.len() } else { LARGEST };
+    for counter in info.counters.iter().take(shown) {
+        let Some(bytes) = counter.bytes else { break };
+        let text =
+            format!("{bytes} bytes in {} values: {}\\{}", counter.values, counter.object, counter.name);
+        line("counter", text)?;
+    }
+    let rest = info.counters.iter().skip(shown).filter_map(|counter| counter.bytes);
+    let (count, bytes) =
+        rest.fold((0u64, 0u64), |(count, sum), bytes| (count.saturating_add(1), sum.saturating_add(bytes)));
+    if count > 0 {
+        line("counter", format!("{bytes} bytes of {count} more, which --columns lists"))?;
     }
     for bad in &info.bad {
         line("missing", format!("{} values: {} ({})", bad.count, bad.reason, bad.reason.pdh_status().name))?;
@@ -103,6 +119,13 @@ fn as_json(info: &Info, columns: bool) -> serde_json::Value {
             "counters": object.counters,
             "instances": object.instances,
             "columns": object.columns,
+        })).collect::<Vec<_>>(),
+        "counters": info.counters.iter().map(|counter| json!({
+            "object": counter.object,
+            "name": counter.name,
+            "columns": counter.columns,
+            "values": counter.values,
+            "bytes": counter.bytes,
         })).collect::<Vec<_>>(),
         "missing": info.bad.iter().map(|bad| json!({
             "reason": bad.reason.to_string(),

@@ -521,6 +521,7 @@ impl Decoder<'_> {
                 Ok(SubRecord::Single(raw)) if !read.entry.is_wildcard() && !read.entry.is_object() => {
                     self.any = true;
                     let cell = self.sample(&read.entry, raw);
+                    self.about.took(read.column, bits(records::SINGLE_SIZE));
                     if let Some(place) = self.cells.get_mut(read.column) {
                         *place = cell;
                     }
@@ -632,6 +633,9 @@ impl Decoder<'_> {
                     column
                 }
             };
+            // Each name stands in every record, with an end of two bytes.
+            let name = item.name.as_bytes().len().saturating_add(2);
+            self.about.took(column, bits(records::ITEM.saturating_add(name)));
             self.put(column, cell);
             position = position.saturating_add(1);
         }
@@ -696,6 +700,8 @@ impl Decoder<'_> {
             for position in &cache.visible {
                 if let Some(column) = columns.next() {
                     let sample = instance.sample(*position);
+                    let size = object.counters().get(*position).map_or(0, |counter| counter.counter_size);
+                    self.about.took(*column, u64::from(size).saturating_mul(8));
                     if self.cells.len() <= *column {
                         self.cells.resize(column.saturating_add(1), Err(NoValue::NoInstance));
                     }
@@ -805,6 +811,11 @@ fn instance_name(instance: &SnapshotInstance<'_>, blocks: &[(usize, Snapshot)]) 
         Some(parent) => format!("{}/{name}", parent.name()),
         None => name,
     }
+}
+
+/// The bits of so many bytes.
+const fn bits(bytes: usize) -> u64 {
+    (bytes as u64).saturating_mul(8)
 }
 
 fn wide(bytes: &[u8]) -> String {

@@ -194,6 +194,10 @@ impl<R: BufRead> CsvReader<R> {
                 let shown: String = field.text.chars().take(40).collect();
                 self.damage(line, field.at, format!("{shown:?} is no number"));
             }
+            // Its separator and quotation marks are its own.
+            let marks = if field.quoted { 3 } else { 1 };
+            let letters = (field.text.len() as u64).saturating_add(marks);
+            self.about.took(*place, letters.saturating_mul(self.lines.unit()).saturating_mul(8));
             if let Some(cell) = cells.get_mut(*place) {
                 *cell = match value {
                     Ok(number) => Ok(Sample {

@@ -71,6 +71,11 @@ impl<'a> BitReader<'a> {
         BitReader { bytes, at: 0 }
     }
 
+    /// Bits that were taken.
+    pub(super) const fn taken(&self) -> u64 {
+        self.at as u64
+    }
+
     /// At least 56 of the next bits, as far as there are any.
     #[inline]
     fn peek(&self) -> u64 {

@@ -237,9 +237,11 @@ impl<R: Read> NativeReader<R> {
             if self.passing {
                 return Some(());
             }
-            let mut room = MOST_NUMBERS;
+            let (mut room, about) = (MOST_NUMBERS, &mut self.about);
             for table in &mut self.tables {
-                table.decode(&mut bits, head.rows, head.key, &mut room)?;
+                table.decode(&mut bits, head.rows, head.key, &mut room, |column, bits| {
+                    about.took(column, bits)
+                })?;
             }
             (!bits.is_spent()).then_some(())
         };

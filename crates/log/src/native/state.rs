@@ -144,13 +144,15 @@ impl State {
         self.cells.len()
     }
 
-    /// Reads the numbers of a chunk. `room` is how many numbers there may be, and becomes fewer.
+    /// Reads the numbers of a chunk. `room` is how many numbers there may be, and becomes fewer; `took` is told the column of
+    /// the log and the bits of each series.
     pub(super) fn decode(
         &mut self,
         bits: &mut BitReader<'_>,
         rows: usize,
         key: bool,
         room: &mut usize,
+        mut took: impl FnMut(usize, u64),
     ) -> Option<()> {
         let key = std::mem::replace(&mut self.new, false) || key;
         self.sampled.decode(bits, rows, key)?;
@@ -171,7 +173,12 @@ impl State {
                     }
                 }
             }
-            stream.decode(bits, rows, key, room)?;
+            let cells = &self.cells;
+            stream.decode(bits, rows, key, room, |cell, bits| {
+                if let Some(cell) = cells.get(cell) {
+                    took(cell.column, bits);
+                }
+            })?;
         }
         self.untold.clear();
         Some(())
@@ -253,7 +260,14 @@ impl State {
 }
 
 impl Stream {
-    fn decode(&mut self, bits: &mut BitReader<'_>, rows: usize, key: bool, room: &mut usize) -> Option<()> {
+    fn decode(
+        &mut self,
+        bits: &mut BitReader<'_>,
+        rows: usize,
+        key: bool,
+        room: &mut usize,
+        mut took: impl FnMut(usize, u64),
+    ) -> Option<()> {
         if key {
             self.parameters.clear();
         }
@@ -267,11 +281,13 @@ impl Stream {
         self.parameters.resize(self.now.len(), Parameters::default());
         let mut next = 0usize;
         for _ in 0..count {
+            let before = bits.taken();
             let cell = usize::try_from(bits.small()).ok().and_then(|gap| next.checked_add(gap))?;
             let start = *self.now.get(cell)?;
             let parameters = self.parameters.get_mut(cell)?;
             series::decode(bits, start, rows, parameters, &mut self.values)?;
             self.changed.push(cell);
+            took(cell, bits.taken().saturating_sub(before));
             next = cell.saturating_add(1);
         }
         Some(())
