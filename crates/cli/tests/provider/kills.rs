@@ -135,7 +135,7 @@ fn a_change_killed_at_a_system_call_is_made_or_not() {
         let (all, tried) = (names.len(), made + not_made);
         eprintln!("{}: killed at {killed} of {all} calls: {made} made, {not_made} not", words[1]);
         // A call more or less depends on the moment.
-        assert!(not_made > 0 && killed > tried - tried / 8, "{killed} of {tried} were killed");
+        assert!(not_made > 0 && killed >= tried - tried.div_ceil(8), "{killed} of {tried} were killed");
         // The last calls come behind the change.
         assert!(step > 1 || made > 0);
     }
