@@ -8,7 +8,7 @@ namespace Steps
     {
         static async Task<int> Leaf(int n)
         {
-            await Task.Delay(1).ConfigureAwait(false);
+            await Task.Delay(20).ConfigureAwait(false);
             if (n % 5 == 4) throw new InvalidOperationException("five");
             await Task.Yield();
             return n;
