@@ -60,6 +60,8 @@ pub(super) struct Live {
 struct Row {
     instance: tallymon_provider::shm::Instance,
     group: Group,
+    /// What was set last, of a method.
+    last: [u64; 7],
 }
 
 impl Live {
@@ -109,7 +111,8 @@ impl Live {
                 self.methods.insert(method.number, row);
             }
             if let Some(row) = self.methods.get_mut(&method.number) {
-                row.set(&numbers(total));
+                let risen = row.risen(numbers(total));
+                row.set(&risen);
             }
         }
         Ok(())
@@ -120,7 +123,24 @@ impl Row {
     fn new(publisher: &Publisher, set: &str, counter: &str, new: &NewInstance<'_>) -> Result<Row, Failure> {
         let instance = publisher.instance(set, new).map_err(failure)?;
         let group = instance.group(counter).map_err(failure)?;
-        Ok(Row { instance, group })
+        Ok(Row { instance, group, last: [0; 7] })
+    }
+
+    /// The numbers of a method, none of which goes back but the calls that are open.
+    ///
+    /// What the profiler itself takes is subtracted from times, more with each call, so that the time of a method that
+    /// does next to nothing but call others may become less. Readers take a number that falls for one that began anew.
+    fn risen(&mut self, now: [u64; 7]) -> [u64; 7] {
+        let [.., open] = now;
+        let mut risen = self.last;
+        for (last, now) in risen.iter_mut().zip(now) {
+            *last = (*last).max(now);
+        }
+        if let [.., last] = &mut risen {
+            *last = open;
+        }
+        self.last = risen;
+        risen
     }
 
     /// Sets all numbers, in the order of their declaration.
