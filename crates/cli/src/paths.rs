@@ -88,7 +88,9 @@ pub(crate) fn drawn(error: &PathError) -> String {
         (PathProblem::InstanceMissing(_), _) => {
             "\n  'tally list OBJECT --instances' names those that exist now"
         }
-        (_, PathPart::Object) => "\n  'tally list' names all objects, 'tally find WORD' searches them",
+        (_, PathPart::Object) => {
+            "\n  'tally list' names all objects, 'tally find WORD' searches them,\n  'tally provider check' tells why those of a library are missing"
+        }
         (_, PathPart::Counter) => "\n  'tally list OBJECT' names all counters of an object",
         _ => "",
     };
