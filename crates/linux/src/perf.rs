@@ -133,9 +133,10 @@ mod tests {
         };
         let sum = || counters.iter().map(|counter| counter.read().unwrap()).sum::<u64>();
         let before = sum();
-        const PAGES: usize = 1000;
-        let memory = vec![1_u8; PAGES * 4096];
-        assert_eq!(memory.iter().map(|byte| usize::from(*byte)).sum::<usize>(), PAGES * 4096);
+        // Memory of this process may be there already, or come in pages that are huge; a program that starts has neither.
+        for _ in 0..5 {
+            assert!(std::process::Command::new("true").status().unwrap().success());
+        }
         assert!(sum() - before >= 100, "{} {before}", sum());
         assert_eq!(PerfCounter::open(Event { kind: 1, config: 999 }, 0).unwrap_err(), Errno::NOENT);
         assert!(PerfCounter::open(Event { kind: 1, config: 2 }, u32::MAX).is_err());
