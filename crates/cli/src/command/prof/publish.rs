@@ -136,9 +136,8 @@ impl Row {
         for (last, now) in risen.iter_mut().zip(now) {
             *last = (*last).max(now);
         }
-        if let [.., last] = &mut risen {
-            *last = open;
-        }
+        let [.., last] = &mut risen;
+        *last = open;
         self.last = risen;
         risen
     }
