@@ -63,12 +63,15 @@ fn sum(bytes: &[u8]) -> u64 {
     sum
 }
 
+/// Writes rows one behind another.
+type Layout = fn(&[Vec<u64>]) -> Vec<u8>;
+
 pub(crate) fn run() {
     let rows = rows();
     let values = (rows.len() * rows[0].len()) as f64;
     println!("\nthe same series through general compressors");
     println!("{:46} {:>9} {:>14} {:>14}", "", "B/value", "written M/s", "read M/s");
-    let layouts: [(&str, fn(&[Vec<u64>]) -> Vec<u8>); 2] =
+    let layouts: [(&str, Layout); 2] =
         [("numbers of 8 bytes", plain), ("differences, 7 bits a byte", differences)];
     for (layout, make) in layouts {
         for (name, compress, undo) in CODECS {

@@ -31,7 +31,7 @@ const fn counter(
     CounterSpec { name, help, counter_type, scale, detail, size, shares: None }
 }
 
-/// The counters; [`write`] sets them in this order.
+/// The counters; [`fn@write`] sets them in this order.
 const COUNTERS: &[CounterSpec] = &[
     counter(990_002, CounterType::PERF_AVERAGE_TIMER, 5, DetailLevel::ADVANCED, Some(8)),
     counter(990_002, CounterType::PERF_AVERAGE_BASE, 0, DetailLevel::ADVANCED, None),

@@ -149,7 +149,7 @@ impl Publication {
         Ok(publication)
     }
 
-    /// Reads all values. False when that is not possible any longer; the next [`Reader::scan`] drops it then.
+    /// Reads all values. False when that is not possible any longer; the next [`super::Reader::scan`] drops it then.
     pub fn read(&mut self) -> bool {
         if self.fault.is_some() {
             return false;
