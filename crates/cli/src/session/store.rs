@@ -224,6 +224,10 @@ impl Store {
                 let _ = fs::remove_file(&path);
                 return Ok(());
             }
+            // A session that is only beginning takes away what it finds, which may be of an earlier one.
+            if ask == Ask::Stop && !path.exists() {
+                replace(&path, ask.word())?;
+            }
             if begin.elapsed() > patience {
                 let process = self.status(name).process;
                 let words = format!("session {name:?} (process {process}) does not answer");
