@@ -50,7 +50,7 @@ pub(super) struct Live {
     publisher: Publisher,
     process: Row,
     /// By the number of the method.
-    methods: HashMap<u32, Row>,
+    methods: HashMap<u32, MethodRow>,
     filter: Filter,
     /// Methods that get in at an update.
     busiest: usize,
@@ -60,7 +60,11 @@ pub(super) struct Live {
 struct Row {
     instance: tallymon_provider::shm::Instance,
     group: Group,
-    /// What was set last, of a method.
+}
+
+/// A method, with what was set last.
+struct MethodRow {
+    row: Row,
     last: [u64; 7],
 }
 
@@ -108,11 +112,10 @@ impl Live {
                 let name = instance_name(&method.name);
                 let new = NewInstance { name: &name, id: None, parent: Some(&self.process.instance) };
                 let row = Row::new(&self.publisher, METHODS, "Calls/sec", &new)?;
-                self.methods.insert(method.number, row);
+                self.methods.insert(method.number, MethodRow { row, last: [0; 7] });
             }
             if let Some(row) = self.methods.get_mut(&method.number) {
-                let risen = row.risen(numbers(total));
-                row.set(&risen);
+                row.set(numbers(total));
             }
         }
         Ok(())
@@ -123,23 +126,7 @@ impl Row {
     fn new(publisher: &Publisher, set: &str, counter: &str, new: &NewInstance<'_>) -> Result<Row, Failure> {
         let instance = publisher.instance(set, new).map_err(failure)?;
         let group = instance.group(counter).map_err(failure)?;
-        Ok(Row { instance, group, last: [0; 7] })
-    }
-
-    /// The numbers of a method, none of which goes back but the calls that are open.
-    ///
-    /// What the profiler itself takes is subtracted from times, more with each call, so that the time of a method that
-    /// does next to nothing but call others may become less. Readers take a number that falls for one that began anew.
-    fn risen(&mut self, now: [u64; 7]) -> [u64; 7] {
-        let [.., open] = now;
-        let mut risen = self.last;
-        for (last, now) in risen.iter_mut().zip(now) {
-            *last = (*last).max(now);
-        }
-        let [.., last] = &mut risen;
-        *last = open;
-        self.last = risen;
-        risen
+        Ok(Row { instance, group })
     }
 
     /// Sets all numbers, in the order of their declaration.
@@ -149,6 +136,22 @@ impl Row {
                 numbers.set(position, *value);
             }
         });
+    }
+}
+
+impl MethodRow {
+    /// Sets all numbers, none of which goes back but the last, the calls that are open.
+    ///
+    /// What the profiler itself takes is subtracted from times, more with each call, so that the time of a method that
+    /// does next to nothing but call others may become less. Readers take a number that falls for one that began anew.
+    fn set(&mut self, now: [u64; 7]) {
+        let [.., open] = now;
+        for (last, now) in self.last.iter_mut().zip(now) {
+            *last = now.max(*last);
+        }
+        let [.., last] = &mut self.last;
+        *last = open;
+        self.row.set(&self.last);
     }
 }
 
