@@ -13,7 +13,7 @@ mod share;
 
 use std::time::Duration;
 
-use load::Idle;
+use tallymon_bench::idle::Idle;
 
 /// A line of a table.
 struct Row {
@@ -52,7 +52,7 @@ fn run(parts: &[&str]) {
             "machine" => share::machine(),
             "threads" => {
                 drop(std::mem::replace(&mut idle, Idle::processes(0)));
-                let _threads = Idle::threads(5_000);
+                let _threads = load::threads(5_000);
                 table("one process with 5,000 threads", 5_000);
             }
             "share" => {
@@ -69,7 +69,7 @@ fn run(parts: &[&str]) {
 }
 
 fn grow(idle: &mut Idle, n: usize) {
-    idle.append(Idle::processes(n.saturating_sub(idle.len())));
+    idle.append(Idle::processes(n.saturating_sub(idle.count())));
 }
 
 fn table(what: &str, items: usize) {

@@ -1,6 +1,5 @@
 //! Start-up: wall time from starting the command to its end, for one value that needs one sample.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -8,8 +7,7 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
-    let tally = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/release/tally");
-    assert!(tally.is_file(), "{} is built by `cargo xtask bench`", tally.display());
+    let tally = tallymon_bench::built("tally");
     let tally = tally.as_os_str().to_string_lossy().into_owned();
     println!("\nwall time of a whole process, median and fastest of 50 runs");
     for command in [

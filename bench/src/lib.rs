@@ -1,6 +1,9 @@
 //! What the benchmarks share: a block like those of a busy machine, and measuring by CPU time.
 #![forbid(unsafe_code)]
 
+pub mod idle;
+
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tallymon_core::block::{
@@ -78,6 +81,15 @@ pub fn write(buffer: &mut Vec<u8>, layout: &ObjectLayout<'static>, names: &[Stri
         }
     }
     writer.finish().expect("the buffer grows")
+}
+
+/// A file that `cargo xtask bench` has built for us, such as the program `tally`.
+pub fn built(name: &str) -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let file = target.join("release").join(name);
+    assert!(file.is_file(), "{} is built by `cargo xtask bench`", file.display());
+    file
 }
 
 /// CPU time of this process, all threads, user and kernel.

@@ -1,59 +1,26 @@
 //! What the machine is loaded with: idle processes, and one process with idle threads.
 
 use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// Children that end with this value.
-pub(crate) struct Idle(Vec<Child>);
+use tallymon_bench::idle::Idle;
 
-impl Idle {
-    /// So many processes that sleep.
-    pub(crate) fn processes(n: usize) -> Idle {
-        let sleep = || {
-            let mut command = Command::new("sleep");
-            command.arg("3600").stdin(Stdio::null()).spawn().expect("sleep starts")
-        };
-        Idle((0..n).map(|_| sleep()).collect())
-    }
-
-    /// One process with so many threads that sleep. It is this program, see [`sleep_in_threads`].
-    pub(crate) fn threads(n: usize) -> Idle {
-        let own = std::env::current_exe().expect("this program has a path");
-        let mut command = Command::new(own);
-        let mut child = command
-            .args([THREADS, &n.to_string()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("this program starts");
-        // It writes a byte when all are there.
-        let mut byte = [0];
-        child.stdout.as_mut().expect("a pipe").read_exact(&mut byte).expect("all threads start");
-        Idle(vec![child])
-    }
-
-    /// How many processes there are.
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Takes over the processes of another.
-    pub(crate) fn append(&mut self, mut other: Idle) {
-        self.0.append(&mut other.0);
-    }
-}
-
-impl Drop for Idle {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-        }
-        for child in &mut self.0 {
-            let _ = child.wait();
-        }
-    }
+/// One process with so many threads that sleep. It is this program, see [`sleep_in_threads`].
+pub(crate) fn threads(n: usize) -> Idle {
+    let own = std::env::current_exe().expect("this program has a path");
+    let mut command = Command::new(own);
+    let mut child = command
+        .args([THREADS, &n.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("this program starts");
+    // It writes a byte when all are there.
+    let mut byte = [0];
+    child.stdout.as_mut().expect("a pipe").read_exact(&mut byte).expect("all threads start");
+    Idle::one(child)
 }
 
 /// The argument that makes this program one with idle threads.

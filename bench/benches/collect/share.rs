@@ -1,12 +1,11 @@
 //! What collecting once a second takes of a core, at the pace of life: caches are cold, and programs start and wait.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use tallymon_bench::median;
+use tallymon_bench::{built, median};
 use tallymon_core::flow::Source;
 use tallymon_core::request::Request;
 use tallymon_core::title::TitleIndex;
@@ -80,7 +79,7 @@ pub(crate) fn measure(what: &str) {
         let name = format!("all processes and threads, {tier}");
         runs.extend(child.ok().map(|child| Runs { name, child, before: 0 }));
     }
-    let mut watch = Command::new(tally());
+    let mut watch = Command::new(built("tally"));
     watch.args(["watch", "-i", "1s"]).args(COUNTERS).stdin(Stdio::null()).stdout(Stdio::null());
     let name = "tally watch, 20 counters".to_string();
     runs.extend(watch.spawn().ok().map(|child| Runs { name, child, before: 0 }));
@@ -129,12 +128,4 @@ pub(crate) fn machine() {
         let time = ask(&Request::objects([object]));
         println!("{:40} {:8.1} µs", format!("object {}", object.0), time.as_secs_f64() * 1e6);
     }
-}
-
-fn tally() -> PathBuf {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let tally = target.join("release/tally");
-    assert!(tally.is_file(), "{} is built by `cargo xtask bench`", tally.display());
-    tally
 }

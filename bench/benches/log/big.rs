@@ -29,9 +29,7 @@ pub(crate) fn run(folder: &Path) {
     let bytes = size(&big) as f64;
     println!("\na BLG of {:.2} GB, {records} records of {HOSTS} machines", bytes / 1e9);
     println!("{:34} {:>10} {:>10} {:>12}", "", "seconds", "MB/s", "largest MB");
-    let tally = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/tally");
-    let tally = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or(tally, |folder| PathBuf::from(folder).join("release/tally"));
+    let tally = tallymon_bench::built("tally");
     for format in ["tally", "blg", "csv"] {
         let out = folder.join(format!("out.{format}"));
         let start = Instant::now();

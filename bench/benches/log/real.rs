@@ -1,10 +1,10 @@
 //! A recording of this machine: all objects, with 1,000 idle processes.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tallymon_bench::cpu_time;
+use tallymon_bench::idle::Idle;
 use tallymon_core::block::Snapshot;
 use tallymon_core::flow::Source;
 use tallymon_core::request::Request;
@@ -15,20 +15,6 @@ use tallymon_log::native::{NativeWriter, RowTime, SnapshotWriter, WriteOptions};
 
 use crate::made_up::{read, seek};
 use crate::size;
-
-/// Idle processes that end with this one.
-struct Idle(Vec<Child>);
-
-impl Drop for Idle {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-        }
-        for child in &mut self.0 {
-            let _ = child.wait();
-        }
-    }
-}
 
 fn now() -> FileTime {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -67,8 +53,7 @@ fn write(
 pub(crate) fn run(folder: &Path) {
     let seconds: u64 =
         std::env::var("TALLYMON_BENCH_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
-    let sleep = || Command::new("sleep").arg("3600").stdin(Stdio::null()).spawn().expect("sleep starts");
-    let idle = Idle((0..1_000).map(|_| sleep()).collect());
+    let idle = Idle::processes(1_000);
     let mut host = Host::open().expect("this is Linux");
     let titles = host.titles(Language::ENGLISH).expect("it has names");
     let mut taken = Vec::new();

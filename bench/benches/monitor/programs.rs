@@ -2,7 +2,7 @@
 //! in a terminal of 200x50.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
@@ -95,10 +95,7 @@ pub(crate) fn measure() {
 
 /// Ours first; of the others those that are installed.
 fn programs(folder: &Path) -> Vec<Program> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let tally = target.join("release/tally");
-    assert!(tally.is_file(), "{} is built by `cargo xtask bench`", tally.display());
+    let tally = tallymon_bench::built("tally");
     let paths = COUNTERS.map(|path| format!("'{path}'")).join(" ");
     let ours = format!("'{}' mon {paths} -i 1s", tally.display());
     let mut programs = vec![
