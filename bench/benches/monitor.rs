@@ -15,13 +15,13 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use tallymon::Query;
 use tallymon_bench::cpu_time;
 use tallymon_core::block::{
-    BlockWriter, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
+    BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
 };
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Source, SourceError};
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
-use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
+use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_monitor::chart::Glyphs;
 use tallymon_monitor::{App, Colours, Options};
 
@@ -34,16 +34,11 @@ struct Waves {
 }
 
 const COUNTERS: [CounterSpec; 2] = {
-    let counter = CounterSpec {
-        name: TitleIndex(6),
-        help: HelpIndex(7),
-        counter_type: CounterType::PERF_RAW_FRACTION,
-        scale: 0,
-        detail: DetailLevel::NOVICE,
-        size: None,
-        shares: None,
-    };
-    [counter, CounterSpec { counter_type: CounterType::PERF_RAW_BASE, ..counter }]
+    let name = TitleIndex(6);
+    [
+        CounterSpec::new(name, CounterType::PERF_RAW_FRACTION),
+        CounterSpec::new(name, CounterType::PERF_RAW_BASE),
+    ]
 };
 
 impl Source for Waves {
@@ -58,15 +53,7 @@ impl Source for Waves {
             perf_time_100ns: now,
             system_time: now,
         };
-        let layout = ObjectLayout::new(ObjectSpec {
-            name: TitleIndex(238),
-            help: HelpIndex(239),
-            detail: DetailLevel::NOVICE,
-            default_counter: 0,
-            instances: InstanceKind::Many,
-            status: false,
-            counters: &COUNTERS,
-        });
+        let layout = ObjectLayout::new(ObjectSpec::new(TitleIndex(238), InstanceKind::Many, &COUNTERS));
         let mut bytes = Vec::new();
         let mut writer = BlockWriter::growing(&mut bytes, &header);
         {

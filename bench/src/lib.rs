@@ -6,37 +6,23 @@ pub mod idle;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tallymon_core::block::{
-    BlockWriter, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, WriteHeader,
-};
+use tallymon_core::block::{BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, WriteHeader};
 use tallymon_core::counter::CounterType;
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
-use tallymon_core::title::{HelpIndex, TitleIndex};
+use tallymon_core::title::TitleIndex;
 
 /// Instances of the block.
 pub const INSTANCES: u32 = 1_000;
 /// Counters of each instance: half of 8 bytes, half of 4, as in Process.
 pub const COUNTERS: usize = 28;
 
-const fn spec(name: u32, counter_type: CounterType) -> CounterSpec {
-    CounterSpec {
-        name: TitleIndex(name),
-        help: HelpIndex(name + 1),
-        counter_type,
-        scale: 0,
-        detail: DetailLevel::NOVICE,
-        size: None,
-        shares: None,
-    }
-}
-
 const SPECS: [CounterSpec; COUNTERS] = {
-    let mut specs = [spec(2_000, CounterType::PERF_COUNTER_BULK_COUNT); COUNTERS];
+    let mut specs = [CounterSpec::new(TitleIndex(2_000), CounterType::PERF_COUNTER_BULK_COUNT); COUNTERS];
     let mut n = 0;
     while n < COUNTERS {
         let kind =
             if n % 2 == 0 { CounterType::PERF_COUNTER_BULK_COUNT } else { CounterType::PERF_COUNTER_COUNTER };
-        specs[n] = spec(2_000 + 2 * n as u32, kind);
+        specs[n] = CounterSpec::new(TitleIndex(2_000 + 2 * n as u32), kind);
         n += 1;
     }
     specs
@@ -44,15 +30,7 @@ const SPECS: [CounterSpec; COUNTERS] = {
 
 /// The layout of the object.
 pub fn layout() -> ObjectLayout<'static> {
-    ObjectLayout::new(ObjectSpec {
-        name: TitleIndex(1_998),
-        help: HelpIndex(1_999),
-        detail: DetailLevel::NOVICE,
-        default_counter: 0,
-        instances: InstanceKind::Many,
-        status: false,
-        counters: &SPECS,
-    })
+    ObjectLayout::new(ObjectSpec::new(TitleIndex(1_998), InstanceKind::Many, &SPECS))
 }
 
 /// Names as processes have them.

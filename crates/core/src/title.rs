@@ -21,6 +21,13 @@ pub struct TitleIndex(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct HelpIndex(pub u32);
 
+impl TitleIndex {
+    /// The help text that belongs to the name by NT's convention: the next number.
+    pub const fn help(self) -> HelpIndex {
+        HelpIndex(self.0.saturating_add(1))
+    }
+}
+
 impl fmt::Display for TitleIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

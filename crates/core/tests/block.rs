@@ -461,15 +461,7 @@ fn work_is_bounded_by_the_length() {
 }
 
 const fn spec(name: u32, kind: CounterType) -> CounterSpec {
-    CounterSpec {
-        name: TitleIndex(name),
-        help: HelpIndex(name + 1),
-        counter_type: kind,
-        scale: -1,
-        detail: DetailLevel::EXPERT,
-        size: None,
-        shares: None,
-    }
+    CounterSpec { scale: -1, detail: DetailLevel::EXPERT, ..CounterSpec::new(TitleIndex(name), kind) }
 }
 
 const COUNTERS: &[CounterSpec] = &[

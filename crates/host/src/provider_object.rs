@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tallymon_core::title::{Language, Titles};
 use tallymon_provider::{
-    Absence, CounterSpec, CounterType, DetailLevel, Finding, FindingState, Frequency, Health, HelpIndex,
-    InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime, SourceName, SourceStatus, TitleIndex,
+    Absence, CounterSpec, CounterType, DetailLevel, Finding, FindingState, Frequency, Health, InstanceKind,
+    ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime, SourceName, SourceStatus, TitleIndex,
 };
 
 use crate::titles;
@@ -27,8 +27,7 @@ const fn counter(
     detail: DetailLevel,
     size: Option<u32>,
 ) -> CounterSpec {
-    let (name, help) = (TitleIndex(name), HelpIndex(name + 1));
-    CounterSpec { name, help, counter_type, scale, detail, size, shares: None }
+    CounterSpec { scale, detail, size, ..CounterSpec::new(TitleIndex(name), counter_type) }
 }
 
 /// The counters; [`fn@write`] sets them in this order.
@@ -48,13 +47,9 @@ const COUNTERS: &[CounterSpec] = &[
 
 /// What it looks like.
 pub(crate) const SPEC: ObjectSpec<'static> = ObjectSpec {
-    name: NAME,
-    help: HelpIndex(990_001),
     detail: DetailLevel::ADVANCED,
-    default_counter: 0,
-    instances: InstanceKind::Many,
     status: true,
-    counters: COUNTERS,
+    ..ObjectSpec::new(NAME, InstanceKind::Many, COUNTERS)
 };
 
 /// Writes the object, one instance a source. A source that two have the same name of has a number behind it.

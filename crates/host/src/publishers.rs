@@ -381,13 +381,10 @@ fn spec_of(texts: &[DefinitionText], definition: &ObjectDefinition) -> Option<Ob
         counters.push((numerator, counter_type.0, *scale, detail.0, size_of(counter)));
     }
     let spec = |(name, counter_type, scale, detail, size): &CounterKey| CounterSpec {
-        name: TitleIndex(*name),
-        help: HelpIndex(name.saturating_add(1)),
-        counter_type: CounterType(*counter_type),
         scale: *scale,
         detail: tallymon_provider::DetailLevel(*detail),
         size: *size,
-        shares: None,
+        ..CounterSpec::new(TitleIndex(*name), CounterType(*counter_type))
     };
     let counters = match known.counters.get(&counters) {
         Some(counters) => *counters,

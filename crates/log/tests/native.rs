@@ -307,35 +307,16 @@ fn a_sealed_log_has_all_that_was_recorded() {
 /// A block of one object whose instances are processes of these names and numbers.
 fn block(row: u64, processes: &[(&str, u64)]) -> tallymon_core::block::Snapshot {
     use tallymon_core::block::{
-        BlockWriter, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
+        BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
     };
     use tallymon_core::time::PerfTime;
-    use tallymon_core::title::{HelpIndex, TitleIndex};
-    const fn spec(name: u32, counter_type: CounterType) -> CounterSpec {
-        CounterSpec {
-            name: TitleIndex(name),
-            help: HelpIndex(name + 1),
-            counter_type,
-            scale: 0,
-            detail: DetailLevel::NOVICE,
-            size: None,
-            shares: None,
-        }
-    }
+    use tallymon_core::title::TitleIndex;
     const COUNTERS: [CounterSpec; 3] = [
-        spec(6, CounterType::PERF_100NSEC_TIMER),
-        spec(784, CounterType::PERF_COUNTER_RAWCOUNT),
-        spec(28, CounterType::PERF_COUNTER_COUNTER),
+        CounterSpec::new(TitleIndex(6), CounterType::PERF_100NSEC_TIMER),
+        CounterSpec::new(TitleIndex(784), CounterType::PERF_COUNTER_RAWCOUNT),
+        CounterSpec::new(TitleIndex(28), CounterType::PERF_COUNTER_COUNTER),
     ];
-    let layout = ObjectLayout::new(ObjectSpec {
-        name: TitleIndex(230),
-        help: HelpIndex(231),
-        detail: DetailLevel::NOVICE,
-        default_counter: 0,
-        instances: InstanceKind::Many,
-        status: false,
-        counters: &COUNTERS,
-    });
+    let layout = ObjectLayout::new(ObjectSpec::new(TitleIndex(230), InstanceKind::Many, &COUNTERS));
     let mut bytes = Vec::new();
     let header = WriteHeader {
         system_name: "box",

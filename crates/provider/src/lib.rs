@@ -10,23 +10,9 @@
 //! ```
 //! use tallymon_provider::*;
 //!
-//! const GADGETS: ObjectSpec = ObjectSpec {
-//!     name: TitleIndex(5000),
-//!     help: HelpIndex(5001),
-//!     detail: DetailLevel::NOVICE,
-//!     default_counter: 0,
-//!     instances: InstanceKind::None,
-//!     status: false,
-//!     counters: &[CounterSpec {
-//!         name: TitleIndex(5002),
-//!         help: HelpIndex(5003),
-//!         counter_type: CounterType::PERF_COUNTER_RAWCOUNT,
-//!         scale: 0,
-//!         detail: DetailLevel::NOVICE,
-//!         size: None,
-//!         shares: None,
-//!     }],
-//! };
+//! const COUNTERS: &[CounterSpec] =
+//!     &[CounterSpec::new(TitleIndex(5002), CounterType::PERF_COUNTER_RAWCOUNT)];
+//! const GADGETS: ObjectSpec = ObjectSpec::new(TitleIndex(5000), InstanceKind::None, COUNTERS);
 //!
 //! struct Gadgets {
 //!     layout: ObjectLayout<'static>,

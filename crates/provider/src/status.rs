@@ -134,28 +134,14 @@ impl SourceStatus {
 mod tests {
     use super::*;
     use crate::{
-        CounterSpec, CounterType, DetailLevel, Frequency, HelpIndex, InstanceKind, ObjectLayout, ObjectSpec,
-        ObjectsWriter, PerfTime,
+        CounterSpec, CounterType, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
     };
 
-    const COUNTER: CounterSpec = CounterSpec {
-        name: TitleIndex(5002),
-        help: HelpIndex(5003),
-        counter_type: CounterType::PERF_COUNTER_RAWCOUNT,
-        scale: 0,
-        detail: DetailLevel::NOVICE,
-        size: None,
-        shares: None,
-    };
+    const COUNTER: CounterSpec = CounterSpec::new(TitleIndex(5002), CounterType::PERF_COUNTER_RAWCOUNT);
 
     const OBJECT: ObjectSpec<'static> = ObjectSpec {
-        name: TitleIndex(5000),
-        help: HelpIndex(5001),
-        detail: DetailLevel::NOVICE,
-        default_counter: 0,
-        instances: InstanceKind::Many,
         status: true,
-        counters: &[COUNTER, COUNTER],
+        ..ObjectSpec::new(TitleIndex(5000), InstanceKind::Many, &[COUNTER, COUNTER])
     };
 
     /// How an object is whose instances have values that are marked so.

@@ -12,32 +12,16 @@ use tallymon::{
     Query, Reading, explain, open,
 };
 use tallymon_provider::{
-    Ask, CounterSpec, DetailLevel, Frequency, HelpIndex, InstanceKind, ObjectLayout, ObjectSpec,
-    ObjectsWriter, Parent, PerfTime, Provider, ProviderError,
+    Ask, CounterSpec, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent, PerfTime,
+    Provider, ProviderError,
 };
 
 const fn counter(name: u32, counter_type: CounterType, size: Option<u32>) -> CounterSpec {
-    CounterSpec {
-        name: TitleIndex(name),
-        help: HelpIndex(name + 1),
-        counter_type,
-        scale: 0,
-        detail: DetailLevel::NOVICE,
-        size,
-        shares: None,
-    }
+    CounterSpec { size, ..CounterSpec::new(TitleIndex(name), counter_type) }
 }
 
 const fn object(name: u32, instances: InstanceKind, counters: &'static [CounterSpec]) -> ObjectSpec<'static> {
-    ObjectSpec {
-        name: TitleIndex(name),
-        help: HelpIndex(name + 1),
-        detail: DetailLevel::NOVICE,
-        default_counter: 0,
-        instances,
-        status: true,
-        counters,
-    }
+    ObjectSpec { status: true, ..ObjectSpec::new(TitleIndex(name), instances, counters) }
 }
 
 /// Process: the work that one did, its id, and when it started.

@@ -4,36 +4,18 @@
 use std::fs;
 
 use tallymon::Query;
-use tallymon::core::block::{
-    CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
-};
+use tallymon::core::block::{CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter};
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::Value;
 use tallymon::core::time::{Frequency, PerfTime};
-use tallymon::core::title::{HelpIndex, Language, TitleIndex};
+use tallymon::core::title::{Language, TitleIndex};
 use tallymon::registry::{Package, Roots, Scope, Service, Writer};
 use tallymon::{Host, PathProblem};
 use tallymon_provider::{Ask, Provider, ProviderError};
 
-const COUNTERS: &[CounterSpec] = &[CounterSpec {
-    name: TitleIndex(1850),
-    help: HelpIndex(1851),
-    counter_type: CounterType::PERF_COUNTER_RAWCOUNT,
-    scale: 0,
-    detail: DetailLevel::NOVICE,
-    size: None,
-    shares: None,
-}];
+const COUNTERS: &[CounterSpec] = &[CounterSpec::new(TitleIndex(1850), CounterType::PERF_COUNTER_RAWCOUNT)];
 
-const OBJECT: ObjectSpec<'static> = ObjectSpec {
-    name: TitleIndex(1848),
-    help: HelpIndex(1849),
-    detail: DetailLevel::NOVICE,
-    default_counter: 0,
-    instances: InstanceKind::None,
-    status: false,
-    counters: COUNTERS,
-};
+const OBJECT: ObjectSpec<'static> = ObjectSpec::new(TitleIndex(1848), InstanceKind::None, COUNTERS);
 
 /// A provider of the first object that is installed.
 struct Demo;

@@ -5,9 +5,9 @@
 use std::fs;
 use std::path::Path;
 
-use tallymon::core::block::{DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter};
+use tallymon::core::block::{InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter};
 use tallymon::core::time::{Frequency, PerfTime};
-use tallymon::core::title::{HelpIndex, TitleIndex};
+use tallymon::core::title::TitleIndex;
 use tallymon::registry::Service;
 use tallymon::{Host, LibraryOptions};
 use tallymon_provider::{Ask, Provider, ProviderError};
@@ -207,15 +207,7 @@ struct System {
     layout: ObjectLayout<'static>,
 }
 
-const SYSTEM: ObjectSpec<'static> = ObjectSpec {
-    name: TitleIndex(2),
-    help: HelpIndex(3),
-    detail: DetailLevel::NOVICE,
-    default_counter: 0,
-    instances: InstanceKind::Many,
-    status: false,
-    counters: &[],
-};
+const SYSTEM: ObjectSpec<'static> = ObjectSpec::new(TitleIndex(2), InstanceKind::Many, &[]);
 
 impl Provider for System {
     fn objects(&self) -> &[ObjectSpec<'static>] {

@@ -242,27 +242,12 @@ mod tests {
     use crate::time::{FileTime, Frequency, PerfTime};
     use crate::title::{HelpIndex, TitleIndex};
 
-    const COUNTER: CounterSpec = CounterSpec {
-        name: TitleIndex(5002),
-        help: HelpIndex(5003),
-        counter_type: CounterType::PERF_COUNTER_RAWCOUNT,
-        scale: 0,
-        detail: DetailLevel::NOVICE,
-        size: None,
-        shares: None,
-    };
+    const COUNTER: CounterSpec = CounterSpec::new(TitleIndex(5002), CounterType::PERF_COUNTER_RAWCOUNT);
 
     fn object(instances: InstanceKind, status: bool) -> Vec<u8> {
         let other = CounterSpec { name: TitleIndex(5004), ..COUNTER };
-        let spec = ObjectSpec {
-            name: TitleIndex(5000),
-            help: HelpIndex(5001),
-            detail: DetailLevel::NOVICE,
-            default_counter: 0,
-            instances,
-            status,
-            counters: &[COUNTER, other],
-        };
+        let counters = [COUNTER, other];
+        let spec = ObjectSpec { status, ..ObjectSpec::new(TitleIndex(5000), instances, &counters) };
         let layout = ObjectLayout::new(spec);
         let mut bytes = Vec::new();
         let mut out = ObjectsWriter::growing(&mut bytes);

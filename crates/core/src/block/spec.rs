@@ -35,6 +35,26 @@ pub struct ObjectSpec<'s> {
     pub counters: &'s [CounterSpec],
 }
 
+impl<'s> ObjectSpec<'s> {
+    /// An object for everybody whose values are always there. Its help text has the next number, and its first counter is
+    /// shown first; other fields are set with `..`.
+    pub const fn new(
+        name: TitleIndex,
+        instances: InstanceKind,
+        counters: &'s [CounterSpec],
+    ) -> ObjectSpec<'s> {
+        ObjectSpec {
+            name,
+            help: name.help(),
+            detail: DetailLevel::NOVICE,
+            default_counter: 0,
+            instances,
+            status: false,
+            counters,
+        }
+    }
+}
+
 /// A counter, declared once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CounterSpec {
@@ -53,6 +73,22 @@ pub struct CounterSpec {
     pub size: Option<u32>,
     /// Position of an earlier counter whose data this one shares, as the disk counters share one time stamp.
     pub shares: Option<u16>,
+}
+
+impl CounterSpec {
+    /// A counter for everybody, drawn as it is, with the size of its type. Its help text has the next number; other fields
+    /// are set with `..`.
+    pub const fn new(name: TitleIndex, counter_type: CounterType) -> CounterSpec {
+        CounterSpec {
+            name,
+            help: name.help(),
+            counter_type,
+            scale: 0,
+            detail: DetailLevel::NOVICE,
+            size: None,
+            shares: None,
+        }
+    }
 }
 
 /// Where the counters of an object go in a counter block: made once from an [`ObjectSpec`], used for every block.

@@ -14,14 +14,12 @@ pub(super) const fn object(
     counters: &'static [CounterSpec],
 ) -> ObjectSpec<'static> {
     ObjectSpec {
-        name: TitleIndex(name),
         help: HelpIndex(help),
         detail,
         // No object has more than a few dozen counters.
         default_counter: default_counter as u16,
-        instances,
         status: true,
-        counters,
+        ..ObjectSpec::new(TitleIndex(name), instances, counters)
     }
 }
 
@@ -35,13 +33,11 @@ pub(super) const fn counter(
 ) -> CounterSpec {
     let size = if counter_type.0 == CounterType::PERF_AVERAGE_TIMER.0 { Some(8) } else { None };
     CounterSpec {
-        name: TitleIndex(name),
         help: HelpIndex(help),
-        counter_type,
         scale,
         detail,
         size,
-        shares: None,
+        ..CounterSpec::new(TitleIndex(name), counter_type)
     }
 }
 

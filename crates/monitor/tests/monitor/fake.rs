@@ -8,8 +8,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tallymon::Query;
 use tallymon::core::block::{
-    BlockWriter, CounterBlockMut, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, Snapshot,
-    WriteHeader,
+    BlockWriter, CounterBlockMut, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
 };
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{Absence, Source, SourceError, ValueState};
@@ -64,15 +63,7 @@ pub(crate) struct Script {
 pub(crate) struct Fake(pub(crate) Arc<Script>);
 
 const fn counter(name: u32, counter_type: CounterType, scale: i32) -> CounterSpec {
-    CounterSpec {
-        name: TitleIndex(name),
-        help: HelpIndex(name + 1),
-        counter_type,
-        scale,
-        detail: DetailLevel::NOVICE,
-        size: None,
-        shares: None,
-    }
+    CounterSpec { scale, ..CounterSpec::new(TitleIndex(name), counter_type) }
 }
 
 const SHARE: CounterType = CounterType::PERF_RAW_FRACTION;
@@ -92,15 +83,7 @@ const SYSTEM: &[CounterSpec] = &[
 ];
 
 const fn object(name: u32, instances: InstanceKind, counters: &'static [CounterSpec]) -> ObjectSpec<'static> {
-    ObjectSpec {
-        name: TitleIndex(name),
-        help: HelpIndex(name + 1),
-        detail: DetailLevel::NOVICE,
-        default_counter: 0,
-        instances,
-        status: true,
-        counters,
-    }
+    ObjectSpec { status: true, ..ObjectSpec::new(TitleIndex(name), instances, counters) }
 }
 
 const OBJECTS: [ObjectSpec<'static>; 6] = [

@@ -162,14 +162,13 @@ impl DeclaredCounter {
 
     /// The definition that it becomes.
     pub fn spec(&self, opening: &Opening) -> CounterSpec {
+        let name = TitleIndex(opening.first_counter.0.wrapping_add(self.number));
         CounterSpec {
-            name: TitleIndex(opening.first_counter.0.wrapping_add(self.number)),
             help: HelpIndex(opening.first_help.0.wrapping_add(self.number)),
-            counter_type: self.counter_type,
             scale: self.scale,
             detail: self.detail,
             size: self.size,
-            shares: None,
+            ..CounterSpec::new(name, self.counter_type)
         }
     }
 }

@@ -254,32 +254,16 @@ fn walk_object(object: &Object<'_>) -> Result<(), Fault> {
 mod tests {
     use super::*;
     use crate::{
-        CounterSpec, CounterType, DetailLevel, Frequency, HelpIndex, InstanceKind, ObjectLayout, ObjectSpec,
-        ObjectsWriter, PerfTime, TitleIndex,
+        CounterSpec, CounterType, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+        TitleIndex,
     };
 
     const CAPACITY: u32 = 65_536;
 
     /// An object with two instances of one counter of 4 bytes.
     fn object() -> Vec<u8> {
-        let spec = ObjectSpec {
-            name: TitleIndex(5000),
-            help: HelpIndex(5001),
-            detail: DetailLevel::NOVICE,
-            default_counter: 0,
-            instances: InstanceKind::Many,
-            status: false,
-            counters: &[CounterSpec {
-                name: TitleIndex(5002),
-                help: HelpIndex(5003),
-                counter_type: CounterType::PERF_COUNTER_RAWCOUNT,
-                scale: 0,
-                detail: DetailLevel::NOVICE,
-                size: None,
-                shares: None,
-            }],
-        };
-        let layout = ObjectLayout::new(spec);
+        let counters = [CounterSpec::new(TitleIndex(5002), CounterType::PERF_COUNTER_RAWCOUNT)];
+        let layout = ObjectLayout::new(ObjectSpec::new(TitleIndex(5000), InstanceKind::Many, &counters));
         let mut bytes = Vec::new();
         let mut out = ObjectsWriter::growing(&mut bytes);
         let mut writer = out.object(&layout, PerfTime(0), Frequency(0));

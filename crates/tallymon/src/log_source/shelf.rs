@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use tallymon_core::block::{BlockWriter, CounterSpec, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec};
+use tallymon_core::block::{BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Absence, NoValue, SourceError, Value, ValueState};
 use tallymon_core::path::{CounterPath, Part};
 use tallymon_core::time::{Frequency, PerfTime};
-use tallymon_core::title::{HelpIndex, TitleIndex};
+use tallymon_core::title::TitleIndex;
 use tallymon_host::titles;
 use tallymon_log::Column;
 
@@ -51,15 +51,10 @@ impl LogObject {
                 ..*counter
             })
             .collect();
-        let layout = ObjectLayout::new(ObjectSpec {
-            name: self.name,
-            help: HelpIndex(self.name.0.saturating_add(1)),
-            detail: DetailLevel::NOVICE,
-            default_counter: 0,
-            instances: if self.has_instances { InstanceKind::Many } else { InstanceKind::None },
-            status: !metadata,
-            counters: if metadata { &self.counters } else { &computed },
-        });
+        let instances = if self.has_instances { InstanceKind::Many } else { InstanceKind::None };
+        let counters = if metadata { &self.counters } else { &computed };
+        let spec = ObjectSpec { status: !metadata, ..ObjectSpec::new(self.name, instances, counters) };
+        let layout = ObjectLayout::new(spec);
         let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
         if metadata {
             return object.metadata();
@@ -118,13 +113,9 @@ impl Shelf {
         let Some(object) = self.known_object(host, object) else { return };
         let counter = object.counters.iter().position(|known| known.name == name).unwrap_or_else(|| {
             object.counters.push(CounterSpec {
-                name,
-                help: HelpIndex(name.0.saturating_add(1)),
-                counter_type: column.counter_type,
                 scale: column.scale,
-                detail: DetailLevel::NOVICE,
                 size: Some(8),
-                shares: None,
+                ..CounterSpec::new(name, column.counter_type)
             });
             object.counters.len().saturating_sub(1)
         });
