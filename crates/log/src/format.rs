@@ -256,7 +256,8 @@ pub fn read<'a>(
         Some(Format::Tally) => Ok(Box::new(NativeReader::new(input)?)),
         Some(format @ (Format::Sqlite | Format::Parquet)) => Err(unreadable(format)),
         None => Err(LogError::new(LogErrorKind::NotALog(format!(
-            "needed the buffers of a BLG, the head of a native log or a first line with \"(PDH-\", found {shown}"
+            "it begins with {shown}, and is none of: {}; logs of NT 4's Performance Monitor are not read",
+            FORMATS.iter().map(|info| info.description).collect::<Vec<_>>().join("; ")
         )))),
     }
 }
@@ -266,7 +267,7 @@ fn unreadable(format: Format) -> LogError {
     let what = format.info().description;
     LogError::new(LogErrorKind::Request(match format {
         Format::Sqlite if format.info().reads => format!("a {what} can be read from a file only"),
-        Format::Parquet => format!("a {what} is written here, but not read; read it with DuckDB or pandas"),
+        Format::Parquet => "Parquet is written here, but not read; read it with DuckDB or pandas".to_owned(),
         _ => format!("this program was built without the feature that reads a {what}"),
     }))
 }
@@ -309,9 +310,11 @@ mod tests {
             (&b""[..], "an empty file"),
             (b"This is BibTeX, Version 0.99d", "text \"This is BibTeX"),
             (b"\x7fELF\x02\x01", "7f 45 4c 46"),
+            (b"P\0e\0r\0f\0\x01\0\0\0", "50 00 65 00"),
         ] {
             let error = read_bytes(bytes, &ReadOptions::default()).err().expect("it is no log").to_string();
             assert!(error.contains(words), "{error}");
+            assert!(FORMATS.iter().all(|info| error.contains(info.description)), "{error}");
         }
     }
 }
