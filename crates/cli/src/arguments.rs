@@ -292,7 +292,7 @@ pub(crate) struct Relog {
     /// Replace the name of a host. It can be given several times.
     #[arg(long, value_name = "OLD=NEW")]
     pub(crate) rename_host: Vec<String>,
-    /// Leave out of a BLG where the log was on the machine that wrote it.
+    /// Leave the name of the first input out of a BLG, which has it where Windows writes its own path.
     #[arg(long)]
     pub(crate) strip_path: bool,
     /// End the lines of a text log with a line feed alone; Windows ends them with carriage return and line feed.

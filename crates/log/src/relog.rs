@@ -35,7 +35,8 @@ pub struct Options {
     pub utc: bool,
     /// Names of hosts to replace, without backslashes, and what by. Case is not regarded.
     pub rename_host: Vec<(String, String)>,
-    /// Leave out of a BLG where the log was on the machine that wrote it: it often names a user.
+    /// Leave the name of the first input out of a BLG, which has it where Windows writes the path of the log itself. No
+    /// other format names its inputs.
     pub strip_path: bool,
     /// What ends the lines of a text log.
     pub line_end: LineEnd,

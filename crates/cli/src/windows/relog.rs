@@ -10,7 +10,7 @@ use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, info};
 
 use super::completed;
-use super::words::{Known, Takes, Words};
+use super::words::{Known, Takes, Words, log_file};
 use crate::arguments::Choice;
 use crate::command::relog::selection;
 use crate::exit::{Failure, Kind};
@@ -21,7 +21,7 @@ relog FILE... [OPTIONS]
 
   FILE...            logs to read, of any format
   -o FILE            log to write
-  -f CSV|TSV|BIN     its format, BIN by default
+  -f CSV|TSV|BIN|SQL its format, BIN by default; SQL is a SQLite database
   -a                 append to a binary log
   -c PATH...         keep these counters only
   -cf FILE           those of a file, one a line
@@ -56,14 +56,15 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     if words.names.is_empty() {
         return Err(Failure::new(Kind::Usage, format_args!("no log to read was given\n{USAGE}")));
     }
-    let mut inputs: Vec<PathBuf> = words.names.iter().map(PathBuf::from).collect();
+    let inputs = words.names.iter().map(|name| log_file(name).map(Path::to_path_buf));
+    let mut inputs = inputs.collect::<Result<Vec<PathBuf>, Failure>>()?;
     let mut options = options(&words)?;
     if words.has("q") {
-        list(&inputs, words.one("o").map(Path::new), &options, words.has("y"))?;
+        list(&inputs, words.output()?, &options, words.has("y"))?;
         completed();
         return Ok(());
     }
-    let Some(output) = words.one("o").map(Path::new) else {
+    let Some(output) = words.output()? else {
         // Windows says what is in the logs and writes nothing.
         return described(&inputs, &options);
     };
@@ -111,7 +112,7 @@ fn options(words: &Words) -> Result<Options, Failure> {
     let format =
         if name.eq_ignore_ascii_case("SQL") { Format::from_name("sqlite") } else { Format::from_name(name) };
     let format = format.ok_or_else(|| {
-        Failure::new(Kind::Usage, format_args!("-f {name}: no such format; there are CSV, TSV and BIN"))
+        Failure::new(Kind::Usage, format_args!("-f {name}: no such format; there are CSV, TSV, BIN and SQL"))
     })?;
     let choice = Choice {
         counter: words.counters(&[])?,

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use tallymon::Query;
@@ -73,7 +72,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
 
 /// Where the data goes.
 fn output(words: &Words) -> Result<Box<dyn Write>, Failure> {
-    let Some(file) = words.one("o").map(Path::new) else { return Ok(Box::new(io::stdout())) };
+    let Some(file) = words.output()? else { return Ok(Box::new(io::stdout())) };
     super::relog::may_replace(file, words.has("y"))?;
     let file = File::create(file).map_err(|error| Failure::file(file, &error))?;
     Ok(Box::new(BufWriter::new(file)))
@@ -122,7 +121,7 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
         return Err(Failure::new(Kind::NotFound, "Error: No valid counters."));
     }
     let Some(form) = form else {
-        let Some(output) = words.one("o").map(Path::new) else {
+        let Some(output) = words.output()? else {
             return Err(Failure::new(Kind::Usage, format_args!("-f {name}: say with -o into which file")));
         };
         super::relog::may_replace(output, words.has("y"))?;

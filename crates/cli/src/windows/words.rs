@@ -108,6 +108,11 @@ impl Words {
         self.one(name).map(parse).transpose().map_err(wrong)
     }
 
+    /// The file of the option `-o`.
+    pub(super) fn output(&self) -> Result<Option<&Path>, Failure> {
+        self.one("o").map(log_file).transpose()
+    }
+
     /// The counters of the options `-c` and `-cf`, and those that stand alone where a program takes them so.
     pub(super) fn counters(&self, alone: &[String]) -> Result<Vec<String>, Failure> {
         let mut counters = alone.to_vec();
@@ -116,6 +121,20 @@ impl Words {
             counters.extend(lines(Path::new(file))?);
         }
         Ok(counters)
+    }
+}
+
+/// A log in a file; the data sources that Windows names so instead are refused.
+pub(super) fn log_file(name: &str) -> Result<&Path, Failure> {
+    match name.get(..4) {
+        Some(start) if start.eq_ignore_ascii_case("SQL:") && name.contains('!') => {
+            let words = format!(
+                "{name}: no data source of ODBC can be reached; name a file, which -f SQL makes a SQLite database with \
+                 the tables of Windows"
+            );
+            Err(Failure::new(Kind::Usage, words))
+        }
+        _ => Ok(Path::new(name)),
     }
 }
 

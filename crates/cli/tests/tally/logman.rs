@@ -78,7 +78,21 @@ fn sets_change_and_move() {
 fn what_is_not_done_here_is_said() {
     let sessions = Sessions::new();
     for (line, code, words) in [
-        (&["create", "trace", "x"][..], 2, "needs Windows"),
+        (
+            &["create", "trace", "x", "-p", "{GUID}", "-ets"][..],
+            2,
+            "trace needs Windows: there are no trace sessions",
+        ),
+        (
+            &["create", "alert", "x", "-th", "a>1"],
+            2,
+            "alert needs Windows: there are no alerts; read 'tally watch",
+        ),
+        (&["create", "cfg", "x"], 2, "cfg needs Windows: the configuration"),
+        (&["create", "api", "x"], 2, "api needs Windows: there are no trace sessions"),
+        (&["query", "providers"], 2, "'tally provider list'"),
+        (&["create", "counter", "x", "-o", "SQL:Perf!set"], 2, "SQL:Perf!set: no data source of ODBC"),
+        (&["create", "counter", "x", "-c", AVAILABLE, "-f", "evtx"], 2, "-f evtx: no such format"),
         (&["create", "counter", "x"], 2, "nothing to record"),
         (&["create", "counter"], 2, "which session"),
         (&["create", "counter", "x", "-c", r"\Memory\Nonsense"], 3, "Nonsense"),
@@ -99,6 +113,27 @@ fn what_is_not_done_here_is_said() {
         (&["import", "x"], 2, "-xml"),
     ] {
         has(&logman(&sessions, line).words(code), &[words]);
+    }
+    // The options of the other kinds say what does the same here.
+    for (options, words) in [
+        (
+            &["-th", "-el", "--el", "-rdcs", "--rdcs", "-tn", "--tn", "-targ", "--targ"][..],
+            "there are no alerts",
+        ),
+        (&["-ni", "--ni", "-reg", "-mgt", "-ftc"], "'tally doctor'"),
+        (
+            &[
+                "-mode", "-ct", "-ln", "-ft", "-p", "--p", "-pf", "-rt", "--rt", "-ul", "--ul", "-bs", "-nb",
+                "-fd", "-ets",
+            ],
+            "there are no trace sessions",
+        ),
+    ] {
+        for option in options {
+            let told = logman(&sessions, &["create", "counter", "x", option, "y"]).words(2);
+            let name = option.trim_start_matches('-');
+            has(&told, &[&format!("logman: -{name}: "), words]);
+        }
     }
     assert_eq!(sessions.log(&["list", "--json"]).data(), "[]\n");
     has(&logman(&sessions, &["-?"]).data(), &["create counter NAME"]);

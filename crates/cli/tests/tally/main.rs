@@ -10,6 +10,7 @@ mod files;
 mod forms;
 mod logman;
 mod logs;
+mod options;
 mod paths;
 mod prof;
 mod record;

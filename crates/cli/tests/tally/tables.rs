@@ -38,7 +38,7 @@ copy.commit()
 print(json.dumps({"rows": rows, "sets": sets, "first": str(first)}))
 "#;
 
-fn python(script: &str, arguments: &[&str]) -> Option<serde_json::Value> {
+pub(crate) fn python(script: &str, arguments: &[&str]) -> Option<serde_json::Value> {
     let out = Command::new(peer("python3")?).args(["-c", script]).args(arguments).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     Some(serde_json::from_slice(&out.stdout).unwrap())

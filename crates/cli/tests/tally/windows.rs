@@ -110,7 +110,7 @@ fn relog_copies_logs() {
     has(&relog(&["cut.blg"]).out, &["Samples:  36"]);
     has(&relog(&[log, "-a", "-f", "csv", "-o", "all.csv"]).words(2), &["-a"]);
     has(&relog(&[log, "-o", "cut.blg"]).words(1), &["cut.blg exists already"]);
-    has(&relog(&[log, "-f", "XLS", "-o", "x"]).words(2), &["XLS", "CSV, TSV and BIN"]);
+    has(&relog(&[log, "-f", "XLS", "-o", "x"]).words(2), &["XLS", "CSV, TSV, BIN and SQL"]);
     has(&relog(&[]).words(2), &["no log to read"]);
 }
 

@@ -77,6 +77,27 @@ const KNOWN: &[Known] = &[
     Known { name: "xml", takes: Takes::One },
     Known { name: "y", takes: Takes::Nothing },
     Known { name: "?", takes: Takes::Nothing },
+    // Those of the kinds that are not here.
+    Known { name: "bs", takes: Takes::One },
+    Known { name: "ct", takes: Takes::One },
+    Known { name: "el", takes: Takes::Nothing },
+    Known { name: "fd", takes: Takes::Nothing },
+    Known { name: "ft", takes: Takes::One },
+    Known { name: "ftc", takes: Takes::Many },
+    Known { name: "ln", takes: Takes::One },
+    Known { name: "mgt", takes: Takes::Many },
+    Known { name: "mode", takes: Takes::Many },
+    Known { name: "nb", takes: Takes::Many },
+    Known { name: "ni", takes: Takes::Nothing },
+    Known { name: "p", takes: Takes::Many },
+    Known { name: "pf", takes: Takes::One },
+    Known { name: "rdcs", takes: Takes::Optional },
+    Known { name: "reg", takes: Takes::Many },
+    Known { name: "rt", takes: Takes::Nothing },
+    Known { name: "targ", takes: Takes::Many },
+    Known { name: "th", takes: Takes::Many },
+    Known { name: "tn", takes: Takes::Optional },
+    Known { name: "ul", takes: Takes::Nothing },
 ];
 
 /// Options that a second dash takes back.
@@ -84,18 +105,42 @@ const NEGATED: &[&str] =
     &["--max", "--cnf", "--sc", "--rf", "--b", "--e", "--v", "--ow", "--a", "--r", "--rc", "--u"];
 
 /// Options of Windows that mean something that sessions do not have here, with what does the same.
-const NOT_HERE: &[(&str, &str)] = &[
+const NOT_HERE: &[(&[&str], &str)] = &[
     (
-        "r",
+        &["r"],
         "a session is not repeated each day; a timer of systemd or a line of cron starts it with 'tally log start'",
     ),
-    ("u", "a session runs as the user who starts it; start it as that user"),
+    (&["u"], "a session runs as the user who starts it; start it as that user"),
     (
-        "rc",
+        &["rc"],
         "no program is run when a log ends; a loop over 'tally log show NAME --json' tells when there is a new one",
     ),
-    ("ets", "there are no trace sessions; 'logman start' needs a session that was made before"),
-    ("pid", "there are no sessions of single processes; choose instances, as in \\Process(name)\\*"),
+    (&["ets"], "there are no trace sessions; 'logman start' needs a session that was made before"),
+    (&["pid"], "there are no sessions of single processes; choose instances, as in \\Process(name)\\*"),
+    (&["th", "el", "rdcs", "tn", "targ"], ALERTS),
+    (&["ni", "reg", "mgt", "ftc"], CONFIGURATIONS),
+    (&["bs", "ct", "fd", "ft", "ln", "mode", "nb", "p", "pf", "rt", "ul"], TRACES),
+];
+
+/// What does what alerts do.
+const ALERTS: &str =
+    "there are no alerts; read 'tally watch PATH --json' in a script that acts when a value is too high";
+
+/// What does what configuration collectors do.
+const CONFIGURATIONS: &str = "the configuration of the machine is not recorded; 'tally doctor' says what there is, and copies of files need no session";
+
+/// What does what trace sessions do.
+const TRACES: &str =
+    "there are no trace sessions; 'tally prof' traces the functions of .NET programs, perf everything else";
+
+/// Kinds of what `logman` has on Windows, and why a kind is not here.
+const KINDS: &[(&str, Option<&str>)] = &[
+    ("counter", None),
+    ("trace", Some(TRACES)),
+    ("alert", Some(ALERTS)),
+    ("cfg", Some(CONFIGURATIONS)),
+    ("api", Some(TRACES)),
+    ("providers", Some("there are no providers of traces; 'tally provider list' shows those of counters")),
 ];
 
 /// Bytes in what `-max` counts.
@@ -112,19 +157,22 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
         writeln!(io::stdout().lock(), "{USAGE}")?;
         return Ok(());
     }
-    if let Some((name, reason)) = NOT_HERE.iter().find(|(name, _)| words.has(name)) {
-        return Err(Failure::new(Kind::Usage, format_args!("logman: -{name}: {reason}")));
-    }
-    if let Some(computer) = words.one("s") {
-        this_computer(computer)?;
-    }
     let mut names = words.names.iter().map(String::as_str);
     let verb = names.next().unwrap_or("query").to_ascii_lowercase();
     let mut names = names.peekable();
-    let kind = names.next_if(|name| KINDS.iter().any(|kind| kind.eq_ignore_ascii_case(name)));
-    if let Some(kind) = kind.filter(|kind| !kind.eq_ignore_ascii_case("counter")) {
-        let words = format!("logman: {kind} needs Windows; sessions of counters are what there is here");
-        return Err(Failure::new(Kind::Usage, words));
+    let kind = names.next_if(|name| KINDS.iter().any(|(kind, _)| kind.eq_ignore_ascii_case(name)));
+    let other = kind.and_then(|name| KINDS.iter().find(|(kind, _)| kind.eq_ignore_ascii_case(name)));
+    if let Some((kind, Some(reason))) = other {
+        return Err(Failure::new(Kind::Usage, format_args!("logman: {kind} needs Windows: {reason}")));
+    }
+    let refused = NOT_HERE.iter().find_map(|(names, reason)| {
+        names.iter().find(|name| words.has(name)).map(|name| format!("logman: -{name}: {reason}"))
+    });
+    if let Some(refused) = refused {
+        return Err(Failure::new(Kind::Usage, refused));
+    }
+    if let Some(computer) = words.one("s") {
+        this_computer(computer)?;
     }
     let name = words.one("n").or_else(|| names.next());
     let store = Store::of_environment()?;
@@ -190,9 +238,6 @@ fn this_computer(name: &str) -> Result<(), Failure> {
     Err(Failure::new(Kind::Unreachable, words))
 }
 
-/// Kinds of what `logman` has on Windows.
-const KINDS: &[&str] = &["counter", "trace", "alert", "cfg", "api", "providers"];
-
 fn file(words: &Words) -> Result<&Path, Failure> {
     let missing = || Failure::new(Kind::Usage, "say with -xml which file");
     words.one("xml").map(Path::new).ok_or_else(missing)
@@ -206,8 +251,8 @@ fn changed(mut settings: Settings, words: &Words, negated: &[String]) -> Result<
         (settings.counters, settings.all_objects) = (counters, false);
     }
     settings.interval = words.parsed("si", interval)?.unwrap_or(settings.interval);
-    if let Some(output) = words.one("o") {
-        (settings.folder, settings.base) = place(output, &settings.name)?;
+    if let Some(output) = words.output()?.map(|path| path.to_string_lossy()) {
+        (settings.folder, settings.base) = place(&output, &settings.name)?;
     }
     if let Some(version) = words.one("v").filter(|version| !version.eq_ignore_ascii_case("nnnnnn")) {
         let words = format!("-v {version}: logs are numbered here (nnnnnn)");
