@@ -7,19 +7,9 @@ static PDH_HCOUNTER counter, other;
 static PDH_FMT_COUNTERVALUE value;
 static PDH_RAW_COUNTER raw;
 static PDH_STATISTICS statistics;
-static DWORD size, more, count;
+static DWORD count;
 static char text[65536];
 static WCHAR wide[4096];
-
-static DWORD *sized(DWORD wanted) {
-    size = wanted;
-    return &size;
-}
-
-static DWORD *sized_too(DWORD wanted) {
-    more = wanted;
-    return &more;
-}
 
 /* What was closed, was never opened, or is something else. */
 static void handles(void) {

@@ -9,21 +9,11 @@ static PDH_HCOUNTER counter, missing, wild, share;
 static PDH_FMT_COUNTERVALUE value;
 static PDH_RAW_COUNTER raw, older;
 static PDH_STATISTICS statistics;
-static DWORD size, count, other;
+static DWORD count;
 static LONGLONG time_of;
 static char bytes[65536];
 static WCHAR wide[65536];
 static HANDLE event;
-
-static DWORD *sized(DWORD wanted) {
-    size = wanted;
-    return &size;
-}
-
-static DWORD *sized_too(DWORD wanted) {
-    other = wanted;
-    return &other;
-}
 
 static void queries(void) {
     IS(PDH_INVALID_ARGUMENT, PdhOpenQueryA(NULL, 0, NULL));
@@ -201,10 +191,10 @@ static void names(void) {
        PdhEnumObjectItemsA(NULL, NULL, NULL, NULL, sized(0), NULL, sized_too(0), PERF_DETAIL_WIZARD, 0));
     IS(PDH_MORE_DATA,
        PdhEnumObjectItemsA(NULL, NULL, "Processor", NULL, sized(0), NULL, sized_too(0), PERF_DETAIL_WIZARD, 0));
-    IS(1, size > 2 && other > 2);
+    IS(1, size > 2 && more > 2);
     IS(ERROR_SUCCESS, PdhEnumObjectItemsA(NULL, NULL, "Memory", bytes, sized(sizeof bytes), (char *)wide,
                                           sized_too(sizeof wide), PERF_DETAIL_WIZARD, 0));
-    IS(0, other);
+    IS(0, more);
     IS(ERROR_SUCCESS, PdhEnumMachinesA(NULL, bytes, sized(sizeof bytes)));
     IS(0, strncmp(bytes, "\\\\", 2));
     IS(ERROR_SUCCESS, PdhGetDefaultPerfObjectA(NULL, NULL, bytes, sized(sizeof bytes)));
@@ -256,10 +246,10 @@ static void paths(void) {
     IS(5, size);
     DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "there are no WMI paths",
             PdhMakeCounterPathA(&elements, bytes, sized(sizeof bytes), PDH_PATH_WBEM_RESULT));
-    size = other = 100;
-    IS(ERROR_SUCCESS, PdhParseInstanceNameA("app/0#3", bytes, &size, bytes + 100, &other, &count));
+    size = more = 100;
+    IS(ERROR_SUCCESS, PdhParseInstanceNameA("app/0#3", bytes, &size, bytes + 100, &more, &count));
     IS(0, strcmp(bytes, "0") | strcmp(bytes + 100, "app") | (count != 3));
-    IS(PDH_INVALID_ARGUMENT, PdhParseInstanceNameA(NULL, bytes, &size, bytes + 100, &other, &count));
+    IS(PDH_INVALID_ARGUMENT, PdhParseInstanceNameA(NULL, bytes, &size, bytes + 100, &more, &count));
     IS(PDH_INVALID_ARGUMENT, PdhValidatePathA(NULL));
     IS(PDH_INVALID_ARGUMENT, PdhValidatePathA(""));
     IS(PDH_CSTATUS_BAD_COUNTERNAME, PdhValidatePathA("\\System"));

@@ -31,6 +31,19 @@ static void line(const char *call, unsigned found, unsigned expected, int *kind)
 #define DIFFERS(ours, nt, why, call) line(#call, (unsigned)(call), (unsigned)(ours), &differences)
 #define W(text) ((LPWSTR)TALLYMON_WIDE(text))
 
+/* A size for a parameter that the function changes, and a second one for functions that take two; what became of them. */
+static DWORD size, more;
+
+static inline DWORD *sized(DWORD wanted) {
+    size = wanted;
+    return &size;
+}
+
+static inline DWORD *sized_too(DWORD wanted) {
+    more = wanted;
+    return &more;
+}
+
 static int summary(void) {
     printf("%d as NT, %d on purpose not, %d wrong\n", same, differences, wrong);
     return wrong != 0;

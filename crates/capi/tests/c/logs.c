@@ -5,13 +5,8 @@
 static PDH_HQUERY query;
 static PDH_HCOUNTER counter;
 static PDH_HLOG recorded;
-static DWORD size, count, kind;
+static DWORD kind;
 static char name[4096], other[4096], buffer[65536];
-
-static DWORD *sized(DWORD wanted) {
-    size = wanted;
-    return &size;
-}
 
 static DWORD *typed(DWORD wanted) {
     kind = wanted;
