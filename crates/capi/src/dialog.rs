@@ -34,7 +34,7 @@ pub(crate) struct Config<L, S> {
 /// Has the user choose counters of this machine or of a log. The program gets each choice in its buffer, and is called then; without
 /// a terminal there is no dialog.
 pub(crate) fn browse<L: Letter, S: SourceParameter + Copy>(config: Out<Config<L, S>>) -> Done {
-    let wanted = config.get().ok_or(status::INVALID_ARGUMENT)?;
+    let wanted = config.get().ok_or(status::NO_DIALOG_DATA)?;
     if wanted.paths.is_null() || wanted.room == 0 {
         return Err(status::INVALID_ARGUMENT);
     }
@@ -64,9 +64,7 @@ pub(crate) fn browse<L: Letter, S: SourceParameter + Copy>(config: Out<Config<L,
 
 /// Gives the program what the user chose. It may make its buffer larger when it is told that it is too small.
 fn give<L: Letter, S: Copy>(config: Out<Config<L, S>>, path: &str, source: &DataSource) -> Done {
-    /// What the program returns when it wants the same once more.
-    const RETRY: Status = 0x8000_07D4;
-    let mut known = config.get().ok_or(status::INVALID_ARGUMENT)?;
+    let mut known = config.get().ok_or(status::NO_DIALOG_DATA)?;
     let mut paths = vec![path.to_string()];
     if known.flags & WILDCARD_INSTANCES == 0 && path.contains("(*)") {
         let found = source.catalogue()?.expand(path, Expand::default());
@@ -86,10 +84,11 @@ fn give<L: Letter, S: Copy>(config: Out<Config<L, S>>, path: &str, source: &Data
         }
         config.set(known);
         let answer = known.call.map_or(known.status, |call| call(known.argument));
-        if answer != RETRY {
+        // The program wants the same once more.
+        if answer != status::RETRY {
             return if fits { Ok(()) } else { Err(status::MORE_DATA) };
         }
-        known = config.get().ok_or(status::INVALID_ARGUMENT)?;
+        known = config.get().ok_or(status::NO_DIALOG_DATA)?;
     }
     Err(status::MORE_DATA)
 }

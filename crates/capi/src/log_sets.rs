@@ -82,7 +82,12 @@ pub(crate) fn verify<L: Letter>(source: Str<L>) -> Done {
 /// Makes the tables that logs need; what is there stays.
 pub(crate) fn create_tables<L: Letter>(source: Str<L>) -> Done {
     let database = Database::of_parameter(source)?;
-    sqlite::create_tables(&database.file).map_err(|_| status::SQL_CONNECT_FAILED)
+    let made = sqlite::create_tables(&database.file);
+    // The file of a database is made by connecting to it; what is none is found out by the first statement.
+    made.map_err(|_| match database.file.exists() {
+        true => status::SQL_EXEC_DIRECT_FAILED,
+        false => status::SQL_CONNECT_FAILED,
+    })
 }
 
 /// Lists the log sets of a database.

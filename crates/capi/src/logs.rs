@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tallymon::log::relog::{Options, relog};
-use tallymon::log::{Format, ReadOptions};
+use tallymon::log::{Format, LogError, LogErrorKind, ReadOptions};
 use tallymon::{Log, Query};
 
 use crate::clock;
 use crate::handles::{self, Handle, Object};
-use crate::log_sets::Database;
+use crate::log_sets::{self, Database};
 use crate::machine;
 use crate::memory::{Buf, Letter, Out, Str};
 use crate::query::{self, Origin};
@@ -34,10 +34,12 @@ pub(crate) enum DataSource {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LogFile {
     path: PathBuf,
+    /// It was named as a database.
+    is_database: bool,
     /// The log set that is read, if it is a database and one was named.
     log_set: Option<String>,
-    /// It was made of several logs, and goes when nobody reads it any more.
-    is_merged: bool,
+    /// The logs that it was made of, if those are several; it goes when nobody reads it any more.
+    merged: Vec<PathBuf>,
 }
 
 /// How a program says which data source it means: by a name, or by a handle of one that it bound.
@@ -67,7 +69,24 @@ impl SourceParameter for Handle {
 
 impl LogFile {
     fn open(&self) -> Result<Log, Status> {
-        Log::open(&self.path, &self.options()).map_err(|error| status::of_log(&error))
+        Log::open(&self.path, &self.options()).map_err(|error| self.failure(&error))
+    }
+
+    /// The status of a log that can not be used.
+    fn failure(&self, error: &LogError) -> Status {
+        let format = || Some(tallymon::log::open(&self.path, &self.options()).ok()?.about().format);
+        match &error.kind {
+            // One whose format is known has no counters that could be read.
+            LogErrorKind::Unusable(_) => match format() {
+                Some(Format::Sqlite) => status::NO_COUNTERS,
+                Some(Format::Blg) => status::BINARY_LOG_CORRUPT,
+                _ if self.is_database => status::INVALID_SQLDB,
+                _ => status::of_log(error),
+            },
+            LogErrorKind::Request(_) => status::of_log(error),
+            _ if self.is_database => log_sets::of_database(error),
+            _ => status::of_log(error),
+        }
     }
 
     fn options(&self) -> ReadOptions {
@@ -77,7 +96,7 @@ impl LogFile {
 
 impl Drop for LogFile {
     fn drop(&mut self) {
-        if self.is_merged {
+        if !self.merged.is_empty() {
             // What is left over in the folder for such files does no harm.
             let _ = std::fs::remove_file(&self.path);
         }
@@ -96,11 +115,13 @@ pub(crate) struct TimeInfo {
 impl DataSource {
     /// A log.
     pub(crate) fn file(name: String) -> DataSource {
-        let (path, log_set) = match Database::of_name(&name) {
-            Some(database) => (database.file, database.log_set),
-            None => (name.into(), None),
+        let file = match Database::of_name(&name) {
+            Some(Database { file, log_set }) => {
+                LogFile { path: file, is_database: true, log_set, merged: Vec::new() }
+            }
+            None => LogFile { path: name.into(), is_database: false, log_set: None, merged: Vec::new() },
         };
-        DataSource::Log(Arc::new(LogFile { path, log_set, is_merged: false }))
+        DataSource::Log(Arc::new(file))
     }
 
     /// Several logs as one: their records in the order of time.
@@ -112,19 +133,29 @@ impl DataSource {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("tallymon-{}-{number}.tally", std::process::id());
-        let merged = LogFile { path: std::env::temp_dir().join(name), log_set: None, is_merged: true };
         let inputs: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
+        let path = std::env::temp_dir().join(name);
+        let merged = LogFile { path, is_database: false, log_set: None, merged: inputs };
         let options = Options { format: Format::Tally, ..Options::default() };
-        relog(&inputs, &merged.path, &options).map_err(|error| status::of_log(&error))?;
+        relog(&merged.merged, &merged.path, &options).map_err(|error| status::of_log(&error))?;
         Ok(DataSource::Log(Arc::new(merged)))
     }
 
-    /// How many bytes it has; `None` for this machine, and for a file that is gone.
-    pub(crate) fn size(&self) -> Option<u64> {
-        match self {
-            DataSource::Machine => None,
-            DataSource::Log(file) => std::fs::metadata(&file.path).ok().map(|known| known.len()),
+    /// How many bytes it has, all its files together; of a database the number of its records.
+    ///
+    /// # Errors
+    ///
+    /// `PDH_INVALID_HANDLE` for this machine, `PDH_LOG_FILE_OPEN_ERROR` for a file that is gone.
+    pub(crate) fn size(&self) -> Result<u64, Status> {
+        let DataSource::Log(file) = self else { return Err(status::INVALID_HANDLE) };
+        if self.database().is_some() {
+            return Ok(file.open()?.summary().records);
         }
+        let files = if file.merged.is_empty() { std::slice::from_ref(&file.path) } else { &file.merged };
+        files.iter().try_fold(0u64, |sum, file| {
+            let known = std::fs::metadata(file).map_err(|_| status::LOG_FILE_OPEN_ERROR)?;
+            Ok(sum.saturating_add(known.len()))
+        })
     }
 
     /// The file of a log; `None` for this machine.
@@ -185,7 +216,7 @@ pub(crate) fn bind<L: Letter>(source: Out<Handle>, names: Str<L>) -> Done {
     Ok(())
 }
 
-/// The record of a log at a local time, or the first one behind it, as it stands in the file: `PDH_RAW_LOG_RECORD`.
+/// The record of a log at a local time, or the last one before it, as it stands in the file: `PDH_RAW_LOG_RECORD`.
 pub(crate) fn raw_record(log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32>) -> Done {
     /// Bytes before those of the record, and the least that the structure has.
     const HEAD: usize = 12;
@@ -198,14 +229,19 @@ pub(crate) fn raw_record(log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32
     let DataSource::Log(file) = source.as_ref() else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };
     let failed = |error: tallymon::log::LogError| status::of_log(&error);
     let mut reader = tallymon::log::open(&file.path, &file.options()).map_err(failed)?;
-    loop {
-        let found = reader.next_record().map_err(failed)?.ok_or(status::NO_MORE_DATA)?;
-        if clock::add_minutes(found.time, found.local_minutes).0 >= time {
+    let (mut is_found, mut raw) = (false, Vec::new());
+    while let Some(found) = reader.next_record().map_err(failed)? {
+        if clock::add_minutes(found.time, found.local_minutes).0 > time {
             break;
         }
+        is_found = true;
+        raw.clear();
+        // A database has its records in tables, and a log of our own format in columns.
+        raw.extend_from_slice(reader.raw_record().ok_or(status::NOT_IMPLEMENTED)?);
     }
-    // A database has its records in tables, and a log of our own format in columns.
-    let raw = reader.raw_record().ok_or(status::NOT_IMPLEMENTED)?;
+    if !is_found {
+        return Err(status::ENTRY_NOT_IN_LOG_FILE);
+    }
     let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let needed = small(raw.len().saturating_add(HEAD).max(LEAST));
     bytes.set(needed);
@@ -213,7 +249,7 @@ pub(crate) fn raw_record(log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32
         return Err(status::MORE_DATA);
     }
     record.write(0, &[needed, type_number(reader.about().format), small(raw.len())]);
-    record.write(HEAD, raw);
+    record.write(HEAD, &raw);
     Ok(())
 }
 

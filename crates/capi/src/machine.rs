@@ -72,17 +72,17 @@ pub(crate) fn browse<R>(
 }
 
 /// Whether a name of a machine in a parameter is this one; NULL and an empty one are.
+///
+/// # Errors
+///
+/// `PDH_CSTATUS_NO_MACHINE` for another one.
 pub(crate) fn is_here(machine: Option<&str>) -> Result<(), Status> {
     let Some(name) = machine.map(|name| name.trim_start_matches('\\')).filter(|name| !name.is_empty()) else {
         return Ok(());
     };
     let here = browse(false, |query| Ok(query.system_name().to_string()))?;
     let known = [here.as_str(), ".", "localhost"];
-    if known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-        Ok(())
-    } else {
-        Err(status::CANNOT_CONNECT_MACHINE)
-    }
+    if known.iter().any(|known| known.eq_ignore_ascii_case(name)) { Ok(()) } else { Err(status::NO_MACHINE) }
 }
 
 /// The language of the environment; English where it names none.

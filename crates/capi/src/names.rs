@@ -178,7 +178,7 @@ pub(crate) fn default_counter<L: Letter>(
 
 pub(crate) fn name_of_index<L: Letter>(machine: Str<L>, index: u32, name: Buf<L>, size: Out<u32>) -> Done {
     let room = room(name, size)?;
-    machine::is_here(machine.get().as_deref())?;
+    connected(machine)?;
     let found = machine::browse(false, |query| {
         let names = query.names();
         let known = names.all(TitleIndex(index)).next().is_some();
@@ -193,7 +193,7 @@ pub(crate) fn name_of_index<L: Letter>(machine: Str<L>, index: u32, name: Buf<L>
 
 pub(crate) fn index_of_name<L: Letter>(machine: Str<L>, name: Str<L>, index: Out<u32>) -> Done {
     let (Some(name), false) = (name.get(), index.is_null()) else { return Err(status::INVALID_ARGUMENT) };
-    machine::is_here(machine.get().as_deref())?;
+    connected(machine)?;
     let found = machine::browse(false, |query| {
         let known = query.names().find(&name);
         if known.is_none() {
@@ -207,6 +207,14 @@ pub(crate) fn index_of_name<L: Letter>(machine: Str<L>, name: Str<L>, index: Out
 
 pub(crate) fn connect<L: Letter>(machine: Str<L>) -> Done {
     machine::is_here(machine.get().as_deref())
+}
+
+/// As [`machine::is_here`], for the two functions that look names up, which read them from the registry of the machine.
+fn connected<L: Letter>(machine: Str<L>) -> Done {
+    machine::is_here(machine.get().as_deref()).map_err(|status| match status {
+        status::NO_MACHINE => status::CANNOT_CONNECT_MACHINE,
+        other => other,
+    })
 }
 
 /// The object of a name.

@@ -14,6 +14,8 @@ use crate::text::{put, put_list, room};
 
 /// `dwInstanceIndex` of an instance without a number.
 const NO_INDEX: u32 = u32::MAX;
+/// Units that an instance has fewer than.
+const MAX_PATH: usize = 260;
 const NO_EXPAND_COUNTERS: u32 = 1;
 const NO_EXPAND_INSTANCES: u32 = 2;
 const REFRESH_COUNTERS: u32 = 4;
@@ -175,11 +177,8 @@ pub(crate) fn parse_instance<L: Letter>(
     let text = text.get().ok_or(status::INVALID_ARGUMENT)?;
     room(instance, instance_size)?;
     room(parent, parent_size)?;
-    if index.is_null() {
-        return Err(status::INVALID_ARGUMENT);
-    }
-    if text.is_empty() {
-        return Err(status::INVALID_PATH);
+    if text.is_empty() || text.encode_utf16().count() >= MAX_PATH {
+        return Err(status::INVALID_INSTANCE);
     }
     let (of_parent, name, number) = split(Some(&InstancePath::parse(&text)));
     let name = put(&name.unwrap_or_default(), instance, instance_size);
@@ -304,7 +303,8 @@ pub(crate) fn info<L: Letter>(counter: Handle, explain: u8, bytes: Out<u32>, buf
     let status = match item.map(|item| item.newer) {
         Some(Err(why)) => status::of_value(why).1,
         Some(Ok(_)) => status::VALID_DATA,
-        None => status::CSTATUS_INVALID_DATA,
+        // It was added, and no sample has looked at it yet.
+        None => status::ITEM_NOT_VALIDATED,
     };
     let mut behind = Behind::<L>::new(buffer, size_of::<CounterInfo<L>>());
     let full_path = behind.add(Some(&full.to_string()));

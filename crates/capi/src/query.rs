@@ -124,7 +124,7 @@ fn add<L: Letter>(
     }
     let shared = handles::query(query).ok_or(status::INVALID_HANDLE)?;
     if path.is_empty() {
-        return Err(status::INVALID_PATH);
+        return Err(status::NO_COUNTERNAME);
     }
     let mut open = lock(&shared);
     let id = match &mut open.origin {
@@ -224,7 +224,7 @@ pub(crate) fn set_range(query: Handle, first: i64, last: i64) -> Done {
     let query = handles::query(query).ok_or(status::INVALID_HANDLE)?;
     let mut open = lock(&query);
     let Origin::Log(log, _) = &mut open.origin else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };
-    if last < first {
+    if last <= first {
         return Err(status::INVALID_ARGUMENT);
     }
     let minutes = log.log().summary().local_minutes;

@@ -84,7 +84,16 @@ pub(crate) fn open<L: Letter>(
     if log.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    check_existence(&name, access & CREATE_MASK)?;
+    let exists = exists(&name)?;
+    match access & CREATE_MASK {
+        CREATE_NEW if exists => return Err(status::FILE_ALREADY_EXISTS),
+        // One that is to be written is a new one then.
+        OPEN_EXISTING if !exists && access & ACCESS_MASK == READ_ACCESS => {
+            return Err(status::FILE_NOT_FOUND);
+        }
+        CREATE_NEW | CREATE_ALWAYS | OPEN_ALWAYS | OPEN_EXISTING => {}
+        _ => return Err(status::INVALID_ARGUMENT),
+    }
     let object = match access & ACCESS_MASK {
         READ_ACCESS => {
             let source = DataSource::file(name);
@@ -102,17 +111,11 @@ pub(crate) fn open<L: Letter>(
     Ok(())
 }
 
-/// Whether a log is there as the way to open it wants.
-fn check_existence(name: &str, creation: u32) -> Done {
-    let exists = match Database::of_name(name) {
-        Some(database) => database.known_set()?.is_some(),
-        None => PathBuf::from(name).exists(),
-    };
-    match (creation, exists) {
-        (CREATE_NEW, true) => Err(status::FILE_ALREADY_EXISTS),
-        (OPEN_EXISTING, false) => Err(status::FILE_NOT_FOUND),
-        (CREATE_NEW | CREATE_ALWAYS | OPEN_ALWAYS | OPEN_EXISTING, _) => Ok(()),
-        _ => Err(status::INVALID_ARGUMENT),
+/// Whether a log is there.
+fn exists(name: &str) -> Result<bool, Status> {
+    match Database::of_name(name) {
+        Some(database) => Ok(database.known_set()?.is_some()),
+        None => PathBuf::from(name).try_exists().map_err(|error| status::of_log(&error.into())),
     }
 }
 
@@ -125,25 +128,26 @@ fn type_of(source: &DataSource) -> Result<u32, Status> {
 }
 
 /// Takes a sample of the query of a log and writes it.
-pub(crate) fn update<L: Letter>(log: Handle, _user_string: Str<L>) -> Done {
+pub(crate) fn update<L: Letter>(log: Handle, user_string: Str<L>) -> Done {
     let recording = recording(log)?;
+    if user_string.get().is_some_and(|text| text.is_empty()) {
+        return Err(status::INVALID_ARGUMENT);
+    }
     let mut recording = lock(&recording);
     recording.as_mut().ok_or(status::INVALID_HANDLE)?.update()
 }
 
-/// How large a log is.
+/// How large a log is: its bytes, or the records of a log set.
 pub(crate) fn size(log: Handle, size: Out<i64>) -> Done {
     if size.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    let bytes = match handles::get(log) {
-        Some(Object::Recording(recording)) => {
-            lock(&recording).as_mut().map(|recording| recording.recorder.bytes())
-        }
-        Some(Object::Source(source)) => source.size(),
-        _ => None,
+    let found = match handles::get(log) {
+        Some(Object::Recording(recording)) => lock(&recording).as_mut().ok_or(status::INVALID_HANDLE)?.size(),
+        Some(Object::Source(source)) => source.size()?,
+        _ => return Err(status::INVALID_HANDLE),
     };
-    size.set(bytes.and_then(|bytes| i64::try_from(bytes).ok()).ok_or(status::INVALID_HANDLE)?);
+    size.set(i64::try_from(found).unwrap_or(i64::MAX));
     Ok(())
 }
 
@@ -226,10 +230,14 @@ impl Recording {
         }
     }
 
+    /// Bytes that were recorded into one file; for a database, records.
+    fn size(&mut self) -> u64 {
+        if self.target.set.is_some() { self.recorder.records() } else { self.recorder.bytes() }
+    }
+
     /// Whether what is recorded into one file is as much as the log may have.
     fn is_full(&mut self) -> bool {
-        let size = if self.target.set.is_some() { self.recorder.records() } else { self.recorder.bytes() };
-        self.maximum != 0 && size >= self.maximum
+        self.maximum != 0 && self.size() >= self.maximum
     }
 
     /// Goes on in a new file; the one before the last is not needed any more.
@@ -304,7 +312,7 @@ fn target(wanted: &Wanted) -> Result<Target, Status> {
     let mut kind = wanted.kind;
     let mut set = None;
     if let Some(database) = &database {
-        let name = database.log_set.as_ref().ok_or(status::INVALID_DATASOURCE)?;
+        let name = database.log_set.as_ref().ok_or(status::INVALID_SQL_LOG_FORMAT)?;
         let known = database.known_set()?.filter(|_| append);
         set = Some(known.unwrap_or_else(|| log_sets::new_set(name)));
         kind = TYPE_SQL;
@@ -325,7 +333,7 @@ fn target(wanted: &Wanted) -> Result<Target, Status> {
         TYPE_TSV => Format::Tsv,
         TYPE_BINARY => Format::Blg,
         TYPE_SQL if set.is_some() => Format::Sqlite,
-        TYPE_SQL => return Err(status::INVALID_DATASOURCE),
+        TYPE_SQL => return Err(status::INVALID_SQL_LOG_FORMAT),
         _ => return Err(status::UNKNOWN_LOG_FORMAT),
     };
     Ok(Target { output, format, set, append, newest: None })

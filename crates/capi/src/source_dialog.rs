@@ -7,7 +7,7 @@ use crate::handles::Handle;
 use crate::logs::DataSource;
 use crate::memory::{Buf, Letter, Out};
 use crate::status::{self, Done, Status};
-use crate::text::{put, room};
+use crate::text::{put_start, room};
 
 /// Only logs are offered, not this machine.
 const FILE_BROWSER_ONLY: u32 = 1;
@@ -17,7 +17,10 @@ pub(crate) fn select<L: Letter>(_owner: Handle, flags: u32, source: Buf<L>, size
     if flags & !FILE_BROWSER_ONLY != 0 || source.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    room(source, size)?;
+    let room = room(source, size)?;
+    if room == 0 {
+        return Err(status::MEMORY_ALLOCATION_FAILURE);
+    }
     let terminal = || -> std::io::Result<(File, BufReader<File>)> {
         let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
         let input = BufReader::new(terminal.try_clone()?);
@@ -25,7 +28,8 @@ pub(crate) fn select<L: Letter>(_owner: Handle, flags: u32, source: Buf<L>, size
     };
     let (mut output, mut input) = terminal().map_err(|_| status::NOT_IMPLEMENTED)?;
     let name = ask(flags & FILE_BROWSER_ONLY != 0, &mut input, &mut output)?;
-    put(&name, source, size)
+    // A name that is too long for the buffer is cut, as on NT.
+    put_start(&name, source, size)
 }
 
 /// Asks until the answer is a log that can be read, or this machine.

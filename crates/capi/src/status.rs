@@ -11,8 +11,11 @@ pub(crate) type Status = u32;
 pub(crate) type Done = Result<(), Status>;
 
 pub(crate) const VALID_DATA: Status = 0;
+pub(crate) const NO_MACHINE: Status = 0x8000_07D0;
 pub(crate) const NO_INSTANCE: Status = 0x8000_07D1;
 pub(crate) const MORE_DATA: Status = 0x8000_07D2;
+pub(crate) const ITEM_NOT_VALIDATED: Status = 0x8000_07D3;
+pub(crate) const RETRY: Status = 0x8000_07D4;
 pub(crate) const NO_DATA: Status = 0x8000_07D5;
 pub(crate) const DIALOG_CANCELLED: Status = 0x8000_07D9;
 pub(crate) const CANNOT_SET_DEFAULT: Status = 0x8000_07DC;
@@ -22,11 +25,14 @@ pub(crate) const CSTATUS_INVALID_DATA: Status = 0xC000_0BBA;
 pub(crate) const MEMORY_ALLOCATION_FAILURE: Status = 0xC000_0BBB;
 pub(crate) const INVALID_HANDLE: Status = 0xC000_0BBC;
 pub(crate) const INVALID_ARGUMENT: Status = 0xC000_0BBD;
+pub(crate) const NO_COUNTERNAME: Status = 0xC000_0BBF;
 pub(crate) const BAD_COUNTERNAME: Status = 0xC000_0BC0;
 pub(crate) const INSUFFICIENT_BUFFER: Status = 0xC000_0BC2;
 pub(crate) const CANNOT_CONNECT_MACHINE: Status = 0xC000_0BC3;
 pub(crate) const INVALID_PATH: Status = 0xC000_0BC4;
+pub(crate) const INVALID_INSTANCE: Status = 0xC000_0BC5;
 pub(crate) const INVALID_DATA: Status = 0xC000_0BC6;
+pub(crate) const NO_DIALOG_DATA: Status = 0xC000_0BC7;
 pub(crate) const CANNOT_READ_NAME_STRINGS: Status = 0xC000_0BC8;
 pub(crate) const LOG_FILE_CREATE_ERROR: Status = 0xC000_0BC9;
 pub(crate) const LOG_FILE_OPEN_ERROR: Status = 0xC000_0BCA;
@@ -35,6 +41,7 @@ pub(crate) const NO_MORE_DATA: Status = 0xC000_0BCC;
 pub(crate) const ENTRY_NOT_IN_LOG_FILE: Status = 0xC000_0BCD;
 pub(crate) const DATA_SOURCE_IS_LOG_FILE: Status = 0xC000_0BCE;
 pub(crate) const DATA_SOURCE_IS_REAL_TIME: Status = 0xC000_0BCF;
+pub(crate) const UNABLE_READ_LOG_HEADER: Status = 0xC000_0BD0;
 pub(crate) const FILE_NOT_FOUND: Status = 0xC000_0BD1;
 pub(crate) const FILE_ALREADY_EXISTS: Status = 0xC000_0BD2;
 pub(crate) const NOT_IMPLEMENTED: Status = 0xC000_0BD3;
@@ -44,14 +51,18 @@ pub(crate) const ACCESS_DENIED: Status = 0xC000_0BDB;
 pub(crate) const LOG_FILE_TOO_SMALL: Status = 0xC000_0BDC;
 pub(crate) const INVALID_DATASOURCE: Status = 0xC000_0BDD;
 pub(crate) const INVALID_SQLDB: Status = 0xC000_0BDE;
+pub(crate) const NO_COUNTERS: Status = 0xC000_0BDF;
+pub(crate) const SQL_EXEC_DIRECT_FAILED: Status = 0xC000_0BE2;
 pub(crate) const SQL_CONNECT_FAILED: Status = 0xC000_0BE6;
+pub(crate) const INVALID_SQL_LOG_FORMAT: Status = 0xC000_0BF5;
+pub(crate) const BINARY_LOG_CORRUPT: Status = 0xC000_0BF7;
 pub(crate) const INCORRECT_APPEND_TIME: Status = 0xC000_0BFB;
 
 /// The status of a path that can not be used.
 pub(crate) fn of_path(error: &PathError) -> Status {
     match (&error.problem, error.part) {
         (PathProblem::Source(error), _) => of_source(error),
-        (PathProblem::OtherHost(_), _) => CANNOT_CONNECT_MACHINE,
+        (PathProblem::OtherHost(_), _) => NO_MACHINE,
         (PathProblem::InstanceMissing(_) | PathProblem::NoInstances(_), _) => NO_INSTANCE,
         (PathProblem::Unknown(_), PathPart::Object) => NO_OBJECT,
         (PathProblem::Unknown(_), _) => NO_COUNTER,
@@ -75,6 +86,7 @@ pub(crate) fn of_log(error: &LogError) -> Status {
         LogErrorKind::NotALog(_) => LOG_TYPE_NOT_FOUND,
         LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound => FILE_NOT_FOUND,
         LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => ACCESS_DENIED,
+        LogErrorKind::Unusable(_) => UNABLE_READ_LOG_HEADER,
         _ => LOG_FILE_OPEN_ERROR,
     }
 }

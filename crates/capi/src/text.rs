@@ -15,6 +15,25 @@ pub(crate) fn put<L: Letter>(text: &str, buffer: Buf<L>, size: Out<u32>) -> Done
     put_units(&units, buffer, size)
 }
 
+/// Writes as much of a text as has room, with its zero.
+///
+/// # Errors
+///
+/// As [`put`], and `PDH_MORE_DATA` only when there is no room for the zero.
+pub(crate) fn put_start<L: Letter>(text: &str, buffer: Buf<L>, size: Out<u32>) -> Done {
+    let room = usize::try_from(room(buffer, size)?).unwrap_or(usize::MAX);
+    let mut units = Vec::new();
+    for letter in text.chars() {
+        let next = L::encode(letter.encode_utf8(&mut [0; 4]));
+        if units.len().saturating_add(next.len()) >= room {
+            break;
+        }
+        units.extend(next);
+    }
+    units.push(L::ZERO);
+    put_units(&units, buffer, size)
+}
+
 /// Writes a list of texts, each with its zero, and one more zero behind the last.
 pub(crate) fn put_list<L: Letter>(texts: &[String], buffer: Buf<L>, size: Out<u32>) -> Done {
     put_units(&list(texts), buffer, size)

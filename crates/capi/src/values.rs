@@ -357,8 +357,17 @@ pub(crate) fn time_base(counter: Handle, base: Out<i64>) -> Done {
         return Err(status::INVALID_ARGUMENT);
     }
     let counter = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
-    base.set(type_of(&counter)?.1.0);
-    Ok(())
+    let sampled = with_items(&counter, |_, items| {
+        items.iter().find_map(|item| item.newer.ok()).ok_or(status::INVALID_DATA)
+    });
+    match sampled?.frequency {
+        // Its type is not divided by a clock.
+        Frequency(0) => Err(status::INVALID_ARGUMENT),
+        Frequency(ticks) => {
+            base.set(ticks);
+            Ok(())
+        }
+    }
 }
 
 /// The type of a counter and the ticks of its clock, from the last sample that it had.

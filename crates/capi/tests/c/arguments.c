@@ -142,7 +142,7 @@ static void forms(void) {
         line(paths[at].path, (unsigned)status, (unsigned)paths[at].status, &same);
         if (!status) IS(ERROR_SUCCESS, PdhRemoveCounter(other));
     }
-    IS(PDH_INVALID_PATH, PdhAddCounterA(query, "", 0, &other));
+    IS(PDH_CSTATUS_NO_COUNTERNAME, PdhAddCounterA(query, "", 0, &other));
 }
 
 /* The same name in parts that need room of their own. */

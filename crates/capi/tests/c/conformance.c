@@ -33,8 +33,7 @@ static void queries(void) {
     IS(PDH_CSTATUS_NO_OBJECT, PdhAddCounterA(query, "\\Nothing\\Processes", 0, &counter));
     IS(PDH_CSTATUS_NO_INSTANCE, PdhAddCounterA(query, "\\Processor\\% Processor Time", 0, &counter));
     IS(PDH_CSTATUS_BAD_COUNTERNAME, PdhAddCounterA(query, "\\System", 0, &counter));
-    DIFFERS(PDH_CANNOT_CONNECT_MACHINE, PDH_CSTATUS_NO_MACHINE, "no other machine can be asked yet",
-            PdhAddCounterA(query, "\\\\elsewhere\\System\\Processes", 0, &counter));
+    IS(PDH_CSTATUS_NO_MACHINE, PdhAddCounterA(query, "\\\\elsewhere\\System\\Processes", 0, &counter));
     IS(ERROR_SUCCESS, PdhAddCounterA(query, "\\System\\Processes", 9, &counter));
     IS(ERROR_SUCCESS, PdhAddCounterW(query, W("\\Process(no such one)\\ID Process"), 0, &missing));
     IS(ERROR_SUCCESS, PdhAddEnglishCounterA(query, "\\Processor(*)\\% Processor Time", 0, &wild));
@@ -122,6 +121,8 @@ static void values(void) {
     IS(PDH_INVALID_HANDLE, PdhGetCounterTimeBase(NULL, &time_of));
     IS(ERROR_SUCCESS, PdhGetCounterTimeBase(share, &time_of));
     IS(10000000, time_of);
+    /* A number of things is not divided by a time. */
+    IS(PDH_INVALID_ARGUMENT, PdhGetCounterTimeBase(counter, &time_of));
     {
         /* The oldest is in the middle: 10, 20, 40, 80. */
         PDH_RAW_COUNTER ring[4];
@@ -178,13 +179,17 @@ static void names(void) {
     IS(0, strcmp(bytes, "% Processor Time"));
     IS(PDH_STRING_NOT_FOUND, PdhLookupPerfNameByIndexA(NULL, 0xFFFFFF, bytes, sized(sizeof bytes)));
     IS(PDH_CANNOT_CONNECT_MACHINE, PdhLookupPerfNameByIndexA("\\\\elsewhere", 6, bytes, sized(sizeof bytes)));
-    IS(PDH_CANNOT_CONNECT_MACHINE, PdhConnectMachineA("elsewhere"));
+    IS(PDH_CANNOT_CONNECT_MACHINE, PdhLookupPerfIndexByNameA("elsewhere", "System", &count));
+    IS(PDH_CSTATUS_NO_MACHINE, PdhConnectMachineA("elsewhere"));
     IS(ERROR_SUCCESS, PdhConnectMachineA(NULL));
     IS(PDH_INVALID_ARGUMENT, PdhEnumObjectsA(NULL, NULL, NULL, NULL, PERF_DETAIL_WIZARD, TRUE));
     IS(PDH_MORE_DATA, PdhEnumObjectsA(NULL, NULL, NULL, sized(0), PERF_DETAIL_WIZARD, TRUE));
     IS(ERROR_SUCCESS, PdhEnumObjectsA(NULL, NULL, bytes, sized(size), PERF_DETAIL_WIZARD, FALSE));
     IS(1, bytes[size - 1] == 0 && bytes[size - 2] == 0);
-    IS(PDH_CANNOT_CONNECT_MACHINE, PdhEnumObjectsA(NULL, "\\\\elsewhere", bytes, sized(10), PERF_DETAIL_WIZARD, FALSE));
+    IS(PDH_CSTATUS_NO_MACHINE, PdhEnumObjectsA(NULL, "\\\\elsewhere", bytes, sized(10), PERF_DETAIL_WIZARD, FALSE));
+    IS(PDH_CSTATUS_NO_MACHINE, PdhEnumObjectItemsA(NULL, "\\\\elsewhere", "System", bytes, sized(10), bytes, sized_too(10),
+                                                   PERF_DETAIL_WIZARD, 0));
+    IS(PDH_CSTATUS_NO_MACHINE, PdhGetDefaultPerfCounterA(NULL, "elsewhere", "System", bytes, sized(10)));
     IS(PDH_CSTATUS_NO_OBJECT,
        PdhEnumObjectItemsA(NULL, NULL, "Nothing", NULL, sized(0), NULL, sized_too(0), PERF_DETAIL_WIZARD, 0));
     IS(PDH_INVALID_ARGUMENT,
@@ -249,12 +254,21 @@ static void paths(void) {
     size = more = 100;
     IS(ERROR_SUCCESS, PdhParseInstanceNameA("app/0#3", bytes, &size, bytes + 100, &more, &count));
     IS(0, strcmp(bytes, "0") | strcmp(bytes + 100, "app") | (count != 3));
+    /* The index need not be asked for. */
+    IS(ERROR_SUCCESS, PdhParseInstanceNameA("app/0#3", bytes, sized(100), bytes + 100, sized_too(100), NULL));
     IS(PDH_INVALID_ARGUMENT, PdhParseInstanceNameA(NULL, bytes, &size, bytes + 100, &more, &count));
+    IS(PDH_INVALID_INSTANCE, PdhParseInstanceNameA("", bytes, &size, bytes + 100, &more, &count));
+    memset(wide, 'a', MAX_PATH);
+    ((char *)wide)[MAX_PATH] = 0;
+    IS(PDH_INVALID_INSTANCE, PdhParseInstanceNameA((char *)wide, bytes, sized(1000), bytes + 1000, sized_too(1000), &count));
+    ((char *)wide)[MAX_PATH - 1] = 0;
+    IS(ERROR_SUCCESS, PdhParseInstanceNameA((char *)wide, bytes, sized(1000), bytes + 1000, sized_too(1000), &count));
     IS(PDH_INVALID_ARGUMENT, PdhValidatePathA(NULL));
     IS(PDH_INVALID_ARGUMENT, PdhValidatePathA(""));
     IS(PDH_CSTATUS_BAD_COUNTERNAME, PdhValidatePathA("\\System"));
     IS(PDH_CSTATUS_NO_COUNTER, PdhValidatePathA("\\System\\System Down Time"));
     IS(PDH_CSTATUS_NO_OBJECT, PdhValidatePathA("\\Nothing\\Processes"));
+    IS(PDH_CSTATUS_NO_MACHINE, PdhValidatePathA("\\\\elsewhere\\System\\Processes"));
     IS(PDH_CSTATUS_NO_INSTANCE, PdhValidatePathW(W("\\Processor(none)\\% Processor Time")));
     IS(ERROR_SUCCESS, PdhValidatePathW(W("\\Processor(_Total)\\% Processor Time")));
     IS(ERROR_SUCCESS, PdhValidatePathExA(NULL, "\\System\\Processes"));
@@ -346,9 +360,20 @@ static void logs(const char *log) {
     info.EndTime = info.StartTime - 1;
     IS(PDH_INVALID_ARGUMENT, PdhSetQueryTimeRange(of_log, &info));
     info.EndTime = info.StartTime;
+    IS(PDH_INVALID_ARGUMENT, PdhSetQueryTimeRange(of_log, &info));
+    info.EndTime = info.StartTime + 1;
     IS(ERROR_SUCCESS, PdhSetQueryTimeRange(of_log, &info));
     IS(ERROR_SUCCESS, PdhCollectQueryData(of_log));
     IS(PDH_NO_MORE_DATA, PdhCollectQueryData(of_log));
+    /* All of it again. */
+    info.StartTime = 0;
+    info.EndTime = 0x7FFFFFFFFFFFFFFF;
+    IS(ERROR_SUCCESS, PdhSetQueryTimeRange(of_log, &info));
+    for (samples = 0; PdhCollectQueryData(of_log) == ERROR_SUCCESS;) samples++;
+    IS(25, samples);
+    DIFFERS(ERROR_SUCCESS, ERROR_SUCCESS, "of a log NT gives an empty name; a program that asks wants one",
+            PdhGetDefaultPerfCounterHA(source, NULL, "Processor", bytes, sized(sizeof bytes)));
+    IS(1, bytes[0] == '%');
     IS(ERROR_SUCCESS, PdhCloseQuery(of_log));
     IS(ERROR_SUCCESS, PdhCloseLog(source, 0));
     IS(PDH_INVALID_HANDLE, PdhCloseLog(source, 0));
@@ -367,12 +392,13 @@ static void write_log(const char *name, DWORD type) {
     int records = 0;
     remove(name);
     IS(ERROR_SUCCESS, PdhOpenQueryA(NULL, 0, &writing));
-    IS(PDH_FILE_NOT_FOUND, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_OPEN_EXISTING, &kind, writing, 0, NULL, &log));
+    IS(PDH_FILE_NOT_FOUND, PdhOpenLogA(name, PDH_LOG_READ_ACCESS | PDH_LOG_OPEN_EXISTING, &kind, NULL, 0, NULL, &log));
     IS(ERROR_SUCCESS, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_NEW, &kind, writing, 0, NULL, &log));
     IS(PDH_NO_DATA, PdhUpdateLogA(log, NULL));
     IS(ERROR_SUCCESS, PdhAddCounterA(writing, "\\System\\Processes", 0, &processes));
     IS(ERROR_SUCCESS, PdhUpdateLogA(log, NULL));
     Sleep(20);
+    IS(PDH_INVALID_ARGUMENT, PdhUpdateLogA(log, ""));
     IS(ERROR_SUCCESS, PdhUpdateLogW(log, W("a text of the user")));
     IS(ERROR_SUCCESS, PdhGetFormattedCounterValue(processes, PDH_FMT_DOUBLE, NULL, &value));
     IS(ERROR_SUCCESS, PdhGetLogFileSize(log, &length));
@@ -398,6 +424,8 @@ static void write_log(const char *name, DWORD type) {
     IS(ERROR_SUCCESS, PdhBindInputDataSourceA(&log, bytes));
     IS(ERROR_SUCCESS, PdhGetDataSourceTimeRangeH(log, &count, &info, sized(sizeof info)));
     IS(1, info.SampleCount == 4 && info.StartTime < info.EndTime);
+    IS(ERROR_SUCCESS, PdhGetLogFileSize(log, &time_of));
+    IS(2 * length, time_of);
     IS(ERROR_SUCCESS, PdhOpenQueryH(log, 0, &of_log));
     IS(ERROR_SUCCESS, PdhCloseLog(log, 0));
     IS(ERROR_SUCCESS, PdhAddCounterA(of_log, "\\System\\Processes", 0, &processes));
@@ -439,7 +467,7 @@ static void written_logs(const char *folder) {
 
 static void absent(void) {
     PDH_BROWSE_DLG_CONFIG_A dialog = {0};
-    IS(PDH_INVALID_ARGUMENT, PdhBrowseCountersA(NULL));
+    IS(PDH_NO_DIALOG_DATA, PdhBrowseCountersA(NULL));
     IS(PDH_INVALID_ARGUMENT, PdhBrowseCountersA(&dialog));
     dialog.szReturnPathBuffer = bytes;
     dialog.cchReturnPathLength = sizeof bytes;

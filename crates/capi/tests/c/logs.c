@@ -47,8 +47,14 @@ static void continued(const char *folder) {
         int found = 0;
         path(name, "", folder, kinds[at].file);
         remove(name);
-        IS(PDH_FILE_NOT_FOUND, PdhOpenLogA(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING, typed(kinds[at].type), query,
-                                           0, NULL, &recorded));
+        /* What is not there yet becomes a new log, of a kind that has to be told. */
+        IS(PDH_FILE_NOT_FOUND, PdhOpenLogA(name, PDH_LOG_READ_ACCESS | PDH_LOG_OPEN_EXISTING, typed(kinds[at].type), query, 0,
+                                           NULL, &recorded));
+        IS(PDH_UNKNOWN_LOG_FORMAT,
+           PdhOpenLogA(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING, typed(0), query, 0, NULL, &recorded));
+        write_records(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING, kinds[at].type, 0, 1);
+        IS(1, records(name));
+        remove(name);
         write_records(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_ALWAYS, kinds[at].type, 0, 2);
         IS(2, records(name));
         /* The kind need not be told, and is found out. */
@@ -125,6 +131,7 @@ static void limited(const char *folder) {
 static void databases(const char *folder) {
     GUID guid, again;
     int run = -1, found = 0;
+    LONGLONG length = 0;
     PDH_HQUERY reading;
     PDH_HCOUNTER read;
     path(other, "", folder, "logs.db");
@@ -141,9 +148,9 @@ static void databases(const char *folder) {
     IS(ERROR_SUCCESS, PdhVerifySQLDBA(name));
     IS(PDH_INVALID_ARGUMENT, PdhEnumLogSetNamesA(name, NULL, NULL));
     IS(PDH_INVALID_DATASOURCE, PdhEnumLogSetNamesA("logs.db", buffer, sized(sizeof buffer)));
-    IS(PDH_INVALID_DATASOURCE, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, typed(PDH_LOG_TYPE_SQL), query,
+    IS(PDH_INVALID_SQL_LOG_FORMAT, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, typed(PDH_LOG_TYPE_SQL), query,
                                            0, NULL, &recorded));
-    IS(PDH_INVALID_DATASOURCE, PdhOpenLogA(other, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, typed(PDH_LOG_TYPE_SQL), query,
+    IS(PDH_INVALID_SQL_LOG_FORMAT, PdhOpenLogA(other, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, typed(PDH_LOG_TYPE_SQL), query,
                                            0, NULL, &recorded));
     path(name, "SQL:", folder, "logs.db!night");
     IS(PDH_FILE_NOT_FOUND, PdhOpenLogA(name, PDH_LOG_READ_ACCESS | PDH_LOG_OPEN_EXISTING, typed(0), NULL, 0, NULL, &recorded));
@@ -154,6 +161,8 @@ static void databases(const char *folder) {
     IS(ERROR_SUCCESS, PdhSetLogSetRunID(recorded, 77));
     IS(ERROR_SUCCESS, PdhUpdateLogA(recorded, NULL));
     IS(ERROR_SUCCESS, PdhUpdateLogA(recorded, NULL));
+    IS(ERROR_SUCCESS, PdhGetLogFileSize(recorded, &length));
+    IS(2, length);
     IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
     IS(PDH_FILE_ALREADY_EXISTS, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_NEW, typed(PDH_LOG_TYPE_SQL), query, 0,
                                             NULL, &recorded));
@@ -185,7 +194,10 @@ static void databases(const char *folder) {
     while (PdhCollectQueryData(reading) == ERROR_SUCCESS) found++;
     IS(6, found);
     IS(ERROR_SUCCESS, PdhCloseQuery(reading));
-    IS(PDH_NOT_IMPLEMENTED, PdhReadRawLogRecord(recorded, (FILETIME){0, 0}, NULL, sized(0)));
+    IS(PDH_NOT_IMPLEMENTED, PdhReadRawLogRecord(recorded, (FILETIME){0, 0x7FFFFFFF}, NULL, sized(0)));
+    /* The size of a log set is the number of its records. */
+    IS(ERROR_SUCCESS, PdhGetLogFileSize(recorded, &length));
+    IS(6, length);
     IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
     /* Not more records than are allowed, the newest of them. */
     path(name, "SQL:", folder, "logs.db!ring");
@@ -211,7 +223,10 @@ static void databases(const char *folder) {
 /* Records as they stand in a file. */
 static void raw_records(const char *folder, const char *windows) {
     PDH_RAW_LOG_RECORD *record = (PDH_RAW_LOG_RECORD *)buffer;
-    FILETIME any = {0, 0}, never = {0, 0x7FFFFFFF};
+    FILETIME never = {0, 0}, any = {0, 0x7FFFFFFF}, first;
+    PDH_TIME_INFO info;
+    DWORD entries;
+    char text[256];
     GUID guid;
     path(name, "", folder, "raw.csv");
     write_records(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, PDH_LOG_TYPE_CSV, 0, 2);
@@ -226,7 +241,19 @@ static void raw_records(const char *folder, const char *windows) {
     IS(record->dwStructureSize, offsetof(PDH_RAW_LOG_RECORD, RawBytes) + record->dwItems);
     /* "12/31/2026 23:59:59.999","7" */
     IS(1, record->RawBytes[0] == '"' && record->RawBytes[3] == '/' && record->RawBytes[record->dwItems - 1] == '"');
-    IS(PDH_NO_MORE_DATA, PdhReadRawLogRecord(recorded, never, record, sized(sizeof buffer)));
+    /* The last one at a time or before it. */
+    snprintf(text, sizeof text, "%.*s", (int)record->dwItems, (char *)record->RawBytes);
+    IS(ERROR_SUCCESS, PdhGetDataSourceTimeRangeH(recorded, &entries, &info, sized(sizeof info)));
+    first.dwLowDateTime = (DWORD)info.StartTime;
+    first.dwHighDateTime = (DWORD)(info.StartTime >> 32);
+    IS(ERROR_SUCCESS, PdhReadRawLogRecord(recorded, first, record, sized(sizeof buffer)));
+    IS(1, strncmp(text, (char *)record->RawBytes, 26) != 0);
+    first.dwLowDateTime = (DWORD)(info.EndTime - 1);
+    first.dwHighDateTime = (DWORD)((info.EndTime - 1) >> 32);
+    snprintf(text, sizeof text, "%.*s", (int)record->dwItems, (char *)record->RawBytes);
+    IS(ERROR_SUCCESS, PdhReadRawLogRecord(recorded, first, record, sized(sizeof buffer)));
+    IS(0, strncmp(text, (char *)record->RawBytes, 26));
+    IS(PDH_ENTRY_NOT_IN_LOG_FILE, PdhReadRawLogRecord(recorded, never, record, sized(sizeof buffer)));
     IS(PDH_INVALID_DATASOURCE, PdhGetLogSetGUID(recorded, &guid, NULL));
     IS(PDH_INVALID_DATASOURCE, PdhSetLogSetRunID(recorded, 1));
     IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
@@ -246,6 +273,7 @@ static void sources(const char *windows) {
     IS(PDH_INVALID_ARGUMENT, PdhSelectDataSourceA(NULL, 0, buffer, NULL));
     IS(PDH_INVALID_ARGUMENT, PdhSelectDataSourceA(NULL, 0, NULL, &bytes));
     IS(PDH_INVALID_ARGUMENT, PdhSelectDataSourceA(NULL, 0x80, buffer, sized(sizeof buffer)));
+    IS(PDH_MEMORY_ALLOCATION_FAILURE, PdhSelectDataSourceA(NULL, 0, buffer, sized(0)));
     DIFFERS(PDH_NOT_IMPLEMENTED, ERROR_SUCCESS, "the dialog is on a terminal, and this program has none",
             PdhSelectDataSourceW(NULL, PDH_FLAGS_FILE_BROWSER_ONLY, (LPWSTR)buffer, sized(100)));
     memset(buffer, 0, sizeof buffer);
