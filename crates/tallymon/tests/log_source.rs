@@ -118,6 +118,63 @@ fn going_to_a_time_is_reading_up_to_it() {
     }
 }
 
+/// Columns that are read from a time on are those that are read from the first record on, also with a column that comes
+/// late, and whoever no longer wants them is not kept.
+#[test]
+fn columns_are_read_from_a_time_on() {
+    let text: String = (0..50)
+        .map(|row| format!("\"01/02/2020 03:04:{row:02}.000\",\"{row}\",\"{}\"\n", 100 - row))
+        .collect();
+    let head = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\a\\Memory\\Available Bytes\",\"\\\\a\\System\\Processes\"\n";
+    let made = std::env::temp_dir().join(format!("tallymon-columns-{}.csv", std::process::id()));
+    std::fs::write(&made, format!("{head}{text}")).unwrap();
+    let samples = [BLG, CSV, "logs/Tx_BasicPerfCounters.blg", "logs/PAL_SampleLog.blg"];
+    let native = made.with_extension("tally");
+    for sample in samples.into_iter().filter_map(shared).chain([made.clone()]) {
+        let options = Options { format: Format::Tally, ..Options::default() };
+        relog(std::slice::from_ref(&sample), &native, &options).unwrap();
+        for path in [&sample, &native] {
+            let log = Log::open(path, &ReadOptions::default()).unwrap();
+            let columns: Vec<usize> = (0..log.columns().len()).step_by(3).collect();
+            let mut all = Vec::new();
+            let each = |time, values: &[_]| {
+                all.push((time, values.to_vec()));
+                true
+            };
+            log.read(&columns, each).unwrap();
+            assert_eq!(all.len() as u64, log.summary().records);
+            // Twice, since whoever read it first may be asked again.
+            for nth in [all.len() * 3 / 4, 1, all.len() / 2] {
+                let from = all[nth].0;
+                let (mut found, mut before) = (Vec::new(), 0);
+                let each = |time, values: &[_]| {
+                    if time < from {
+                        before += 1;
+                    } else {
+                        found.push((time, values.to_vec()));
+                    }
+                    true
+                };
+                log.read_from(&columns, from, || true, each).unwrap();
+                assert_eq!(found, all[nth..], "{path:?} from {nth}");
+                assert!(before >= nth.min(1), "{path:?}: a rate needs the record before");
+                // A native log begins at its chunks, of which a short one has few.
+                let is_near = nth < 3 || before < nth || path == &native;
+                assert!(is_near, "{path:?}: {before} of {nth} records before were read");
+            }
+            let mut read = 0;
+            let each = |_, _: &[_]| {
+                read += 1;
+                false
+            };
+            log.read_from(&columns, all[all.len() / 2].0, || false, each).unwrap();
+            assert_eq!(read, 1, "{path:?}");
+        }
+        std::fs::remove_file(&native).unwrap();
+    }
+    std::fs::remove_file(&made).unwrap();
+}
+
 /// A record in the second half.
 fn nth_of(records: &[Record]) -> usize {
     records.len() * 2 / 3

@@ -52,6 +52,8 @@ struct Opened {
     /// What snapshots are of. It is held for a moment only, while the place is held as long as reading takes.
     wanted: Mutex<Wanted>,
     place: Mutex<Option<Place>>,
+    /// Whoever read columns last and knows all of them.
+    spare: Mutex<Option<Place>>,
 }
 
 /// What is in a log.
@@ -157,6 +159,7 @@ impl Log {
             wanted: Mutex::new(Wanted::At(FileTime(0))),
             // A reader that knows all columns can begin anywhere; another one has to find them in their order.
             place: Mutex::new(begin_at(reader, marks.first()).map_err(|error| unusable(error.to_string()))?),
+            spare: Mutex::new(None),
             marks,
         };
         Ok(Some(Log { opened: Arc::new(opened), host: 0 }))
@@ -274,12 +277,30 @@ impl Log {
     pub fn read(
         &self,
         columns: &[usize],
+        each: impl FnMut(FileTime, &[Result<Value, NoValue>]) -> bool,
+    ) -> Result<(), SourceError> {
+        self.read_from(columns, FileTime(0), || true, each)
+    }
+
+    /// The same from some record before a time on, as near as reading can begin; where that is the first one, all before the
+    /// time are read. It may take as long as opening did until the first of them comes: `is_wanted` is asked meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// As [`Log::read`].
+    pub fn read_from(
+        &self,
+        columns: &[usize],
+        from: FileTime,
+        is_wanted: impl Fn() -> bool,
         mut each: impl FnMut(FileTime, &[Result<Value, NoValue>]) -> bool,
     ) -> Result<(), SourceError> {
-        let mut reader = self.reader()?;
+        let Place { mut reader, mut count, .. } = self.begin_before(from, is_wanted)?;
         let (mut cooker, mut values) = (Cooker::default(), Vec::new());
         let mut wanted = Record { time: FileTime(0), local_minutes: 0, cells: Vec::new() };
-        while let Some(record) = reader.next_record().map_err(source_error)? {
+        while let Some(mut record) = reader.next_record().map_err(source_error)? {
+            self.opened.marks.cut(count, &mut record);
+            count = count.saturating_add(1);
             wanted.cells.clear();
             wanted.cells.extend(
                 columns
@@ -291,7 +312,34 @@ impl Log {
                 break;
             }
         }
+        if reader.about().columns.len() >= self.opened.columns.len() {
+            *self.opened.spare.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(Place::new(reader, count));
+        }
         Ok(())
+    }
+
+    /// A reader of its own before a time. One that knows all columns can begin anywhere, so one that does is kept.
+    fn begin_before(&self, from: FileTime, is_wanted: impl Fn() -> bool) -> Result<Place, SourceError> {
+        let mark = self.opened.marks.before(Wanted::At(from)).filter(|mark| mark.count > 0);
+        let Some(mark) = mark else { return Ok(Place::new(self.reader()?, 0)) };
+        let spare = self.opened.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut reader = match spare {
+            Some(place) => place.reader,
+            None => self.reader()?,
+        };
+        let all = self.opened.columns.len();
+        if reader.about().columns.len() < all {
+            let mut find = |passed: Passed| match passed.columns < all && is_wanted() {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            };
+            reader.pass(&mut find).map_err(source_error)?;
+        }
+        match begin_at(reader, Some(mark))? {
+            Some(place) => Ok(place),
+            None => Ok(Place::new(self.reader()?, 0)),
+        }
     }
 
     fn reader(&self) -> Result<Box<dyn LogReader>, SourceError> {

@@ -93,6 +93,14 @@ impl Marks {
         let (_, columns) = self.columns.get(early.checked_sub(1)?)?;
         (count < self.records).then_some(*columns)
     }
+
+    /// Cuts columns that come later from a record that has so many before it: a reader that went through the log before
+    /// knows them.
+    pub(super) fn cut(&self, count: u64, record: &mut Record) {
+        if let Some(columns) = self.columns(count) {
+            record.cells.truncate(columns);
+        }
+    }
 }
 
 /// How far a log was read.
@@ -140,11 +148,9 @@ impl Place {
         }
     }
 
-    /// Takes the next record. A reader that went through the log before knows columns that come later.
+    /// Takes the next record.
     pub(super) fn accept(&mut self, mut record: Record, marks: &Marks) {
-        if let Some(columns) = marks.columns(self.count) {
-            record.cells.truncate(columns);
-        }
+        marks.cut(self.count, &mut record);
         self.older = self.newer.replace(record);
         self.count = self.count.saturating_add(1);
     }
