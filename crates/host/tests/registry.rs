@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use tallymon_core::text::CodePage;
 use tallymon_core::title::{HelpIndex, Language, TitleIndex};
@@ -11,21 +10,17 @@ use tallymon_host::registry::{
     Installed, Manifest, Package, RegistryError, RegistryErrorKind, Roots, Scope, Service, TitleRange,
     Writer, load_perf_counter_text_strings, read_reg, unload_perf_counter_text_strings,
 };
-use tallymon_testkit::shared;
+use tallymon_testkit::{Scratch, shared};
 
 /// A folder with registries in it, which is gone when the test is over.
 struct Place {
-    folder: PathBuf,
+    folder: Scratch,
     roots: Roots,
 }
 
 impl Place {
     fn new() -> Place {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("tallymon-registry-{}-{number}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
+        let folder = Scratch::new();
         let roots = Roots::in_folder(&folder);
         Place { folder, roots }
     }
@@ -73,12 +68,6 @@ impl Place {
         // Opening the lock is no change.
         found.retain(|(path, _)| !path.ends_with("lock"));
         found
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

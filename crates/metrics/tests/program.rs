@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,23 +14,7 @@ use tallymon::{Host, Query};
 use tallymon_host::publishers::Publishers;
 use tallymon_metrics::Recorder;
 use tallymon_provider::shm::Reader;
-
-/// A directory of its own for each test, removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("tallymon-metrics-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Scratch(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use tallymon_testkit::Scratch;
 
 fn query(directory: &Path) -> Query {
     let publishers = Publishers::of(Reader::new([directory.to_path_buf()]), []);
@@ -47,8 +31,8 @@ fn read(query: &mut Query, path: &str) -> (u64, Result<Value, NoValue>) {
 
 #[test]
 fn every_kind_arrives_with_its_labels() {
-    let scratch = Scratch::new("kinds");
-    let recorder = Recorder::in_directory("shop", scratch.0.clone());
+    let scratch = Scratch::new();
+    let recorder = Recorder::in_directory("shop", scratch.to_path_buf());
     with_local_recorder(&recorder, || {
         describe_counter!("orders", Unit::Count, "Orders that were paid.");
         describe_histogram!("basket", Unit::Bytes, "How large baskets are.");
@@ -63,7 +47,7 @@ fn every_kind_arrives_with_its_labels() {
         histogram!("ping").record(4.0);
         (1..=100).for_each(|n| histogram!("basket").record(n));
     });
-    let mut query = query(&scratch.0);
+    let mut query = query(&scratch);
     assert_eq!(read(&mut query, r"\shop orders(kind=book,size=A4)\Count/sec").0, 7);
     assert_eq!(read(&mut query, r"\shop orders(unlabelled)\Count/sec").0, 100);
     let object = query.catalog().objects().iter().find(|one| query.names().name(one.name) == "shop orders");
@@ -83,8 +67,8 @@ fn every_kind_arrives_with_its_labels() {
 
 #[test]
 fn nothing_is_lost_between_threads() {
-    let scratch = Scratch::new("threads");
-    let recorder = Recorder::in_directory("mill", scratch.0.clone());
+    let scratch = Scratch::new();
+    let recorder = Recorder::in_directory("mill", scratch.to_path_buf());
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
@@ -98,7 +82,7 @@ fn nothing_is_lost_between_threads() {
             });
         }
     });
-    let mut query = query(&scratch.0);
+    let mut query = query(&scratch);
     assert_eq!(read(&mut query, r"\mill grains(unlabelled)\Count/sec").0, 40_000);
     assert_eq!(read(&mut query, r"\mill level(unlabelled)\Value").1, Ok(Value::Number(40_000.0)));
     assert_eq!(read(&mut query, r"\mill sizes(unlabelled)\Value (count)").0, 40_000);
@@ -106,8 +90,8 @@ fn nothing_is_lost_between_threads() {
 
 #[test]
 fn what_can_not_be_published_is_told() {
-    let scratch = Scratch::new("faults");
-    let recorder = Recorder::in_directory(r"a\b", scratch.0.clone());
+    let scratch = Scratch::new();
+    let recorder = Recorder::in_directory(r"a\b", scratch.to_path_buf());
     with_local_recorder(&recorder, || {
         counter!("twice").increment(1);
         gauge!("twice").set(1.0);
@@ -117,7 +101,7 @@ fn what_can_not_be_published_is_told() {
     });
     let faults = recorder.faults();
     assert!(faults.len() == 1 && faults[0].contains("the same name is that of a counter"), "{faults:?}");
-    assert_eq!(read(&mut query(&scratch.0), r"\a_b path(url=_a_b_c_)\Count/sec").0, 1);
+    assert_eq!(read(&mut query(&scratch), r"\a_b path(url=_a_b_c_)\Count/sec").0, 1);
 
     let file = std::env::current_exe().unwrap();
     let recorder = Recorder::in_directory("nowhere", file);
@@ -127,15 +111,15 @@ fn what_can_not_be_published_is_told() {
 
 #[test]
 fn a_program_of_its_own_is_seen_and_gone() {
-    let scratch = Scratch::new("shop");
+    let scratch = Scratch::new();
     // Examples are built with the tests, beside them.
     let program = std::env::current_exe().unwrap().parent().unwrap().with_file_name("examples").join("shop");
     let mut shop = Command::new(program);
-    let mut shop = shop.env("TALLYMON_ROOT", &scratch.0).stdin(Stdio::piped()).spawn().unwrap();
+    let mut shop = shop.env("TALLYMON_ROOT", &scratch).stdin(Stdio::piped()).spawn().unwrap();
     let path = r"\shop orders(kind=book)\Count/sec";
     let start = Instant::now();
     let raw = |wanted: fn(Option<u64>) -> bool| loop {
-        let mut query = query(&scratch.0.join("pub"));
+        let mut query = query(&scratch.join("pub"));
         let handle = query.add(path);
         query.collect().unwrap();
         let readings = handle.map(|handle| query.readings_of(handle)).unwrap_or_default();

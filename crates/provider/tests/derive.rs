@@ -11,7 +11,8 @@ use tallymon_provider::shm::{
 use tallymon_provider::{CounterType, DetailLevel};
 
 mod common;
-use common::{Scratch, number};
+use common::{number, reader_of};
+use tallymon_testkit::Scratch;
 
 /// The behemoths that are alive.
 #[derive(CounterSet)]
@@ -93,25 +94,25 @@ fn by_hand() -> CounterSet {
 
 /// The definition of the first object of a publication.
 fn published(scratch: &Scratch) -> ObjectDefinition {
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(scratch);
     reader.scan();
     reader.publications()[0].objects()[0].clone()
 }
 
 #[test]
 fn both_ways_declare_the_same() {
-    let scratch = Scratch::new("same");
-    let derived = Publisher::start_in(&scratch.0, "derived", &[Behemoth::set()]).unwrap();
+    let scratch = Scratch::new();
+    let derived = Publisher::start_in(&scratch, "derived", &[Behemoth::set()]).unwrap();
     let definition = published(&scratch);
     drop(derived);
-    let _by_hand = Publisher::start_in(&scratch.0, "by hand", &[by_hand()]).unwrap();
+    let _by_hand = Publisher::start_in(&scratch, "by hand", &[by_hand()]).unwrap();
     assert_eq!(definition, published(&scratch));
 }
 
 #[test]
 fn handles_of_a_derived_set_write() {
-    let scratch = Scratch::new("handles");
-    let publisher = Publisher::start_in(&scratch.0, "zoo", &[Behemoth::set(), Summary::set()]).unwrap();
+    let scratch = Scratch::new();
+    let publisher = Publisher::start_in(&scratch, "zoo", &[Behemoth::set(), Summary::set()]).unwrap();
     let mut ada: Behemoth = publisher.create(&NewInstance { name: "Ada", ..NewInstance::default() }).unwrap();
     let parent = Some(&ada.instance);
     let eva: Behemoth = publisher.create(&NewInstance { name: "Eva", id: Some(5), parent }).unwrap();
@@ -129,7 +130,7 @@ fn handles_of_a_derived_set_write() {
     ada.bite.record(2);
     ada.yawn.record(9);
     ada.place.update(|numbers| numbers.set(1, 8));
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(&scratch);
     reader.scan();
     let publication = &mut reader.publications_mut()[0];
     let instances: Vec<_> = publication.instances(0).collect();

@@ -12,7 +12,8 @@ use tallymon_provider::CounterType;
 use tallymon_provider::shm::{CounterSet, NewInstance, Published, Publisher, Reader, RefusalReason};
 
 mod common;
-use common::{Scratch, number};
+use common::{number, reader_of};
+use tallymon_testkit::Scratch;
 
 fn set() -> CounterSet {
     CounterSet::new("Life").instances_about(1).counter("Steps", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
@@ -83,8 +84,8 @@ fn look(reader: &mut Reader) -> u64 {
 
 /// What must hold behind a publisher that was killed.
 fn nothing_wrong_is_left(scratch: &Scratch, when: &str) {
-    let directory = &scratch.0;
-    let mut reader = scratch.reader();
+    let directory = &scratch;
+    let mut reader = reader_of(scratch);
     assert_eq!(look(&mut reader), 0, "killed at {when}");
     assert!(reader.publications().is_empty(), "killed at {when}");
     let left = std::fs::read_dir(directory).unwrap().count();
@@ -106,9 +107,9 @@ fn watched(scratch: &Scratch, job: impl FnOnce()) -> u64 {
     let (stop, values) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         let watching = scope.spawn(|| {
-            let mut stays = scratch.reader();
+            let mut stays = reader_of(scratch);
             while !stop.load(Ordering::Relaxed) {
-                let seen = look(&mut stays) + look(&mut scratch.reader());
+                let seen = look(&mut stays) + look(&mut reader_of(scratch));
                 values.fetch_add(seen, Ordering::Relaxed);
                 std::thread::sleep(Duration::from_micros(300));
             }
@@ -124,8 +125,8 @@ fn watched(scratch: &Scratch, job: impl FnOnce()) -> u64 {
 #[test]
 fn a_publisher_that_dies_before_any_system_call_leaves_nothing_that_is_wrong() {
     let (Some(strace), Some(program)) = (tallymon_testkit::peer("strace"), program()) else { return };
-    let scratch = Scratch::new("dying");
-    let calls = calls(&strace, &program, &scratch.0);
+    let scratch = Scratch::new();
+    let calls = calls(&strace, &program, &scratch);
     assert!(calls.iter().any(|(name, _)| name.starts_with("rename")), "{calls:?}");
     assert!(calls.len() > 30, "{calls:?}");
     let mut killed = 0;
@@ -135,7 +136,7 @@ fn a_publisher_that_dies_before_any_system_call_leaves_nothing_that_is_wrong() {
             command.args(["-qqq", "-o", "/dev/null", "-e", &format!("trace={name}")]);
             command.args(["-e", &format!("inject={name}:signal=KILL:when={count}")]);
             // How often memory is asked for differs from run to run; who gets to the end was not killed.
-            killed += usize::from(!life(command, &program, &scratch.0).status().unwrap().success());
+            killed += usize::from(!life(command, &program, &scratch).status().unwrap().success());
             nothing_wrong_is_left(&scratch, &format!("{name} {count}"));
         }
     });
@@ -149,10 +150,10 @@ fn a_publisher_that_is_killed_at_any_time_leaves_nothing_that_is_wrong() {
     let Some(program) = program() else { return };
     let asked = std::env::var("TALLYMON_KILLS").ok().and_then(|number| number.parse::<u64>().ok());
     let kills = asked.unwrap_or(40);
-    let scratch = Scratch::new("killed");
+    let scratch = Scratch::new();
     let values = watched(&scratch, || {
         for round in 0..kills {
-            let mut child = life(Command::new("env"), &program, &scratch.0).arg("1000").spawn().unwrap();
+            let mut child = life(Command::new("env"), &program, &scratch).arg("1000").spawn().unwrap();
             // The start takes some milliseconds; the times are spread over it and what follows.
             std::thread::sleep(Duration::from_micros(round * 7919 % 40_000));
             child.kill().unwrap();

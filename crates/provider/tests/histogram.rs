@@ -11,7 +11,8 @@ use tallymon_provider::shm::{
 };
 
 mod common;
-use common::{Scratch, number};
+use common::{number, reader_of};
+use tallymon_testkit::Scratch;
 
 fn meals() -> CounterSet {
     CounterSet::new("Meals")
@@ -32,8 +33,8 @@ fn meals() -> CounterSet {
 
 #[test]
 fn a_histogram_is_an_average_a_count_and_percentiles() {
-    let scratch = Scratch::new("histogram");
-    let publisher = Publisher::start_in(&scratch.0, "meals", &[meals()]).unwrap();
+    let scratch = Scratch::new();
+    let publisher = Publisher::start_in(&scratch, "meals", &[meals()]).unwrap();
     let ada = publisher.instance("Meals", &NewInstance { name: "Ada", ..NewInstance::default() }).unwrap();
     let mut weight = ada.histogram("weight").unwrap();
     let mut durations = ada.histogram("Duration").unwrap();
@@ -46,7 +47,7 @@ fn a_histogram_is_an_average_a_count_and_percentiles() {
     [true, false, true].into_iter().for_each(|hit| liked.record_hit(hit));
     assert_eq!(weight.count(), 1000);
 
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(&scratch);
     reader.scan();
     assert!(reader.refusals().is_empty(), "{:?}", reader.refusals());
     let publication = &mut reader.publications_mut()[0];
@@ -74,8 +75,8 @@ fn a_histogram_is_an_average_a_count_and_percentiles() {
 
 #[test]
 fn a_histogram_has_one_writer_and_is_nothing_else() {
-    let scratch = Scratch::new("writer");
-    let publisher = Publisher::start_in(&scratch.0, "meals", &[meals()]).unwrap();
+    let scratch = Scratch::new();
+    let publisher = Publisher::start_in(&scratch, "meals", &[meals()]).unwrap();
     let ada = publisher.instance("Meals", &NewInstance { name: "Ada", ..NewInstance::default() }).unwrap();
     let weight = ada.histogram("Weight").unwrap();
     assert!(matches!(ada.histogram("Weight"), Err(PublishError::Taken { .. })));
@@ -93,7 +94,7 @@ fn a_histogram_has_one_writer_and_is_nothing_else() {
 fn no_value_of_a_shared_histogram_or_average_is_lost() {
     let asked = std::env::var("TALLYMON_INCREMENTS").ok().and_then(|number| number.parse::<u64>().ok());
     let each = asked.unwrap_or(800_000) / 8;
-    let scratch = Scratch::new("shared");
+    let scratch = Scratch::new();
     // None is what a program gets that does not say how many; 64 do not go into the slot, and 11 do.
     for (lanes, n_instances) in [(Some(1), 1), (Some(2), 2), (Some(4), 1), (Some(64), 1), (None, 2)] {
         let shared = |set: CounterSet| match lanes {
@@ -104,7 +105,7 @@ fn no_value_of_a_shared_histogram_or_average_is_lost() {
         let set = shared(set.average("Alone")).average("Own").hits("Liked").text("Text", 8);
         let set =
             shared(shared(set.hits("Many Liked")).histogram_time("Duration", &HistogramShape::default()));
-        let publisher = Publisher::start_in(&scratch.0, "shared", &[set]).unwrap();
+        let publisher = Publisher::start_in(&scratch, "shared", &[set]).unwrap();
         let instances: Vec<_> = (0..n_instances)
             .map(|n| {
                 let name = format!("{n}");
@@ -134,7 +135,7 @@ fn no_value_of_a_shared_histogram_or_average_is_lost() {
             });
             assert_eq!(histogram.count(), 8 * each, "{lanes:?}");
         }
-        let mut reader = scratch.reader();
+        let mut reader = reader_of(&scratch);
         reader.scan();
         assert!(reader.refusals().is_empty(), "{:?}", reader.refusals());
         let publication = &reader.publications()[0];
@@ -164,11 +165,11 @@ fn no_value_of_a_shared_histogram_or_average_is_lost() {
 
 #[test]
 fn handles_are_of_what_was_declared() {
-    let scratch = Scratch::new("kinds");
+    let scratch = Scratch::new();
     let shape = HistogramShape::default();
     let set = CounterSet::new("T").histogram("H", &shape).shared().average("A").shared();
     let set = set.histogram("Own H", &shape).average("Own A").counter("N", CounterType::PERF_COUNTER_COUNTER);
-    let publisher = Publisher::start_in(&scratch.0, "kinds", &[set]).unwrap();
+    let publisher = Publisher::start_in(&scratch, "kinds", &[set]).unwrap();
     publisher.keep_last_values();
     assert_eq!(std::fs::read(publisher.path()).unwrap()[8], 3, "the version stays the one that it needs");
     let single = publisher.single("T").unwrap();

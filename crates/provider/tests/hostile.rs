@@ -13,41 +13,31 @@ use tallymon_provider::CounterType;
 use tallymon_provider::shm::{
     CounterSet, HistogramShape, NewInstance, Published, Publisher, Reader, RefusalReason,
 };
+use tallymon_testkit::Scratch;
 
 /// Places of the fields that differ from process to process: its number, its start time, the time of the file.
 const PID: usize = 24;
 const START_TIME: usize = 32;
 const CREATED: usize = 48;
 
-/// A directory of its own for each test, removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("tallymon-hostile-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(path.join("pub")).unwrap();
-        Scratch(path)
-    }
-
-    /// Where the tested file is.
-    fn file(&self) -> PathBuf {
-        self.0.join("pub/1-1-1.pub")
-    }
-
-    fn reader(&self) -> Reader {
-        Reader::new([self.0.join("pub")])
-    }
+/// A folder with one for publications in it.
+fn scratch() -> Scratch {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.join("pub")).unwrap();
+    scratch
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Where the tested file is.
+fn file_in(scratch: &Path) -> PathBuf {
+    scratch.join("pub/1-1-1.pub")
+}
+
+fn reader_of(scratch: &Path) -> Reader {
+    Reader::new([scratch.join("pub")])
 }
 
 /// A file with every structure of the format, as its publisher leaves it.
-fn sample(scratch: &Scratch) -> Vec<u8> {
+fn sample(scratch: &Path) -> Vec<u8> {
     let set = CounterSet::new("Sample")
         .help("Help text.")
         .name_in(Language::GERMAN, "Muster")
@@ -64,7 +54,7 @@ fn sample(scratch: &Scratch) -> Vec<u8> {
         .unit("kg")
         .histogram("Histogram", &HistogramShape { bits: 0, most: 100, percentiles: vec![50_000] });
     let single = CounterSet::new("Single").elapsed("Elapsed");
-    let publisher = Publisher::start_in(&scratch.0.join("own"), "sample", &[set, single]).unwrap();
+    let publisher = Publisher::start_in(&scratch.join("own"), "sample", &[set, single]).unwrap();
     let first =
         publisher.instance("Sample", &NewInstance { name: "first", id: Some(1), parent: None }).unwrap();
     let second = NewInstance { name: "zweite ☃", id: None, parent: Some(&first) };
@@ -109,17 +99,17 @@ fn look(reader: &mut Reader) -> usize {
 }
 
 /// Replaces the tested file, so that the reader sees a new one.
-fn put(scratch: &Scratch, bytes: &[u8]) {
-    let _ = fs::remove_file(scratch.file());
-    fs::write(scratch.file(), bytes).unwrap();
-    fs::set_permissions(scratch.file(), fs::Permissions::from_mode(0o644)).unwrap();
+fn put(scratch: &Path, bytes: &[u8]) {
+    let _ = fs::remove_file(file_in(scratch));
+    fs::write(file_in(scratch), bytes).unwrap();
+    fs::set_permissions(file_in(scratch), fs::Permissions::from_mode(0o644)).unwrap();
 }
 
-fn refusal(scratch: &Scratch) -> RefusalReason {
-    let mut reader = scratch.reader();
+fn refusal(scratch: &Path) -> RefusalReason {
+    let mut reader = reader_of(scratch);
     assert_eq!(look(&mut reader), 0);
     assert_eq!(reader.publications().len(), 0);
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(scratch);
     reader.scan();
     assert_eq!(reader.refusals().len(), 1, "{:?}", reader.refusals());
     match &reader.refusals()[0].reason {
@@ -136,10 +126,10 @@ fn refusal(scratch: &Scratch) -> RefusalReason {
 
 #[test]
 fn every_byte_changed() {
-    let scratch = Scratch::new("bytes");
+    let scratch = scratch();
     let good = sample(&scratch);
     put(&scratch, &good);
-    let all = look(&mut scratch.reader());
+    let all = look(&mut reader_of(&scratch));
     assert_eq!(all, 2 * 9 + 1);
     let (mut whole, mut refused) = (0, 0);
     for at in 0..good.len() {
@@ -150,7 +140,7 @@ fn every_byte_changed() {
                 continue;
             }
             put(&scratch, &bytes);
-            let mut reader = scratch.reader();
+            let mut reader = reader_of(&scratch);
             let values = look(&mut reader);
             assert!(values <= 200, "byte {at}");
             whole += usize::from(values == all);
@@ -163,11 +153,11 @@ fn every_byte_changed() {
 
 #[test]
 fn every_beginning() {
-    let scratch = Scratch::new("prefix");
+    let scratch = scratch();
     let good = sample(&scratch);
     for length in 0..good.len() {
         put(&scratch, &good[..length]);
-        let mut reader = scratch.reader();
+        let mut reader = reader_of(&scratch);
         assert_eq!(look(&mut reader), 0, "{length}");
         assert_eq!((reader.publications().len(), reader.refusals().len()), (0, 1), "{length}");
     }
@@ -184,7 +174,7 @@ fn random(state: &mut u64) -> u64 {
 
 #[test]
 fn random_words_in_random_places() {
-    let scratch = Scratch::new("random");
+    let scratch = scratch();
     let good = sample(&scratch);
     let mut state = 1;
     for round in 0..8_000 {
@@ -204,33 +194,33 @@ fn random_words_in_random_places() {
             }
         }
         put(&scratch, &bytes);
-        assert!(look(&mut scratch.reader()) <= 1000, "round {round}");
+        assert!(look(&mut reader_of(&scratch)) <= 1000, "round {round}");
     }
 }
 
 #[test]
 fn a_length_that_is_a_lie_costs_nothing() {
-    let scratch = Scratch::new("huge");
+    let scratch = scratch();
     let mut bytes = sample(&scratch);
     // The file says that it is as long as it can be, and as a file with holes it even is.
     bytes[16..24].copy_from_slice(&(64u64 << 20).to_le_bytes());
     put(&scratch, &bytes);
-    let file = fs::File::options().write(true).open(scratch.file()).unwrap();
+    let file = fs::File::options().write(true).open(file_in(&scratch)).unwrap();
     file.set_len(64 << 20).unwrap();
     assert!(matches!(refusal(&scratch), RefusalReason::Format(error) if error.what == "magic of an extent"));
     file.set_len(1 << 40).unwrap();
     bytes[16..24].copy_from_slice(&(1u64 << 40).to_le_bytes());
-    fs::write(scratch.file(), &bytes).unwrap();
+    fs::write(file_in(&scratch), &bytes).unwrap();
     file.set_len(1 << 40).unwrap();
     assert!(matches!(refusal(&scratch), RefusalReason::Format(error) if error.what == "used length"));
 }
 
 #[test]
 fn a_file_that_is_cut_while_it_is_read() {
-    let scratch = Scratch::new("cut");
+    let scratch = scratch();
     let good = sample(&scratch);
     let stop = AtomicBool::new(false);
-    let path = scratch.file();
+    let path = file_in(&scratch);
     put(&scratch, &good);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -245,7 +235,7 @@ fn a_file_that_is_cut_while_it_is_read() {
         });
         let mut ended = 0;
         for _ in 0..300 {
-            let mut reader = scratch.reader();
+            let mut reader = reader_of(&scratch);
             look(&mut reader);
             for publication in reader.publications_mut() {
                 for _ in 0..500 {
@@ -260,12 +250,12 @@ fn a_file_that_is_cut_while_it_is_read() {
 
 #[test]
 fn a_publication_that_was_cut_is_dropped() {
-    let scratch = Scratch::new("dropped");
+    let scratch = scratch();
     let good = sample(&scratch);
     put(&scratch, &good);
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(&scratch);
     assert_eq!(look(&mut reader), 19);
-    fs::File::options().write(true).open(scratch.file()).unwrap().set_len(200).unwrap();
+    fs::File::options().write(true).open(file_in(&scratch)).unwrap().set_len(200).unwrap();
     assert!(!reader.publications_mut()[0].read());
     assert_eq!(reader.publications()[0].instances(0).len(), 0);
     assert!(reader.scan());
@@ -274,40 +264,40 @@ fn a_publication_that_was_cut_is_dropped() {
 
 #[test]
 fn what_is_no_plain_file_or_not_safe_is_refused() {
-    let scratch = Scratch::new("kinds");
+    let scratch = scratch();
     let good = sample(&scratch);
     put(&scratch, &good);
-    fs::rename(scratch.file(), scratch.0.join("elsewhere")).unwrap();
-    symlink(scratch.0.join("elsewhere"), scratch.file()).unwrap();
+    fs::rename(file_in(&scratch), scratch.join("elsewhere")).unwrap();
+    symlink(scratch.join("elsewhere"), file_in(&scratch)).unwrap();
     assert!(matches!(refusal(&scratch), RefusalReason::NotAFile));
-    fs::remove_file(scratch.file()).unwrap();
-    fs::create_dir(scratch.file()).unwrap();
+    fs::remove_file(file_in(&scratch)).unwrap();
+    fs::create_dir(file_in(&scratch)).unwrap();
     assert!(matches!(refusal(&scratch), RefusalReason::NotAFile));
-    fs::remove_dir(scratch.file()).unwrap();
+    fs::remove_dir(file_in(&scratch)).unwrap();
     // Opening a pipe must not wait for somebody to write.
-    rustix::fs::mkfifoat(rustix::fs::CWD, scratch.file(), rustix::fs::Mode::from_raw_mode(0o644)).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, file_in(&scratch), rustix::fs::Mode::from_raw_mode(0o644)).unwrap();
     assert!(matches!(refusal(&scratch), RefusalReason::NotAFile));
     put(&scratch, &good);
     for mode in [0o664, 0o646, 0o666, 0o622] {
-        fs::set_permissions(scratch.file(), fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(file_in(&scratch), fs::Permissions::from_mode(mode)).unwrap();
         assert!(matches!(refusal(&scratch), RefusalReason::Writable), "{mode:o}");
     }
-    fs::set_permissions(scratch.file(), fs::Permissions::from_mode(0o600)).unwrap();
-    assert_eq!(look(&mut scratch.reader()), 19);
-    fs::set_permissions(scratch.0.join("pub"), fs::Permissions::from_mode(0o777)).unwrap();
+    fs::set_permissions(file_in(&scratch), fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(look(&mut reader_of(&scratch)), 19);
+    fs::set_permissions(scratch.join("pub"), fs::Permissions::from_mode(0o777)).unwrap();
     assert!(matches!(refusal(&scratch), RefusalReason::UnsafeDirectory));
-    fs::set_permissions(scratch.0.join("pub"), fs::Permissions::from_mode(0o1777)).unwrap();
-    assert_eq!(look(&mut scratch.reader()), 19);
+    fs::set_permissions(scratch.join("pub"), fs::Permissions::from_mode(0o1777)).unwrap();
+    assert_eq!(look(&mut reader_of(&scratch)), 19);
     // A directory that is a link, and one that is not there.
-    symlink(scratch.0.join("pub"), scratch.0.join("link")).unwrap();
-    let mut reader = Reader::new([scratch.0.join("link"), scratch.0.join("missing")]);
+    symlink(scratch.join("pub"), scratch.join("link")).unwrap();
+    let mut reader = Reader::new([scratch.join("link"), scratch.join("missing")]);
     assert_eq!(look(&mut reader), 0);
     assert_eq!(reader.refusals().len(), 1);
 }
 
 #[test]
 fn the_process_must_be_there_and_own_the_file() {
-    let scratch = Scratch::new("owner");
+    let scratch = scratch();
     let good = sample(&scratch);
     let with = |pid: u32, start: Option<u64>| {
         let mut bytes = good.clone();
@@ -326,7 +316,7 @@ fn the_process_must_be_there_and_own_the_file() {
     put(&scratch, &good);
     let owner = rustix::process::getuid();
     let nobody = rustix::fs::Uid::from_raw(65534);
-    if owner.is_root() && rustix::fs::chown(scratch.file(), Some(nobody), None).is_ok() {
+    if owner.is_root() && rustix::fs::chown(file_in(&scratch), Some(nobody), None).is_ok() {
         assert!(matches!(refusal(&scratch), RefusalReason::WrongOwner { owner: 65534, .. }));
     } else {
         tallymon_testkit::skip("only root can give a file to another owner");
@@ -348,7 +338,7 @@ fn replaced(good: &[u8], words: &str, others: &str) -> Vec<u8> {
 
 #[test]
 fn texts_of_others_do_not_move_the_cursor() {
-    let scratch = Scratch::new("texts");
+    let scratch = scratch();
     let good = sample(&scratch);
     // Names lead to values, so one that can not be shown is none.
     for (name, hostile) in [("Count", "\u{1b}[2J."), ("Muster", "\u{9b}31m!"), ("Single", "Sin\ng\r")] {
@@ -361,7 +351,7 @@ fn texts_of_others_do_not_move_the_cursor() {
     // The name of the program, at byte 64.
     bytes[64..70].copy_from_slice(b"a\x1b]0;b");
     put(&scratch, &bytes);
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(&scratch);
     assert_eq!(look(&mut reader), 19);
     let publication = &reader.publications()[0];
     assert_eq!(publication.name(), "a\u{fffd}]0;b");
@@ -371,30 +361,30 @@ fn texts_of_others_do_not_move_the_cursor() {
     assert!(units.contains(&"k\u{fffd}"), "{units:?}");
     // An instance whose name can not be shown is not there; others are.
     put(&scratch, &replaced(&good, "zweite ☃", "\u{1b}[1;31m☃"));
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(&scratch);
     look(&mut reader);
     let names: Vec<&str> = reader.publications()[0].instances(0).map(|instance| instance.name()).collect();
     assert_eq!(names, ["first"]);
     // What parts a path is no reason to refuse it: the path that leads there quotes it.
     put(&scratch, &replaced(&good, "first", r"(\)*#"));
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(&scratch);
     assert_eq!(look(&mut reader), 19);
 }
 
 /// Links out of the directory, to what exists everywhere and to nothing; and what nobody could read.
 #[test]
 fn links_lead_nowhere() {
-    let scratch = Scratch::new("links");
+    let scratch = scratch();
     let good = sample(&scratch);
     for target in ["/etc/passwd", "/etc", "/dev/zero", "/proc/self/mem", "/nowhere/at/all", "1-1-1.pub"] {
-        symlink(target, scratch.file()).unwrap();
+        symlink(target, file_in(&scratch)).unwrap();
         assert!(matches!(refusal(&scratch), RefusalReason::NotAFile), "{target}");
-        fs::remove_file(scratch.file()).unwrap();
+        fs::remove_file(file_in(&scratch)).unwrap();
     }
     // A second name of a file is that file; its process vouches for it.
     put(&scratch, &good);
-    fs::hard_link(scratch.file(), scratch.0.join("pub/2-2-2.pub")).unwrap();
-    assert_eq!(look(&mut scratch.reader()), 2 * 19);
+    fs::hard_link(file_in(&scratch), scratch.join("pub/2-2-2.pub")).unwrap();
+    assert_eq!(look(&mut reader_of(&scratch)), 2 * 19);
 }
 
 /// A published file as it was first written in a version of the format.
@@ -442,8 +432,8 @@ fn golden_3() -> CounterSet {
 #[test]
 fn every_version_is_written_as_ever() {
     for (version, set) in [(1, golden()), (2, golden_2()), (3, golden_3())] {
-        let scratch = Scratch::new("golden");
-        let publisher = Publisher::start_in(&scratch.0.join("own"), "golden", &[set]).unwrap();
+        let scratch = scratch();
+        let publisher = Publisher::start_in(&scratch.join("own"), "golden", &[set]).unwrap();
         let one = NewInstance { name: "one", id: Some(1), parent: None };
         let one = publisher.instance("Golden", &one).unwrap();
         let two = NewInstance { name: "two", id: None, parent: Some(&one) };
@@ -474,7 +464,7 @@ fn every_version_is_written_as_ever() {
 
 #[test]
 fn every_version_is_read_as_ever() {
-    let scratch = Scratch::new("old");
+    let scratch = scratch();
     let current = sample(&scratch);
     let put_fixture = |version, change: fn(&mut [u8])| {
         let mut bytes = fs::read(fixture(version)).unwrap();
@@ -486,7 +476,7 @@ fn every_version_is_read_as_ever() {
     };
     for (version, n_counters) in [(1, 5), (2, 10), (3, 20)] {
         put_fixture(version, |_| {});
-        let mut reader = scratch.reader();
+        let mut reader = reader_of(&scratch);
         assert_eq!(look(&mut reader), 2 * n_counters);
         let publication = &reader.publications()[0];
         assert_eq!(publication.name(), "golden");

@@ -10,7 +10,8 @@ use tallymon_provider::CounterType;
 use tallymon_provider::shm::{CounterSet, Gauge, Instance, NewInstance, Publisher};
 
 mod common;
-use common::{Scratch, number};
+use common::{number, reader_of};
+use tallymon_testkit::Scratch;
 
 const KIND: CounterType = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
 
@@ -31,10 +32,10 @@ fn born(publisher: &Publisher, id: i32, parent: Option<&Instance>) -> (Instance,
 /// of it, in whatever place, must be of one and the same.
 #[test]
 fn twenty_thousand_instances_are_never_mistaken_for_each_other() {
-    let scratch = Scratch::new("many");
+    let scratch = Scratch::new();
     let set = CounterSet::new("Many").instances_about(100).counter("Id", KIND).counter("Other", KIND);
-    let publisher = Publisher::start_in(&scratch.0, "many", &[set]).unwrap();
-    let mut reader = scratch.reader();
+    let publisher = Publisher::start_in(&scratch, "many", &[set]).unwrap();
+    let mut reader = reader_of(&scratch);
     reader.scan();
     let publication = reader.publications_mut().first_mut().unwrap();
     let done = AtomicBool::new(false);
@@ -91,13 +92,13 @@ fn twenty_thousand_instances_are_never_mistaken_for_each_other() {
 /// What is published now is there when somebody looks now, and not half a second later.
 #[test]
 fn what_is_new_is_seen_at_once() {
-    let scratch = Scratch::new("at-once");
-    let mut reader = scratch.reader();
+    let scratch = Scratch::new();
+    let mut reader = reader_of(&scratch);
     let mut slowest = Duration::ZERO;
     let mut publishers = Vec::new();
     for n in 0..50 {
         let set = CounterSet::new(format!("S{n}")).counter("N", KIND);
-        let publisher = Publisher::start_in(&scratch.0, "soon", &[set]).unwrap();
+        let publisher = Publisher::start_in(&scratch, "soon", &[set]).unwrap();
         let single = publisher.single(&format!("S{n}")).unwrap();
         single.counter("N").unwrap().add(n);
         let published = Instant::now();

@@ -15,7 +15,8 @@ use tallymon_provider::shm::{
 };
 
 mod common;
-use common::{Scratch, number};
+use common::{number, reader_of};
+use tallymon_testkit::Scratch;
 
 fn behemoths() -> CounterSet {
     CounterSet::new("Behemoth")
@@ -56,15 +57,15 @@ fn names(reader: &mut Reader) -> Vec<String> {
 
 #[test]
 fn every_kind_of_value_arrives() {
-    let scratch = Scratch::new("kinds");
-    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths(), summary()]).unwrap();
+    let scratch = Scratch::new();
+    let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths(), summary()]).unwrap();
     let single = publisher.single("behemoths summary").unwrap();
     let ada =
         publisher.instance("Behemoth", &NewInstance { name: "Ada", id: Some(7), parent: None }).unwrap();
     let eva =
         publisher.instance("Behemoth", &NewInstance { name: "Éva", id: None, parent: Some(&ada) }).unwrap();
 
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(&scratch);
     assert!(reader.scan());
     assert!(!reader.scan());
     assert_eq!(reader.refusals().len(), 0);
@@ -129,8 +130,8 @@ fn every_kind_of_value_arrives() {
 
 #[test]
 fn one_writer_of_each_counter() {
-    let scratch = Scratch::new("writers");
-    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths(), summary()]).unwrap();
+    let scratch = Scratch::new();
+    let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths(), summary()]).unwrap();
     let ada = publisher.instance("Behemoth", &named("Ada")).unwrap();
     let first = ada.counter("weight").unwrap();
     assert!(matches!(ada.gauge("Weight"), Err(PublishError::Taken { .. })));
@@ -152,7 +153,7 @@ fn one_writer_of_each_counter() {
     drop(single);
     assert!(publisher.single("Behemoths Summary").is_ok());
     assert!(matches!(publisher.single("Behemoth"), Err(PublishError::NoSuch { .. })));
-    let other = Publisher::start_in(&scratch.0, "zoo", &[behemoths()]).unwrap();
+    let other = Publisher::start_in(&scratch, "zoo", &[behemoths()]).unwrap();
     let child = NewInstance { name: "Child", id: None, parent: Some(&ada) };
     assert!(matches!(other.instance("Behemoth", &child), Err(PublishError::ForeignParent)));
     for name in ["", "a\nb", &"x".repeat(217)] {
@@ -183,16 +184,16 @@ fn wrong_declarations_say_what_is_wrong() {
     let many =
         CounterSet::new("A").together(|set| (0..600).fold(set, |set, n| set.counter(format!("{n}"), kind)));
     assert!(matches!(check(many), DeclareError::TooLarge { .. }));
-    let scratch = Scratch::new("declare");
-    let error = Publisher::start_in(&scratch.0, "x", &[summary(), summary()]).unwrap_err();
+    let scratch = Scratch::new();
+    let error = Publisher::start_in(&scratch, "x", &[summary(), summary()]).unwrap_err();
     assert_eq!(error.to_string(), "the name \"Behemoths Summary\" is declared twice");
 }
 
 #[test]
 fn instances_come_and_go() {
-    let scratch = Scratch::new("instances");
-    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths()]).unwrap();
-    let mut reader = scratch.reader();
+    let scratch = Scratch::new();
+    let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths()]).unwrap();
+    let mut reader = reader_of(&scratch);
     assert_eq!(names(&mut reader), [""; 0]);
     let mut alive: Vec<_> = (0..1000)
         .map(|n| {
@@ -234,13 +235,13 @@ fn instances_come_and_go() {
 
 #[test]
 fn a_handle_that_outlives_its_instance_counts_for_nobody() {
-    let scratch = Scratch::new("outlive");
-    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths()]).unwrap();
+    let scratch = Scratch::new();
+    let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths()]).unwrap();
     let ada = publisher.instance("Behemoth", &named("Ada")).unwrap();
     let eva =
         publisher.instance("Behemoth", &NewInstance { name: "Eva", id: None, parent: Some(&ada) }).unwrap();
     let weight = ada.gauge("Weight").unwrap();
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(&scratch);
     assert_eq!(names(&mut reader), ["Ada", "Eva"]);
     drop(ada);
     assert_eq!(names(&mut reader), ["Eva"]);
@@ -260,7 +261,7 @@ fn a_handle_that_outlives_its_instance_counts_for_nobody() {
     drop(weight);
     assert!(reader.scan());
     assert_eq!(reader.publications().len(), 0);
-    assert_eq!(std::fs::read_dir(&scratch.0).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
 }
 
 /// More threads than processors. `TALLYMON_INCREMENTS=756000000` is the long form: so many for each number of lanes.
@@ -268,12 +269,12 @@ fn a_handle_that_outlives_its_instance_counts_for_nobody() {
 fn no_increment_is_lost() {
     let asked = std::env::var("TALLYMON_INCREMENTS").ok().and_then(|number| number.parse::<u64>().ok());
     let each = asked.unwrap_or(8_000_000) / 8;
-    let scratch = Scratch::new("threads");
+    let scratch = Scratch::new();
     // None is what a program gets that does not say how many.
     for lanes in [Some(1), Some(2), Some(4), Some(64), None] {
         let set = CounterSet::new("T").counter("N", CounterType::PERF_COUNTER_LARGE_RAWCOUNT);
         let set = lanes.into_iter().fold(set.clone().shared(), |_, lanes| set.clone().shared_lanes(lanes));
-        let publisher = Publisher::start_in(&scratch.0, "threads", &[set]).unwrap();
+        let publisher = Publisher::start_in(&scratch, "threads", &[set]).unwrap();
         let counter = publisher.single("T").unwrap();
         let shared = counter.shared("N").unwrap();
         std::thread::scope(|scope| {
@@ -283,7 +284,7 @@ fn no_increment_is_lost() {
             }
         });
         assert_eq!(shared.value(), 8 * each);
-        let mut reader = scratch.reader();
+        let mut reader = reader_of(&scratch);
         reader.scan();
         let publication = &reader.publications()[0];
         assert_eq!(number(publication.instances(0).next().unwrap(), 0), 8 * each, "{lanes:?} lanes");
@@ -305,15 +306,15 @@ fn no_increment_is_lost_without_restartable_sequences() {
 
 #[test]
 fn a_group_is_changed_at_once() {
-    let scratch = Scratch::new("at-once");
+    let scratch = Scratch::new();
     let kind = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
     let set = CounterSet::new("G")
         .together(|set| (0..3).fold(set, |set, n| set.counter(format!("n{n}"), kind)))
         .counter("Alone", kind);
-    let publisher = Publisher::start_in(&scratch.0, "at-once", &[set]).unwrap();
+    let publisher = Publisher::start_in(&scratch, "at-once", &[set]).unwrap();
     let instance = publisher.single("G").unwrap();
     let mut group = instance.group("n0").unwrap();
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(&scratch);
     reader.scan();
     let mut seen = || {
         let publication = reader.publications_mut().first_mut().unwrap();
@@ -347,16 +348,16 @@ impl Drop for StopAtEnd<'_> {
 #[test]
 fn no_group_and_no_text_is_torn() {
     const READS: u64 = 500_000;
-    let scratch = Scratch::new("torn");
+    let scratch = Scratch::new();
     let kind = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
     let set = CounterSet::new("G")
         .together(|set| (0..8).fold(set, |set, n| set.counter(format!("n{n}"), kind)))
         .text("T", 64);
-    let publisher = Publisher::start_in(&scratch.0, "torn", &[set]).unwrap();
+    let publisher = Publisher::start_in(&scratch, "torn", &[set]).unwrap();
     let instance = publisher.single("G").unwrap();
     let mut group = instance.group("n0").unwrap();
     let text = instance.text("T").unwrap();
-    let mut reader = scratch.reader();
+    let mut reader = reader_of(&scratch);
     reader.scan();
     let publication = reader.publications_mut().first_mut().unwrap();
     let stop = AtomicBool::new(false);
@@ -467,10 +468,10 @@ fn program() {
 
 #[test]
 fn another_process_sees_values_until_it_is_killed() {
-    let scratch = Scratch::new("kill");
-    let mut program = Program::start(&scratch.0);
-    assert_eq!(program.path.parent().unwrap(), scratch.0.join("pub"));
-    let mut reader = Reader::new([scratch.0.join("pub")]);
+    let scratch = Scratch::new();
+    let mut program = Program::start(&scratch);
+    assert_eq!(program.path.parent().unwrap(), scratch.join("pub"));
+    let mut reader = Reader::new([scratch.join("pub")]);
     assert!(reader.scan());
     let publication = reader.publications_mut().first_mut().unwrap();
     assert_eq!(publication.pid(), program.child.id());
@@ -487,7 +488,7 @@ fn another_process_sees_values_until_it_is_killed() {
     assert!(reader.scan());
     assert_eq!(reader.publications().len(), 0);
     // A reader that comes later does not take it up either, and says why.
-    let mut late = Reader::new([scratch.0.join("pub")]);
+    let mut late = Reader::new([scratch.join("pub")]);
     assert!(!late.scan());
     let [refusal] = late.refusals() else { panic!("one refusal") };
     assert_eq!(
@@ -496,7 +497,7 @@ fn another_process_sees_values_until_it_is_killed() {
     );
     // The next publisher tidies up.
     assert!(program.path.exists());
-    let publisher = Publisher::start_in(&scratch.0.join("pub"), "next", &[summary()]).unwrap();
+    let publisher = Publisher::start_in(&scratch.join("pub"), "next", &[summary()]).unwrap();
     assert!(!program.path.exists());
     assert!(late.scan());
     assert_eq!((late.publications().len(), late.refusals().len()), (1, 0));
@@ -505,15 +506,15 @@ fn another_process_sees_values_until_it_is_killed() {
 
 #[test]
 fn last_values_stay_on_request_until_the_program_comes_back() {
-    let scratch = Scratch::new("keep");
-    let mut program = Program::start_with(&scratch.0, &[("TALLYMON_TEST_KEEP", "1")]);
-    let mut reader = Reader::new([scratch.0.join("pub")]);
+    let scratch = Scratch::new();
+    let mut program = Program::start_with(&scratch, &[("TALLYMON_TEST_KEEP", "1")]);
+    let mut reader = Reader::new([scratch.join("pub")]);
     assert!(reader.scan());
     assert!(!reader.publications()[0].is_stale());
     program.kill();
     // For a reader that knew it, and for one that comes later.
     reader.scan();
-    let mut later = Reader::new([scratch.0.join("pub")]);
+    let mut later = Reader::new([scratch.join("pub")]);
     assert!(later.scan());
     for reader in [&mut reader, &mut later] {
         let publication = reader.publications_mut().first_mut().unwrap();
@@ -523,7 +524,7 @@ fn last_values_stay_on_request_until_the_program_comes_back() {
         assert!(number(ada, 0) >= 1000);
     }
     // Another program leaves it alone; the program itself takes its place.
-    let directory = scratch.0.join("pub");
+    let directory = scratch.join("pub");
     let other = Publisher::start_in(&directory, "other", &[summary()]).unwrap();
     assert!(program.path.exists());
     let same = Publisher::start_in(&directory, "program", &[behemoths()]).unwrap();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{NoValue, Value};
@@ -12,23 +12,7 @@ use tallymon::{Host, Query};
 use tallymon_host::publishers::Publishers;
 use tallymon_provider::shm::{CounterSet, NewInstance, Publisher, Reader};
 use tallymon_provider::{FindingState, Provider};
-
-/// A directory of its own for each test, removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("tallymon-published-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Scratch(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use tallymon_testkit::Scratch;
 
 fn behemoths(object: &str) -> CounterSet {
     CounterSet::new(object)
@@ -63,8 +47,8 @@ fn values(query: &mut Query, path: &str) -> BTreeMap<String, Result<Value, NoVal
 
 #[test]
 fn values_and_names_arrive_in_a_query() {
-    let scratch = Scratch::new("values");
-    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths("Zoo Behemoth")]).unwrap();
+    let scratch = Scratch::new();
+    let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths("Zoo Behemoth")]).unwrap();
     let ada = publisher.instance("Zoo Behemoth", &named("Ada")).unwrap();
     let child = NewInstance { name: "Eva", id: Some(3), parent: Some(&ada) };
     let eva = publisher.instance("Zoo Behemoth", &child).unwrap();
@@ -74,7 +58,7 @@ fn values_and_names_arrive_in_a_query() {
     ada.text("Mood").unwrap().set("hungry");
     ada.elapsed("Age").unwrap().start();
 
-    let mut query = query(&scratch.0, Language::RUSSIAN);
+    let mut query = query(&scratch, Language::RUSSIAN);
     let found = values(&mut query, r"\Zoo Behemoth(*)\Weight");
     let wanted = [(r"\Zoo Behemoth(Ada)\Weight", 9000), (r"\Zoo Behemoth(Ada/Eva)\Weight", 1 << 40)];
     let wanted = wanted.map(|(path, value)| (path.to_string(), Ok(Value::Integer(value))));
@@ -97,11 +81,11 @@ fn values_and_names_arrive_in_a_query() {
 
 #[test]
 fn averages_follow_from_two_samples() {
-    let scratch = Scratch::new("averages");
-    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths("Meal Behemoth")]).unwrap();
+    let scratch = Scratch::new();
+    let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths("Meal Behemoth")]).unwrap();
     let ada = publisher.instance("Meal Behemoth", &named("Ada")).unwrap();
     let mut meal = ada.average("Avg. Meal").unwrap();
-    let mut query = query(&scratch.0, Language::ENGLISH);
+    let mut query = query(&scratch, Language::ENGLISH);
     let handle = query.add(r"\Meal Behemoth(Ada)\Avg. Meal").unwrap();
     query.collect().unwrap();
     meal.record(10);
@@ -114,15 +98,15 @@ fn averages_follow_from_two_samples() {
 
 #[test]
 fn a_query_goes_on_when_the_program_comes_back() {
-    let scratch = Scratch::new("back");
+    let scratch = Scratch::new();
     let start = |weight: u64| {
-        let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths("Back Behemoth")]).unwrap();
+        let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths("Back Behemoth")]).unwrap();
         let ada = publisher.instance("Back Behemoth", &named("Ada")).unwrap();
         ada.gauge("Weight").unwrap().set(weight);
         (publisher, ada)
     };
     let running = start(1);
-    let mut query = query(&scratch.0, Language::ENGLISH);
+    let mut query = query(&scratch, Language::ENGLISH);
     let path = r"\Back Behemoth(Ada)\Weight";
     assert_eq!(values(&mut query, path).get(path), Some(&Ok(Value::Integer(1))));
     drop(running);
@@ -134,10 +118,10 @@ fn a_query_goes_on_when_the_program_comes_back() {
 
 #[test]
 fn the_same_set_of_two_programs_is_one_object() {
-    let scratch = Scratch::new("two");
+    let scratch = Scratch::new();
     let publishers: Vec<_> = ["Ada", "Bob"]
         .map(|name| {
-            let publisher = Publisher::start_in(&scratch.0, name, &[behemoths("Two Behemoth")]).unwrap();
+            let publisher = Publisher::start_in(&scratch, name, &[behemoths("Two Behemoth")]).unwrap();
             let parent = publisher.instance("Two Behemoth", &named(name)).unwrap();
             let child = NewInstance { name: "Child", id: None, parent: Some(&parent) };
             let child = publisher.instance("Two Behemoth", &child).unwrap();
@@ -145,7 +129,7 @@ fn the_same_set_of_two_programs_is_one_object() {
         })
         .into_iter()
         .collect();
-    let mut query = query(&scratch.0, Language::ENGLISH);
+    let mut query = query(&scratch, Language::ENGLISH);
     let found: Vec<String> = values(&mut query, r"\Two Behemoth(*)\Weight").into_keys().collect();
     let wanted = ["Ada", "Ada/Child", "Bob", "Bob/Child"];
     assert_eq!(found, wanted.map(|instance| format!(r"\Two Behemoth({instance})\Weight")));
@@ -154,11 +138,11 @@ fn the_same_set_of_two_programs_is_one_object() {
 
 #[test]
 fn nobody_takes_the_place_of_another() {
-    let scratch = Scratch::new("place");
+    let scratch = Scratch::new();
     let set = |name: &str| CounterSet::new(name).counter("Free", CounterType::PERF_COUNTER_RAWCOUNT);
-    let memory = Publisher::start_in(&scratch.0, "liar", &[set("me mory"), set("Own")]).unwrap();
-    let other = Publisher::start_in(&scratch.0, "other", &[set("OWN")]).unwrap();
-    let mut publishers = Publishers::of(Reader::new([scratch.0.clone()]), ["Memory", "Память"]);
+    let memory = Publisher::start_in(&scratch, "liar", &[set("me mory"), set("Own")]).unwrap();
+    let other = Publisher::start_in(&scratch, "other", &[set("OWN")]).unwrap();
+    let mut publishers = Publishers::of(Reader::new([scratch.to_path_buf()]), ["Memory", "Память"]);
     publishers.refresh();
     let titles = publishers.titles(Language::ENGLISH);
     let names: Vec<&str> =
@@ -174,13 +158,13 @@ fn nobody_takes_the_place_of_another() {
 
 #[test]
 fn parents_of_another_object_come_with_it() {
-    let scratch = Scratch::new("parents");
+    let scratch = Scratch::new();
     let herd = CounterSet::new("Herd").instances().counter("Size", CounterType::PERF_COUNTER_RAWCOUNT);
-    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths("Herd Behemoth"), herd]).unwrap();
+    let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths("Herd Behemoth"), herd]).unwrap();
     let north = publisher.instance("Herd", &named("North")).unwrap();
     let ada = NewInstance { name: "Ada", id: None, parent: Some(&north) };
     let ada = publisher.instance("Herd Behemoth", &ada).unwrap();
-    let mut query = query(&scratch.0, Language::ENGLISH);
+    let mut query = query(&scratch, Language::ENGLISH);
     let found: Vec<String> = values(&mut query, r"\Herd Behemoth(*)\Weight").into_keys().collect();
     assert_eq!(found, [r"\Herd Behemoth(North/Ada)\Weight"]);
     drop(ada);
@@ -203,14 +187,14 @@ fn kept_values_of_a_program_that_ended_are_stale() {
         std::mem::forget(start(Path::new(&directory), 7));
         return;
     }
-    let scratch = Scratch::new("kept");
+    let scratch = Scratch::new();
     let program = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kept_values_of_a_program_that_ended_are_stale", "--test-threads=1"])
-        .env(DIRECTORY, &scratch.0)
+        .env(DIRECTORY, &scratch)
         .output()
         .unwrap();
     assert!(program.status.success(), "{program:?}");
-    let mut query = query(&scratch.0, Language::ENGLISH);
+    let mut query = query(&scratch, Language::ENGLISH);
     let handle = query.add(r"\Kept Behemoth(Ada)\Weight").unwrap();
     let mut collect = || {
         query.collect().unwrap();
@@ -219,7 +203,7 @@ fn kept_values_of_a_program_that_ended_are_stale() {
         (reading.cell.value.clone(), reading.cell.stale)
     };
     assert_eq!(collect(), (Ok(Value::Integer(7)), true));
-    let _running = start(&scratch.0, 8);
+    let _running = start(&scratch, 8);
     assert_eq!(collect(), (Ok(Value::Integer(8)), false));
 }
 
@@ -227,15 +211,15 @@ fn kept_values_of_a_program_that_ended_are_stale() {
 #[test]
 fn programs_and_files_are_sources() {
     use std::os::unix::fs::PermissionsExt;
-    let scratch = Scratch::new("sources");
-    let publisher = Publisher::start_in(&scratch.0, "zoo", &[behemoths("Told Behemoth")]).unwrap();
+    let scratch = Scratch::new();
+    let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths("Told Behemoth")]).unwrap();
     let ada = publisher.instance("Told Behemoth", &named("Ada")).unwrap();
-    let (open, rubbish) = (scratch.0.join("open.1.pub"), scratch.0.join("rub\u{1b}bish.2.pub"));
+    let (open, rubbish) = (scratch.join("open.1.pub"), scratch.join("rub\u{1b}bish.2.pub"));
     std::fs::write(&open, b"anybody").unwrap();
     std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o666)).unwrap();
     std::fs::write(&rubbish, [0xee; 5000]).unwrap();
 
-    let publishers = Publishers::of(Reader::new([scratch.0.clone()]), []);
+    let publishers = Publishers::of(Reader::new([scratch.to_path_buf()]), []);
     let host = Host::of("here", vec![Box::new(publishers)]).with_source_status();
     let mut query = Query::new(Box::new(host), Language::ENGLISH).unwrap();
     let weight = r"\Told Behemoth(*)\Weight";
@@ -265,7 +249,7 @@ fn programs_and_files_are_sources() {
     let Ok(Value::Integer(took)) = last["program zoo"] else { panic!("{last:?}") };
     assert!(took > 0);
 
-    let mut publishers = Publishers::of(Reader::new([scratch.0.clone()]), []);
+    let mut publishers = Publishers::of(Reader::new([scratch.to_path_buf()]), []);
     let findings = publishers.findings();
     let line = |words: &str| {
         let finding = findings.iter().find(|finding| finding.subject.contains(words));

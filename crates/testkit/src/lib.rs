@@ -1,7 +1,11 @@
-//! Development only: finds sample data and assembles raw data blocks that no writer of ours touched.
+//! Development only: finds sample data, makes folders for tests and assembles raw data blocks that no writer of ours
+//! touched.
 #![forbid(unsafe_code)]
 
 pub mod raw;
+mod scratch;
+
+pub use scratch::Scratch;
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,28 +12,12 @@ use tallymon::core::title::Language;
 use tallymon::{Host, Query, Reading};
 use tallymon_host::publishers::Publishers;
 use tallymon_provider::shm::Reader;
+use tallymon_testkit::Scratch;
 use tallymon_tracing::Layer;
 use tracing::subscriber::with_default;
 use tracing::{Instrument, debug, error, info, info_span, instrument, warn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::Registry;
-
-/// A directory of its own for each test, removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("tallymon-tracing-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Scratch(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn query(directory: &Path) -> Query {
     let publishers = Publishers::of(Reader::new([directory.to_path_buf()]), []);
@@ -63,8 +47,8 @@ fn checkout(basket: u32) {
 
 #[test]
 fn spans_become_timers_and_rates() {
-    let scratch = Scratch::new("spans");
-    let registry = Registry::default().with(Layer::in_directory("shop", &scratch.0).unwrap());
+    let scratch = Scratch::new();
+    let registry = Registry::default().with(Layer::in_directory("shop", &scratch).unwrap());
     with_default(registry, || {
         checkout(1);
         let place = r"\shop Spans(program::checkout)";
@@ -73,7 +57,7 @@ fn spans_become_timers_and_rates() {
         paths.extend([r"\shop Events(WARN)\Events/sec", r"\shop Events(ERROR)\Events/sec"].map(String::from));
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         let start = Instant::now();
-        let found = read(&scratch.0, &paths, || (2..5).for_each(checkout));
+        let found = read(&scratch, &paths, || (2..5).for_each(checkout));
         let most = start.elapsed().as_secs_f64() / 3.0;
         let [spans, open, time, busy, warnings, errors] = &found[..] else { panic!("{found:?}") };
         assert_eq!((spans.0, open.0, warnings.0, errors.0), (4, 0, 2, 0));
@@ -87,18 +71,18 @@ fn spans_become_timers_and_rates() {
 
 #[test]
 fn time_outside_of_a_span_is_not_busy() {
-    let scratch = Scratch::new("busy");
-    let registry = Registry::default().with(Layer::in_directory("mill", &scratch.0).unwrap());
+    let scratch = Scratch::new();
+    let registry = Registry::default().with(Layer::in_directory("mill", &scratch).unwrap());
     with_default(registry, || {
         let span = info_span!("grind");
-        let open = read(&scratch.0, &[r"\mill Spans(program::grind)\Open Spans"], || ());
+        let open = read(&scratch, &[r"\mill Spans(program::grind)\Open Spans"], || ());
         assert_eq!(open[0].0, 1);
         thread::sleep(Duration::from_millis(30));
         span.in_scope(|| span.in_scope(|| info!("twice inside")));
         drop(span);
         let paths = ["Open Spans", "Avg. sec/Span", "Avg. Busy sec/Span"];
         let paths = paths.map(|counter| format!(r"\mill Spans(program::grind)\{counter}"));
-        let found = read(&scratch.0, &paths.each_ref().map(String::as_str), || ());
+        let found = read(&scratch, &paths.each_ref().map(String::as_str), || ());
         assert_eq!(found[0].0, 0);
         assert!(found[1].0 >= 300_000 && found[2].0 <= found[1].0 - 300_000, "{found:?}");
     });
@@ -106,8 +90,8 @@ fn time_outside_of_a_span_is_not_busy() {
 
 #[test]
 fn many_threads_lose_nothing() {
-    let scratch = Scratch::new("threads");
-    let registry = Registry::default().with(Layer::in_directory("many", &scratch.0).unwrap());
+    let scratch = Scratch::new();
+    let registry = Registry::default().with(Layer::in_directory("many", &scratch).unwrap());
     let dispatch = tracing::Dispatch::new(registry);
     thread::scope(|scope| {
         for _ in 0..4 {
@@ -128,14 +112,14 @@ fn many_threads_lose_nothing() {
         r"\many Events(DEBUG)\Events/sec",
         r"\many Events(ERROR)\Events/sec",
     ];
-    let found: Vec<u64> = read(&scratch.0, &paths, || ()).iter().map(|(raw, _)| *raw).collect();
+    let found: Vec<u64> = read(&scratch, &paths, || ()).iter().map(|(raw, _)| *raw).collect();
     assert_eq!(found, [20_000, 0, 20_000, 20_000]);
 }
 
 #[test]
 fn a_future_is_busy_when_it_is_polled() {
-    let scratch = Scratch::new("future");
-    let registry = Registry::default().with(Layer::in_directory("future", &scratch.0).unwrap());
+    let scratch = Scratch::new();
+    let registry = Registry::default().with(Layer::in_directory("future", &scratch).unwrap());
     with_default(registry, || {
         let mut times = 0;
         let future = std::future::poll_fn(|context| {
@@ -151,7 +135,7 @@ fn a_future_is_busy_when_it_is_polled() {
         drop(future);
         let counters = ["Spans/sec", "Avg. sec/Span", "Avg. Busy sec/Span"];
         let paths = counters.map(|counter| format!(r"\future Spans(program::wait _long_)\{counter}"));
-        let found = read(&scratch.0, &paths.each_ref().map(String::as_str), || ());
+        let found = read(&scratch, &paths.each_ref().map(String::as_str), || ());
         assert_eq!(found[0].0, 1);
         assert!(found[1].0 >= 200_000 && found[2].0 <= found[1].0 - 200_000, "{found:?}");
     });
@@ -159,12 +143,12 @@ fn a_future_is_busy_when_it_is_polled() {
 
 #[test]
 fn one_line_in_main_is_enough() {
-    let scratch = Scratch::new("bank");
+    let scratch = Scratch::new();
     // Examples are built with the tests, beside them.
     let program = std::env::current_exe().unwrap().parent().unwrap().with_file_name("examples").join("bank");
     let mut bank = Command::new(program);
-    let mut bank = bank.env("TALLYMON_ROOT", &scratch.0).stdin(Stdio::piped()).spawn().unwrap();
-    let directory = scratch.0.join("pub");
+    let mut bank = bank.env("TALLYMON_ROOT", &scratch).stdin(Stdio::piped()).spawn().unwrap();
+    let directory = scratch.join("pub");
     let paths = [r"\bank Spans(bank::pay)\Spans/sec", r"\bank Spans(bank::pay)\Avg. sec/Span"];
     let start = Instant::now();
     let is_there = || paths.iter().all(|path| query(&directory).check(path).is_ok());

@@ -16,6 +16,7 @@ use behemoth::manager::PATIENCE;
 use behemoth::socket::{Client, FRESH, ask};
 use behemoth::table::{BEHEMOTH, SUMMARY, name, symbol};
 use tallymon_provider::shm::{Published, Reader};
+use tallymon_testkit::Scratch;
 
 /// What is known of one behemoth, or of the summary, whose name is empty.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,18 +31,13 @@ struct Known {
 
 /// A folder of its own, and a service in it; both are gone when the test is over.
 struct Place {
-    root: PathBuf,
+    root: Scratch,
     service: Option<Child>,
 }
 
 impl Place {
     fn new() -> Place {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let root = std::env::temp_dir().join(format!("behemoth-{}-{number}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
-        fs::create_dir_all(&root).unwrap();
-        Place { root, service: None }
+        Place { root: Scratch::new(), service: None }
     }
 
     /// Starts a service, and waits until it answers.
@@ -128,7 +124,6 @@ impl Drop for Place {
             let _ = service.kill();
             let _ = service.wait();
         }
-        let _ = fs::remove_dir_all(&self.root);
     }
 }
 

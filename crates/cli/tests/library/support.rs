@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tallymon::core::block::Snapshot;
@@ -11,10 +10,10 @@ use tallymon::core::flow::Source;
 use tallymon::core::request::Request;
 use tallymon::registry::{Installed, Package, PerflibSetting, Roots, Scope, Service, Writer};
 use tallymon::{Host, LibraryOptions};
-use tallymon_testkit::peer;
+use tallymon_testkit::{Scratch, peer};
 
 /// A folder with registries in it, which is gone when the test is over.
-pub(crate) struct Place(pub(crate) PathBuf);
+pub(crate) struct Place(pub(crate) Scratch);
 
 /// A service with one object and one counter, whose library is `provider.c`.
 pub(crate) struct Provider<'a> {
@@ -35,15 +34,7 @@ impl Default for Provider<'_> {
 
 impl Place {
     pub(crate) fn new() -> Place {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let name =
-            format!("tallymon-library-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        // In memory where there is such a folder: a disk takes most of its time for keeping what a test throws away.
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() }.join(name);
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        Place(folder)
+        Place(Scratch::in_memory())
     }
 
     pub(crate) fn roots(&self) -> Roots {
@@ -144,12 +135,6 @@ impl Place {
     /// Whether a service has `Disable Performance Counters`.
     pub(crate) fn disabled(&self, service: &str) -> bool {
         Installed::read(&self.roots()).unwrap().system.service(service).unwrap().disabled
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

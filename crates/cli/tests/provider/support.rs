@@ -1,27 +1,17 @@
 //! A folder with registries and files that are installed into them, and the command that does it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use tallymon::registry::{Installed, Roots};
+use tallymon_testkit::Scratch;
 
 /// A folder with registries in it, which is gone when the test is over.
-pub(crate) struct Place(pub(crate) PathBuf);
+pub(crate) struct Place(pub(crate) Scratch);
 
 impl Place {
     pub(crate) fn new() -> Place {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let name =
-            format!("tallymon-provider-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        // In memory where there is such a folder: a disk takes most of its time for keeping what a test throws away.
-        let memory = Path::new("/dev/shm");
-        let parent = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
-        let folder = parent.join(name);
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        Place(folder)
+        Place(Scratch::in_memory())
     }
 
     pub(crate) fn file(&self, name: &str, text: impl AsRef<[u8]>) -> String {
@@ -65,11 +55,5 @@ impl Place {
 
     pub(crate) fn installed(&self) -> Installed {
         Installed::read(&Roots::in_folder(&self.0)).unwrap()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

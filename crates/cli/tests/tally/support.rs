@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value as Json;
+use tallymon_testkit::Scratch;
 
 /// The command under test.
 pub(crate) const TALLY: &str = env!("CARGO_BIN_EXE_tally");
@@ -110,15 +110,11 @@ pub(crate) fn signal(child: &Child, name: &str) {
 }
 
 /// A folder that goes away with the test that made it; everybody may look into it.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(Scratch);
 
 impl Folder {
     pub(crate) fn new() -> Folder {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("tally-test-{}-{number}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        Folder(path)
+        Folder(Scratch::new())
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -135,12 +131,5 @@ impl Folder {
         let file = self.file(name);
         fs::File::create(&file).unwrap().write_all(bytes).unwrap();
         file
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A folder that stays behind harms nobody.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

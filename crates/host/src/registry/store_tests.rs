@@ -3,36 +3,17 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tallymon_core::title::Language;
+use tallymon_testkit::Scratch;
 
 use super::super::contents::Texts;
 use super::super::service::Service;
 use super::*;
 
-/// A folder that is gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("tallymon-{name}-{}-{number}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn store(&self) -> Store<'static> {
-        Store::new(Scope::System, &self.0)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn store_in(folder: &Path) -> Store<'static> {
+    Store::new(Scope::System, folder)
 }
 
 /// Files that stop working at some step, as those of a killed process do. A step may also stop half done.
@@ -145,9 +126,9 @@ fn names(contents: &Contents) -> Vec<&str> {
 #[test]
 fn a_change_stopped_anywhere_leaves_the_old_or_the_new_version() {
     // So many versions that the oldest is taken apart by the change.
-    let prepare = |folder: &Folder| {
+    let prepare = |folder: &Path| {
         let quick = Stopping::after(u32::MAX, false);
-        let store = Store { scope: Scope::System, root: folder.0.clone(), files: &quick };
+        let store = Store { scope: Scope::System, root: folder.to_path_buf(), files: &quick };
         for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
             store.change(install(name)).unwrap();
         }
@@ -155,18 +136,18 @@ fn a_change_stopped_anywhere_leaves_the_old_or_the_new_version() {
     for (what, half) in [("install", false), ("install", true), ("remove", false), ("rollback", false)] {
         let (mut old_seen, mut new_seen, mut steps) = (0, 0, 0);
         loop {
-            let folder = Folder::new("stop");
+            let folder = Scratch::new();
             prepare(&folder);
-            let (_, old) = folder.store().read().unwrap();
+            let (_, old) = store_in(&folder).read().unwrap();
             let stopping = Stopping::after(steps, half);
-            let store = Store { scope: Scope::System, root: folder.0.clone(), files: &stopping };
+            let store = Store { scope: Scope::System, root: folder.to_path_buf(), files: &stopping };
             let result = match what {
                 "install" => store.change(install("x")).map(|_| ()),
                 "remove" => store.change(remove("e")).map(|_| ()),
                 _ => store.rollback(None).map(|_| ()),
             };
             let finished = result.is_ok();
-            let (_, now) = folder.store().read().unwrap();
+            let (_, now) = store_in(&folder).read().unwrap();
             let mut wanted = names(&old);
             match what {
                 "install" => wanted.push("x"),
@@ -182,13 +163,13 @@ fn a_change_stopped_anywhere_leaves_the_old_or_the_new_version() {
             }
             // The next change works whatever was left lying about, and every version that is listed is whole.
             let quick = Stopping::after(u32::MAX, false);
-            let next = Store { scope: Scope::System, root: folder.0.clone(), files: &quick };
+            let next = Store { scope: Scope::System, root: folder.to_path_buf(), files: &quick };
             next.change(install("y")).unwrap();
-            let (_, after) = folder.store().read().unwrap();
+            let (_, after) = store_in(&folder).read().unwrap();
             assert!(after.service("y").is_some());
-            let versions = folder.store().versions().unwrap();
+            let versions = store_in(&folder).versions().unwrap();
             assert!(versions.iter().all(|version| version.change.is_ok()), "{versions:?}");
-            let left = fs::read_dir(&folder.0).unwrap().count();
+            let left = fs::read_dir(&folder).unwrap().count();
             assert_eq!(left, versions.len() + 2, "only versions, current and lock are left");
             // Pruning may fail without the change failing, so success alone does not mean that all steps were made.
             if finished && stopping.left.get() > 0 {
@@ -204,11 +185,11 @@ fn a_change_stopped_anywhere_leaves_the_old_or_the_new_version() {
 fn the_first_change_stopped_anywhere_leaves_nothing_or_the_first_version() {
     let (mut none, mut first) = (0, 0);
     for steps in 0.. {
-        let folder = Folder::new("first");
+        let folder = Scratch::new();
         let stopping = Stopping::after(steps, true);
-        let store = Store { scope: Scope::System, root: folder.0.clone(), files: &stopping };
+        let store = Store { scope: Scope::System, root: folder.to_path_buf(), files: &stopping };
         let finished = store.change(install("x")).is_ok();
-        let (number, now) = folder.store().read().unwrap();
+        let (number, now) = store_in(&folder).read().unwrap();
         if number == 0 {
             assert!(!finished);
             none += 1;
@@ -225,8 +206,8 @@ fn the_first_change_stopped_anywhere_leaves_nothing_or_the_first_version() {
 
 #[test]
 fn eight_versions_are_kept_and_can_be_gone_back_to() {
-    let folder = Folder::new("kept");
-    let store = folder.store();
+    let folder = Scratch::new();
+    let store = store_in(&folder);
     for number in 1..=20 {
         assert_eq!(store.change(install(&format!("s{number}"))).unwrap(), number);
     }
@@ -251,8 +232,8 @@ fn eight_versions_are_kept_and_can_be_gone_back_to() {
 
 #[test]
 fn damage_is_named_and_repaired_by_going_back() {
-    let folder = Folder::new("damage");
-    let store = folder.store();
+    let folder = Scratch::new();
+    let store = store_in(&folder);
     assert!(store.repair().unwrap().is_none());
     store.change(install("one")).unwrap();
     store.change(install("two")).unwrap();
@@ -265,7 +246,7 @@ fn damage_is_named_and_repaired_by_going_back() {
         ("v000003/service-two.conf", b"service = two\nfirst counter = 1\n", "service-two.conf:"),
     ];
     for (name, bytes, words) in damages {
-        let path = folder.0.join(name);
+        let path = folder.join(name);
         let whole = fs::read(&path).unwrap();
         fs::write(&path, bytes).unwrap();
         let error = store.read().unwrap_err();
@@ -277,10 +258,10 @@ fn damage_is_named_and_repaired_by_going_back() {
         fs::write(&path, whole).unwrap();
         store.rollback(Some(3)).unwrap();
     }
-    fs::remove_file(folder.0.join("v000003/009.tsv")).unwrap();
+    fs::remove_file(folder.join("v000003/009.tsv")).unwrap();
     assert_eq!(store.read().unwrap_err().kind, RegistryErrorKind::Damaged);
-    fs::remove_file(folder.0.join("current")).unwrap();
-    store.files.link("../elsewhere", &folder.0.join("current")).unwrap();
+    fs::remove_file(folder.join("current")).unwrap();
+    store.files.link("../elsewhere", &folder.join("current")).unwrap();
     let error = store.read().unwrap_err();
     assert!(error.to_string().contains("leads to \"../elsewhere\""), "{error}");
 }
@@ -288,12 +269,12 @@ fn damage_is_named_and_repaired_by_going_back() {
 /// Readers hold no lock: each answer must be one whole version while another thread changes it all the time.
 #[test]
 fn many_read_while_one_writes() {
-    let folder = Folder::new("readers");
-    folder.store().change(install("base")).unwrap();
+    let folder = Scratch::new();
+    store_in(&folder).change(install("base")).unwrap();
     let done = AtomicBool::new(false);
     let seen: Vec<u32> = std::thread::scope(|scope| {
         let read = || {
-            let store = folder.store();
+            let store = store_in(&folder);
             let (mut count, mut last) = (0, 0);
             while !done.load(Ordering::Relaxed) || count == 0 {
                 let (number, contents) = store.read().unwrap();
@@ -307,7 +288,7 @@ fn many_read_while_one_writes() {
             count
         };
         let readers: Vec<_> = (0..4).map(|_| scope.spawn(read)).collect();
-        let store = folder.store();
+        let store = store_in(&folder);
         for _ in 0..60 {
             store.change(install("x")).unwrap();
             store.change(remove("x")).unwrap();
