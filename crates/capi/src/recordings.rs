@@ -24,8 +24,10 @@ use crate::query::{self, OpenQuery, Origin};
 use crate::status::{self, Done, Status};
 
 mod complete;
+mod words;
 
 use complete::Target;
+use words::Words;
 
 const READ_ACCESS: u32 = 0x1_0000;
 const WRITE_ACCESS: u32 = 0x2_0000;
@@ -36,6 +38,7 @@ const CREATE_ALWAYS: u32 = 2;
 const OPEN_ALWAYS: u32 = 3;
 const OPEN_EXISTING: u32 = 4;
 const CREATE_MASK: u32 = 0xF;
+const OPTION_USER_STRING: u32 = 0x0100_0000;
 const OPTION_CIRCULAR: u32 = 0x0200_0000;
 const OPTION_MAX_IS_BYTES: u32 = 0x0400_0000;
 const OPTION_APPEND: u32 = 0x0800_0000;
@@ -51,6 +54,8 @@ pub(crate) struct Recording {
     /// The file before, of a circular log.
     before: Option<PathBuf>,
     target: Target,
+    /// What the program says of the records, if the log has room for that.
+    words: Option<Words>,
     query: Weak<Mutex<OpenQuery>>,
     query_handle: Handle,
     /// The counters that the recorder knows.
@@ -66,6 +71,7 @@ struct Wanted {
     kind: u32,
     query: Handle,
     maximum: u32,
+    caption: String,
 }
 
 /// Opens a log to read it or to write it.
@@ -75,7 +81,7 @@ pub(crate) fn open<L: Letter>(
     kind: Out<u32>,
     query: Handle,
     maximum: u32,
-    _caption: Str<L>,
+    caption: Str<L>,
     log: Out<Handle>,
 ) -> Done {
     let (Some(name), Some(wanted)) = (name.get().filter(|name| !name.is_empty()), kind.get()) else {
@@ -101,7 +107,9 @@ pub(crate) fn open<L: Letter>(
             Object::Source(Arc::new(source))
         }
         WRITE_ACCESS | UPDATE_ACCESS => {
-            let recording = Recording::create(Wanted { name, access, kind: wanted, query, maximum })?;
+            let caption = caption.get().unwrap_or_default();
+            let recording =
+                Recording::create(Wanted { name, access, kind: wanted, query, maximum, caption })?;
             kind.set(type_number(recording.target.format));
             Object::Recording(Arc::new(Mutex::new(Some(recording))))
         }
@@ -130,11 +138,12 @@ fn type_of(source: &DataSource) -> Result<u32, Status> {
 /// Takes a sample of the query of a log and writes it.
 pub(crate) fn update<L: Letter>(log: Handle, user_string: Str<L>) -> Done {
     let recording = recording(log)?;
-    if user_string.get().is_some_and(|text| text.is_empty()) {
+    let text = user_string.get();
+    if text.as_deref() == Some("") {
         return Err(status::INVALID_ARGUMENT);
     }
     let mut recording = lock(&recording);
-    recording.as_mut().ok_or(status::INVALID_HANDLE)?.update()
+    recording.as_mut().ok_or(status::INVALID_HANDLE)?.update(&text.unwrap_or_default())
 }
 
 /// How large a log is: its bytes, or the records of a log set.
@@ -203,6 +212,10 @@ impl Recording {
         let (name, minutes) = clock::zone(now());
         let zone = Zone::Fixed { name, bias: minutes.saturating_neg() };
         let options = WriteOptions { zone, ..WriteOptions::default() };
+        let words = match wanted.access & OPTION_USER_STRING {
+            0 => None,
+            _ => Words::create(&target, &wanted.caption).map_err(|error| of_write(&error.into()))?,
+        };
         let file = while_recording(&target.beside(), target.format);
         let recorder = Recorder::create(&file, options.clone()).map_err(|error| of_write(&error))?;
         Ok(Recording {
@@ -211,6 +224,7 @@ impl Recording {
             files: 1,
             before: None,
             target,
+            words,
             query: Arc::downgrade(&query),
             query_handle: wanted.query,
             counters: BTreeSet::new(),
@@ -260,7 +274,8 @@ impl Recording {
         Ok(())
     }
 
-    fn update(&mut self) -> Done {
+    /// Takes a sample and writes it, with the text of the program.
+    fn update(&mut self, text: &str) -> Done {
         if self.is_full() {
             match self.target.newest {
                 Some(_) => self.turn().map_err(|error| of_write(&error))?,
@@ -285,7 +300,11 @@ impl Recording {
         let Origin::Live(query) = &open.origin else { return Err(status::DATA_SOURCE_IS_LOG_FILE) };
         let snapshot = query.snapshot().ok_or(status::NO_DATA)?;
         let (_, minutes) = clock::zone(begin);
-        self.recorder.record(snapshot, minutes, (begin, now())).map_err(|error| of_write(&error))
+        self.recorder.record(snapshot, minutes, (begin, now())).map_err(|error| of_write(&error))?;
+        match &mut self.words {
+            Some(words) => words.add(text).map_err(|error| of_write(&error.into())),
+            None => Ok(()),
+        }
     }
 
     /// Makes the log that was asked for. What was recorded stays if that fails.
@@ -294,6 +313,10 @@ impl Recording {
         let recordings: Vec<PathBuf> = self.before.into_iter().chain([last]).collect();
         let made = self.recorder.seal().and_then(|()| self.target.make(&recordings));
         made.map_err(|error| of_write(&error))?;
+        if let Some(words) = self.words {
+            let put = words.put_into(&self.target.output, self.target.newest);
+            put.map_err(|error| of_write(&error.into()))?;
+        }
         for recording in recordings {
             // The log is complete; a file that stays takes room, and is in nobody's way.
             let _ = std::fs::remove_file(recording);

@@ -50,9 +50,10 @@ fn logs_are_written_in_every_way() {
     let bench = Bench::new("logs");
     let warnings = ["-Wall", "-Wextra", "-Wno-sign-compare"];
     let program = bench.compile(&gcc, &[SANITIZED, &warnings].concat(), &["tests/c/logs.c"]);
-    let log = shared("logs/PowerShell_CounterSamples.blg").unwrap_or_default();
+    let sample = |end: &str| shared(&format!("logs/PowerShell_CounterSamples.{end}")).unwrap_or_default();
     let mut command = bench.run(&setsid);
-    let said = lines(&command.arg("--wait").arg(&program).arg(&bench.0).arg(log).output().unwrap());
+    command.arg("--wait").arg(&program).arg(&bench.0).arg(sample("blg")).arg(sample("csv"));
+    let said = lines(&command.output().unwrap());
     let [summary] = &said[..] else { panic!("{said:#?}") };
     assert!(summary.ends_with("0 wrong"), "{summary}");
 }

@@ -1,5 +1,6 @@
 /* Logs that are written, continued, circular, or in a database: what every function answers, see conformance.h. The first
- * argument is a folder that logs can be written to, the second one a log of Windows, or "". */
+ * argument is a folder that logs can be written to, the second one a log of Windows, or "", the third one what Windows
+ * made a text log of it. */
 #include "conformance.h"
 
 static PDH_HQUERY query;
@@ -87,6 +88,71 @@ static void continued(const char *folder) {
     IS(PDH_LOG_TYPE_NOT_FOUND,
        PdhOpenLogA(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING, typed(PDH_LOG_TYPE_CSV), query, 0, NULL, &recorded));
     remove(name);
+}
+
+/* Whether a line begins and ends so, with the end that lines have on Windows. */
+static int is_line(const char *line, const char *begin, const char *end) {
+    size_t length = strlen(line), n = strlen(end);
+    return length > n + 2 && !strcmp(line + length - 2, "\r\n") && !strncmp(line, begin, strlen(begin)) &&
+           !strncmp(line + length - 2 - n, end, n);
+}
+
+/* Text logs line by line, with what the program says of the log and of its records. */
+static void texts(const char *folder) {
+    static const struct {
+        const char *file, *begin, *caption, *first, *second;
+        DWORD type;
+    } kinds[] = {{"said.csv", "\"(PDH-CSV 4.0) (", "% Processor Time\",\"a \"\"caption\"\"\"", "\",\" \",\"first, of all\"", "\",\"\"",
+                  PDH_LOG_TYPE_CSV},
+                 {"said.tsv", "\"(PDH-TSV 4.0) (", "% Processor Time\"\t\"a \"\"caption\"\"\"", "\"\t\" \"\t\"first, of all\"",
+                  "\"\t\"\"", PDH_LOG_TYPE_TSV}};
+    const DWORD create = PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS;
+    PDH_COUNTER_INFO_A *info = (PDH_COUNTER_INFO_A *)buffer;
+    PDH_FMT_COUNTERVALUE value;
+    PDH_HQUERY reading;
+    PDH_HCOUNTER read, rate;
+    char lines[6][4096];
+    size_t at, count;
+    FILE *file;
+    IS(ERROR_SUCCESS, PdhAddCounterA(query, "\\Processor(_Total)\\% Processor Time", 0, &rate));
+    for (at = 0; at < sizeof kinds / sizeof *kinds; at++) {
+        path(name, "", folder, kinds[at].file);
+        IS(ERROR_SUCCESS, PdhOpenLogA(name, create | PDH_LOG_OPT_USER_STRING, typed(kinds[at].type), query, 0, "a \"caption\"",
+                                      &recorded));
+        IS(ERROR_SUCCESS, PdhUpdateLogA(recorded, "first, of all"));
+        Sleep(20);
+        IS(ERROR_SUCCESS, PdhUpdateLogA(recorded, NULL));
+        IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
+        /* The caption of a log that is there stays. */
+        IS(ERROR_SUCCESS, PdhOpenLogA(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING | PDH_LOG_OPT_USER_STRING, typed(0), query,
+                                      0, "another", &recorded));
+        IS(ERROR_SUCCESS, PdhUpdateLogW(recorded, W("third")));
+        IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
+        file = fopen(name, "rb");
+        for (count = 0; file && count < 6 && fgets(lines[count], sizeof *lines, file); count++);
+        if (file) fclose(file);
+        IS(4, count);
+        IS(TRUE, is_line(lines[0], kinds[at].begin, kinds[at].caption));
+        /* The name of the zone and the minutes from local time to UTC. */
+        IS(TRUE, strstr(lines[0], ")(") && strstr(lines[0], ")\""));
+        /* The first sample of a rate has no value. */
+        IS(TRUE, is_line(lines[1], "\"", kinds[at].first));
+        IS(TRUE, is_line(lines[2], "\"", kinds[at].second));
+        IS(TRUE, is_line(lines[3], "\"", "\"third\""));
+        IS(TRUE, lines[1][3] == '/' && lines[1][6] == '/' && lines[1][11] == ' ' && lines[1][14] == ':' && lines[1][20] == '.');
+        /* What it holds are values, and not what they were made of. */
+        IS(ERROR_SUCCESS, PdhOpenQueryA(name, 0, &reading));
+        IS(ERROR_SUCCESS, PdhAddCounterA(reading, "\\Processor(_Total)\\% Processor Time", 0, &read));
+        IS(PDH_NO_DATA, PdhCollectQueryData(reading));
+        IS(PDH_INVALID_DATA, PdhGetFormattedCounterValue(read, PDH_FMT_DOUBLE, NULL, &value));
+        IS(ERROR_SUCCESS, PdhCollectQueryData(reading));
+        IS(ERROR_SUCCESS, PdhGetFormattedCounterValue(read, PDH_FMT_DOUBLE, NULL, &value));
+        IS(ERROR_SUCCESS, PdhGetCounterInfoA(read, FALSE, sized(sizeof buffer), info));
+        IS(PERF_DOUBLE_RAW, info->dwType);
+        IS(ERROR_SUCCESS, PdhCloseQuery(reading));
+        remove(name);
+    }
+    IS(ERROR_SUCCESS, PdhRemoveCounter(rate));
 }
 
 /* A log of another time than now. */
@@ -268,6 +334,45 @@ static void raw_records(const char *folder, const char *windows) {
     IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
 }
 
+/* Every counter of a binary log has in each record the value that Windows wrote into a text log of it. */
+static void values_of_windows(const char *windows, const char *written) {
+    enum { MOST = 64 };
+    static char paths[65536];
+    const char *logs[2] = {windows, written}, *object, *path_of;
+    const DWORD format = PDH_FMT_DOUBLE | PDH_FMT_NOCAP100;
+    PDH_HCOUNTER counters[2][MOST];
+    PDH_HQUERY queries[2];
+    PDH_STATUS status[2];
+    int at, side, n = 0, records = 0, compared = 0, different = 0;
+    if (!*written) return;
+    for (side = 0; side < 2; side++) IS(ERROR_SUCCESS, PdhOpenQueryA(logs[side], 0, &queries[side]));
+    IS(ERROR_SUCCESS, PdhEnumObjectsA(windows, NULL, buffer, sized(sizeof buffer), PERF_DETAIL_WIZARD, FALSE));
+    for (object = buffer; *object; object += strlen(object) + 1) {
+        const char *forms[] = {"\\%s(*)\\*", "\\%s\\*"};
+        for (at = 0; at < 2; at++) {
+            snprintf(other, sizeof other, forms[at], object);
+            IS(ERROR_SUCCESS, PdhExpandWildCardPathA(windows, other, paths, sized(sizeof paths), 0));
+            for (path_of = paths; *path_of && n < MOST; path_of += strlen(path_of) + 1, n++)
+                for (side = 0; side < 2; side++)
+                    IS(ERROR_SUCCESS, PdhAddCounterA(queries[side], path_of, 0, &counters[side][n]));
+        }
+    }
+    for (; !PdhCollectQueryData(queries[0]); records++) {
+        PdhCollectQueryData(queries[1]);
+        for (at = 0; at < n; at++) {
+            PDH_FMT_COUNTERVALUE values[2];
+            for (side = 0; side < 2; side++)
+                status[side] = PdhGetFormattedCounterValue(counters[side][at], format, NULL, &values[side]);
+            compared += !status[0];
+            different += status[0] != status[1] || (!status[0] && values[0].doubleValue != values[1].doubleValue);
+        }
+    }
+    IS(25, records);
+    IS(1, n > 5 && compared > 20 * n);
+    IS(0, different);
+    for (side = 0; side < 2; side++) IS(ERROR_SUCCESS, PdhCloseQuery(queries[side]));
+}
+
 static void sources(const char *windows) {
     DWORD bytes = 10;
     IS(PDH_INVALID_ARGUMENT, PdhSelectDataSourceA(NULL, 0, buffer, NULL));
@@ -283,14 +388,16 @@ static void sources(const char *windows) {
 }
 
 int main(int argc, char **argv) {
-    const char *folder = argc > 1 ? argv[1] : ".", *windows = argc > 2 ? argv[2] : "";
+    const char *folder = argc > 1 ? argv[1] : ".", *windows = argc > 2 ? argv[2] : "", *written = argc > 3 ? argv[3] : "";
     IS(ERROR_SUCCESS, PdhOpenQueryA(NULL, 0, &query));
     IS(ERROR_SUCCESS, PdhAddCounterA(query, "\\System\\Processes", 0, &counter));
     continued(folder);
+    texts(folder);
     of_the_future(folder);
     limited(folder);
     databases(folder);
     raw_records(folder, windows);
+    values_of_windows(windows, written);
     sources(windows);
     IS(ERROR_SUCCESS, PdhCloseQuery(query));
     return summary();
