@@ -1,9 +1,10 @@
-//! Development only: finds sample data, makes folders for tests and assembles raw data blocks that no writer of ours
-//! touched.
+//! Development only: finds sample data, makes folders and terminals for tests, and assembles raw data blocks that no
+//! writer of ours touched.
 #![forbid(unsafe_code)]
 
 pub mod raw;
 mod scratch;
+pub mod terminal;
 
 pub use scratch::Scratch;
 

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value as Json;
 use tallymon_testkit::Scratch;
+pub(crate) use tallymon_testkit::terminal::clean;
 
 /// The command under test.
 pub(crate) const TALLY: &str = env!("CARGO_BIN_EXE_tally");
@@ -35,16 +36,6 @@ pub(crate) fn tally_with(arguments: &[&str], change: impl FnOnce(&mut Command)) 
     command.args(arguments);
     change(&mut command);
     ran(command.output().unwrap())
-}
-
-/// A program without any setting of the user's environment that `tally` heeds.
-pub(crate) fn clean(program: impl AsRef<std::ffi::OsStr>) -> Command {
-    let mut command = Command::new(program);
-    for name in ["LC_ALL", "LC_MESSAGES", "LANG", "TALLY_LANG", "NO_COLOR", "COLUMNS", "TZ"] {
-        command.env_remove(name);
-    }
-    command.stdin(Stdio::null());
-    command
 }
 
 /// Starts the command with pipes behind both outputs.

@@ -1,76 +1,31 @@
 //! The monitor on a real terminal: one of tmux, whose screen can be read.
 
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::support::{Folder, TALLY, clean, has};
-use tallymon_testkit::peer;
+use super::support::{Folder, TALLY, has};
+use tallymon_testkit::shared;
+use tallymon_testkit::terminal::Terminal;
 
-/// A terminal with a shell in it, on a server of its own.
-struct Terminal {
-    socket: String,
+/// What the tests do with the monitor in a terminal.
+trait Session {
+    /// Starts the monitor and waits for its second sample, which has rates.
+    fn start(&self, prefix: &str, title: &str) -> String;
+
+    /// The same with arguments.
+    fn start_with(&self, prefix: &str, title: &str, arguments: &str) -> String;
+
+    /// Asserts that the shell has its terminal back: its screen, its cursor, echo and lines.
+    fn is_restored(&self);
 }
 
-impl Terminal {
-    /// A terminal of 80 columns and 40 lines; `None` without tmux.
-    fn open() -> Option<Terminal> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        peer("tmux")?;
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let terminal = Terminal { socket: format!("tally-test-{}-{number}", std::process::id()) };
-        // A prompt that is on no other screen.
-        let shell = "PS1='ready> ' exec sh";
-        terminal.tmux(&["-f", "/dev/null", "-u", "new-session", "-d", "-x", "80", "-y", "40", shell]);
-        terminal.wait("the prompt", |screen| screen.contains("ready>"));
-        Some(terminal)
-    }
-
-    fn tmux(&self, arguments: &[&str]) -> String {
-        let mut command = clean("tmux");
-        command.env_remove("TMUX").env("LC_ALL", "C.UTF-8").args(["-L", &self.socket]).args(arguments);
-        let output = command.output().unwrap();
-        let err = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "tmux {arguments:?}: {err}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// Types a line into the shell.
-    fn line(&self, text: &str) {
-        self.tmux(&["send-keys", "-l", text]);
-        self.key("Enter");
-    }
-
-    fn key(&self, name: &str) {
-        self.tmux(&["send-keys", name]);
-    }
-
-    fn screen(&self) -> String {
-        self.tmux(&["capture-pane", "-p"])
-    }
-
-    /// Waits until the screen is as it should be. Only a broken program needs the whole time.
-    #[track_caller]
-    fn wait(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
-        let end = Instant::now() + Duration::from_secs(30);
-        loop {
-            let screen = self.screen();
-            if wanted(&screen) {
-                return screen;
-            }
-            assert!(Instant::now() < end, "{what} does not come; the screen is\n{screen}");
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    /// Starts the monitor and waits for its second sample, which has rates.
+impl Session for Terminal {
     #[track_caller]
     fn start(&self, prefix: &str, title: &str) -> String {
         self.start_with(prefix, title, "")
     }
 
-    /// The same with arguments.
     #[track_caller]
     fn start_with(&self, prefix: &str, title: &str, arguments: &str) -> String {
         // The language and style of the test are the only ones.
@@ -83,12 +38,6 @@ impl Terminal {
         })
     }
 
-    /// Types letters as they are.
-    fn types(&self, text: &str) {
-        self.tmux(&["send-keys", "-l", text]);
-    }
-
-    /// Asserts that the shell has its terminal back: its screen, its cursor, echo and lines.
     #[track_caller]
     fn is_restored(&self) {
         let screen = self.wait("the end", |screen| screen.contains("ended with 0"));
@@ -105,13 +54,6 @@ impl Terminal {
                 "{flag} is off:\n{screen}"
             );
         }
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        // Without a server there is nothing to end.
-        let _ = Command::new("tmux").args(["-L", &self.socket, "kill-server"]).output();
     }
 }
 
@@ -466,4 +408,31 @@ fn chosen_counters_are_printed() {
     terminal.wait("the dialog", |screen| screen.contains("Add counters"));
     terminal.key("Enter");
     terminal.wait("the end", |screen| screen.contains("\\System\\Threads\none 0"));
+}
+
+/// The same of a log: only what it has is there to be chosen, and its path is one of the log.
+#[test]
+fn counters_of_a_log_are_chosen() {
+    let Some(log) = shared("logs/PowerShell_CounterSamples.blg") else { return };
+    let Some(terminal) = Terminal::open() else { return };
+    terminal.line("unset LANG LC_ALL LC_MESSAGES TALLY_LANG NO_COLOR COLORTERM; echo before");
+    terminal.line(&format!("chosen=$('{TALLY}' browse --log '{}'); echo ended with $?", log.display()));
+    terminal.wait("the dialog", |screen| screen.contains("Add counters"));
+    terminal.types("context switches");
+    terminal.wait("a search for what it does not have", |screen| screen.contains(": context switches "));
+    let screen = terminal.screen();
+    assert!(!screen.contains("Switches/sec"), "{screen}");
+    terminal.key("Escape");
+    terminal.wait("an empty search", |screen| !screen.contains("context switches"));
+    terminal.types("cache faults");
+    terminal.wait("what it has", |screen| {
+        screen.contains(": cache faults ") && screen.contains("Cache Faults/sec")
+    });
+    terminal.key("Enter");
+    terminal.key("Escape");
+    terminal.wait("an empty search", |screen| !screen.contains(": cache faults "));
+    terminal.key("Escape");
+    terminal.is_restored();
+    terminal.line(r#"echo "$chosen""#);
+    terminal.wait("the path", |screen| screen.lines().any(|line| line == r"\Memory\Cache Faults/sec"));
 }
