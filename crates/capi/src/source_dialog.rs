@@ -45,6 +45,8 @@ fn ask(logs_only: bool, input: &mut impl BufRead, output: &mut impl Write) -> Re
             .and_then(|()| output.flush())
             .and_then(|()| input.read_line(&mut line));
         if !read.is_ok_and(|length| length > 0) {
+            // What the program says next begins a line; a terminal that takes no words shows nothing of it either.
+            let _ = writeln!(output);
             return Err(status::DIALOG_CANCELLED);
         }
         let name = line.trim();
