@@ -86,17 +86,33 @@ fn a_language_added_later_has_its_tables() {
     assert!(summary.ends_with("0 wrong"), "{summary}");
 }
 
-/// The program of the article prints the load once a second.
 #[test]
 fn the_program_of_the_article_prints_the_load() {
-    let (Some(compiler), Some(timeout)) = (peer("g++"), peer("timeout")) else { return };
-    let bench = Bench::new("article");
+    assert_eq!(the_article_prints_the_load("article", &[]), "");
+}
+
+/// The article makes two arrays of as many entries as the highest index is, and writes to that index. The sanitizers find
+/// these two writes, and nothing else.
+#[test]
+fn the_program_of_the_article_under_the_sanitizers() {
+    let going_on = [SANITIZED, &["-fsanitize-recover=address"]].concat();
+    let errors = the_article_prints_the_load("article-sanitized", &going_on);
+    let found: Vec<&str> = errors.lines().filter(|line| line.starts_with("SUMMARY: ")).collect();
+    let is_known = |line: &&str| line.contains("heap-buffer-overflow") && line.ends_with(" in Initialize()");
+    assert!(found.len() <= 2 && found.iter().all(is_known), "{errors}");
+}
+
+/// The program of the article prints the load once a second; what it writes to standard error.
+fn the_article_prints_the_load(name: &str, sanitizers: &[&str]) -> String {
+    let (Some(compiler), Some(timeout)) = (peer("g++"), peer("timeout")) else { return String::new() };
+    let bench = Bench::new(name);
     // The compiler of the article took a main without a value, and texts that may be written to.
     let options = ["-fpermissive", "-w", "-DUNICODE", "-D_UNICODE", "-Dmain=article_main", "-c"];
     let object = bench.0.join("article.o");
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
     let compiled = Command::new(&compiler)
         .args(options)
+        .args(sanitizers)
         .arg("-fshort-wchar")
         .arg("-I")
         .arg(home.join("include"))
@@ -107,22 +123,26 @@ fn the_program_of_the_article_prints_the_load() {
         .unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let object = object.to_string_lossy().into_owned();
-    let program = bench.compile(&compiler, &[], &["examples/c/article_main.cpp", &object]);
+    let program = bench.compile(&compiler, sanitizers, &["examples/c/article_main.cpp", &object]);
     let mut command = bench.run(&timeout);
-    let output = command.arg("3.5").arg(&program).output().unwrap();
+    let output = command.env("ASAN_OPTIONS", "halt_on_error=0").arg("3.5").arg(&program).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    // It goes on until it is ended.
+    assert_eq!(output.status.code(), Some(124), "{text}{errors}");
     let loads: Vec<i64> = text
         .lines()
         .filter_map(|line| line.strip_prefix("[ CPU Load : ")?.strip_suffix(" ]"))
         // It prints a difference of clocks that were not read together, which may be just below 0, without its sign.
         .map(|load| load.parse::<u64>().unwrap().cast_signed())
         .collect();
-    assert!(!loads.is_empty(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!loads.is_empty(), "{text}{errors}");
     assert!(loads.iter().all(|load| (-10..=100).contains(load)), "{loads:?}");
     assert!(
         text.starts_with("\nObject 238: Processor\n\n\tInstance 0: \n\t\tCounter 6: % Processor Time\n"),
         "{text}"
     );
+    errors
 }
 
 /// A program that walks the block by hand finds what a query finds, for a counter of every type that there is, and
@@ -271,6 +291,16 @@ fn every_type_gives_through_c_what_it_gives_through_rust() {
             }
         }
     }
+}
+
+/// The same cycles, seen by what finds memory that is used wrongly or left behind.
+#[test]
+fn many_queries_under_the_sanitizers() {
+    let Some(gcc) = peer("gcc") else { return };
+    let bench = Bench::new("soak-sanitized");
+    let program = bench.compile(&gcc, &[SANITIZED, &["-Wall", "-Wextra"]].concat(), &["tests/c/soak.c"]);
+    let said = lines(&bench.run(&program).arg("200").output().unwrap());
+    assert_eq!(said.len(), 1, "{said:#?}");
 }
 
 /// Queries and counters that come and go leave nothing behind.

@@ -3,46 +3,20 @@
 #![allow(clippy::unwrap_used, reason = "a failed assumption of a test is its failure")]
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tallymon_testkit::{peer, skip};
 
-/// Compiles the program and links it, with the sanitizers on the side of C.
-fn compile(gcc: &Path, folder: &Path, library: &[&str]) -> PathBuf {
-    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let program = folder.join("publish");
-    let output = Command::new(gcc)
-        .args([
-            "-g",
-            "-Wall",
-            "-Wextra",
-            "-fsanitize=address,undefined",
-            "-fno-sanitize-recover=all",
-            "-fshort-wchar",
-        ])
-        .arg("-I")
-        .arg(home.join("include"))
-        .arg(home.join("tests/c/publish.c"))
-        .args(library)
-        .arg("-o")
-        .arg(&program)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    program
-}
+#[allow(dead_code, reason = "here it is always said which library is meant")]
+mod bench;
+
+use bench::{Bench, Library, SANITIZED};
 
 /// Runs the program, and `tally get` while it publishes; what `tally` shows while it does and afterwards.
-fn shown(program: &Path, folder: &Path, tally: Option<&Path>) -> Option<(String, String)> {
-    let root = folder.join("root");
-    let mut child = Command::new(program)
-        .env("LD_LIBRARY_PATH", folder)
-        .env("TALLYMON_ROOT", &root)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+fn shown(program: &Path, bench: &Bench, tally: Option<&Path>) -> Option<(String, String)> {
+    let root = bench.0.join("root");
+    let mut child = bench.run(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let first = lines.next().unwrap().unwrap();
     assert_eq!(first, "0 wrong", "{:#?}", lines.collect::<Vec<_>>());
@@ -62,22 +36,18 @@ fn shown(program: &Path, folder: &Path, tally: Option<&Path>) -> Option<(String,
     before.zip(tally.map(get))
 }
 
-fn check(name: &str, link: impl FnOnce(&Path, &Path) -> Vec<String>) {
+fn check(library: Library) {
     let Some(gcc) = peer("gcc") else { return };
-    let folder =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("publish-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    // The libraries were built for the test and lie beside it, the command one folder above if it was built.
-    let built = std::env::current_exe().unwrap().parent().unwrap().to_path_buf();
-    let options = link(&built, &folder);
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    let program = compile(&gcc, &folder, &options);
-    let tally = Some(built.with_file_name("tally")).filter(|file| file.is_file());
+    let bench = Bench::new(&format!("publish-{library:?}"));
+    let program =
+        bench.link(&gcc, &[SANITIZED, &["-Wall", "-Wextra"]].concat(), &["tests/c/publish.c"], library);
+    // The command lies one folder above the tests if it was built.
+    let built = std::env::current_exe().unwrap().parent().unwrap().with_file_name("tally");
+    let tally = Some(built).filter(|file| file.is_file());
     if tally.is_none() {
         skip("the command tally was not built, what it shows of a C program is not tested");
     }
-    let output = shown(&program, &folder, tally.as_deref());
-    std::fs::remove_dir_all(&folder).unwrap();
+    let output = shown(&program, &bench, tally.as_deref());
     let Some((before, after)) = output else { return };
     for line in [
         r"\Behemoth(Ada)\Weight 8500",
@@ -101,17 +71,10 @@ fn check(name: &str, link: impl FnOnce(&Path, &Path) -> Vec<String>) {
 
 #[test]
 fn a_program_with_the_shared_library_publishes() {
-    check("shared", |built, folder| {
-        let library = built.join("libtallymon_capi.so");
-        std::os::unix::fs::symlink(library, folder.join("libtallymon.so")).unwrap();
-        vec!["-L".to_string(), folder.display().to_string(), "-ltallymon".to_string()]
-    });
+    check(Library::Shared);
 }
 
 #[test]
 fn a_program_with_the_static_library_publishes() {
-    check("static", |built, _| {
-        let library = built.join("libtallymon_capi.a").display().to_string();
-        [&library, "-lm", "-lpthread", "-ldl", "-lgcc_s"].map(str::to_string).to_vec()
-    });
+    check(Library::Static);
 }
