@@ -104,7 +104,8 @@ impl Session<'_> {
             if let Some(segment) = &mut segment {
                 self.sample(&mut query, segment);
             }
-            self.tell(false);
+            // Whoever started it waits for the first record, which may be long before the second.
+            self.tell(self.settings.interval >= TELL);
             if segment.as_ref().is_some_and(|segment| self.is_full(segment)) {
                 self.close(segment.take());
                 number = number.saturating_add(1);

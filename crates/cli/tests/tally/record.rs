@@ -260,6 +260,16 @@ fn a_session_records_until_it_is_stopped() {
     assert_eq!(sessions.log(&["list", "--json"]).data(), "[]\n");
 }
 
+/// It begins with its first record, however long the second one takes.
+#[test]
+fn a_session_that_is_slow_begins_at_once() {
+    let sessions = Sessions::new();
+    words_of(sessions.log(&["start", "slow", "-c", AVAILABLE, "-i", "10m"]));
+    assert_eq!(sessions.status("slow")["records"], 1);
+    words_of(sessions.log(&["stop", "slow"]));
+    assert_eq!(records(&sessions.logs("slow")[0]).0, 1);
+}
+
 #[test]
 fn a_killed_session_goes_on_with_its_log() {
     let sessions = Sessions::new();
