@@ -52,14 +52,14 @@ pub(crate) fn install(store: &Store, session: &str) -> Result<(), Failure> {
     let folder = folder(store)?;
     fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
     let unit = name_of(session);
-    let text = text(&program, session, store);
+    let text = text(&program, session, store.system);
     super::store::replace(&folder.join(&unit), &text)?;
     control(store, &["daemon-reload"])?;
     control(store, &["enable", &unit])
 }
 
-/// The text of a unit.
-fn text(program: &Path, session: &str, store: &Store) -> String {
+/// The text of a unit of the system or of a user.
+fn text(program: &Path, session: &str, system: bool) -> String {
     // systemd takes % for something of its own, and reads quotes and backslashes.
     let quoted = |text: &str| {
         format!(
@@ -67,7 +67,7 @@ fn text(program: &Path, session: &str, store: &Store) -> String {
             text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$")
         )
     };
-    let target = if store.system { "multi-user.target" } else { "default.target" };
+    let target = if system { "multi-user.target" } else { "default.target" };
     format!(
         "[Unit]\nDescription=Tallymon recording session {session}\n\n\
          [Service]\nExecStart={} log run {}\nRestart=on-failure\nRestartSec=10\n\n\
@@ -123,5 +123,12 @@ mod tests {
         assert_eq!(name_of("web"), "tallymon-log-web.service");
         assert_eq!(name_of("a b-1"), "tallymon-log-a\\x20b\\x2d1.service");
         assert_eq!(name_of("é"), "tallymon-log-\\xc3\\xa9.service");
+    }
+
+    #[test]
+    fn signs_that_mean_something_to_systemd_are_doubled() {
+        let text = text(Path::new("/a b/100%\\$x/\"tally"), "a b", false);
+        assert!(text.contains("ExecStart=\"/a b/100%%\\\\$$x/\\\"tally\" log run \"a b\"\n"), "{text}");
+        assert!(text.ends_with("WantedBy=default.target\n"), "{text}");
     }
 }

@@ -374,6 +374,22 @@ fn settings_go_from_one_place_to_another() {
     has(&sessions.log(&["import", &sessions.0.write("bad.json", b"{}")]).words(7), &["\"name\" is missing"]);
 }
 
+#[test]
+fn systemd_takes_the_unit_of_a_session() {
+    let Some(systemd) = peer("systemd-analyze") else { return };
+    let sessions = Sessions::new();
+    words_of(sessions.log(&["start", "a b-c", "-c", AVAILABLE, "--at-boot"]));
+    let unit = sessions.0.file(r"systemd/tallymon-log-a\x20b\x2dc.service");
+    let verify = || Command::new(&systemd).args(["verify", &unit]).output().unwrap();
+    let said = verify();
+    let words = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(said.status.success() && !words.contains("tallymon-log"), "{words}");
+    // It looks for the program, too.
+    let text = fs::read_to_string(&unit).unwrap();
+    fs::write(&unit, text.replace("/tally\"", "/missing\"")).unwrap();
+    assert!(!verify().status.success(), "{text}");
+}
+
 /// Runs the command where a file can have so many blocks of 512 bytes, and where it hears of that.
 fn with_little_room(words: &str, blocks: u32, root: &Folder) -> Child {
     let line = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {words}");
