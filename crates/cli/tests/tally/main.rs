@@ -8,6 +8,7 @@ mod dotnet;
 mod environment;
 mod files;
 mod forms;
+mod full;
 mod logman;
 mod logs;
 mod options;
