@@ -84,6 +84,7 @@ words! {
     SaveAs: "save as (.csv .tsv .blg .svg .html .tallymon)", "다른 이름으로 저장 (.csv .tsv .blg .svg .html .tallymon)", "名前を付けて保存 (.csv .tsv .blg .svg .html .tallymon)", "сохранить как (.csv .tsv .blg .svg .html .tallymon)";
     OpenFile: "open a log or settings", "로그 또는 설정 열기", "ログまたは設定を開く", "открыть журнал или набор";
     Opening: "opening", "여는 중", "開いています", "открывается";
+    ReadingValues: "reading values", "값 읽는 중", "値を読んでいます", "чтение значений";
     EscapeStops: "Esc stops", "Esc 중지", "Esc 中止", "Esc прервать";
     Saved: "saved", "저장됨", "保存しました", "сохранено";
     GoTo: "go to time (hh:mm[:ss])", "시간으로 이동 (hh:mm[:ss])", "時刻へ移動 (hh:mm[:ss])", "перейти ко времени (чч:мм[:сс])";

@@ -1,10 +1,10 @@
-//! A log instead of samples: all rows at once.
+//! A log instead of samples: rows as they are read, and columns that are read later for the same rows.
 
-use tallymon::core::flow::{NoValue, Value};
+use tallymon::core::flow::{Absence, NoValue, Value};
 use tallymon::core::time::FileTime;
 use tallymon::{Query, Reading};
 
-use super::{Monitor, Series};
+use super::{Monitor, Point, Series};
 
 impl Monitor {
     /// Forgets all rows.
@@ -60,6 +60,42 @@ impl Monitor {
         for series in &mut self.series {
             if series.len() < self.times.len() {
                 series.record(&Err(NoValue::NoInstance), time);
+            }
+        }
+        true
+    }
+
+    /// The series that have no values for the rows that there are: those that came behind them.
+    pub fn unread(&self) -> Vec<usize> {
+        let is_short = |(_, series): &(usize, &Series)| series.len() < self.times.len();
+        self.series.iter().enumerate().filter(is_short).map(|(position, _)| position).collect()
+    }
+
+    /// Values of a series are to be read again.
+    pub fn unread_path(&mut self, path: &str) {
+        if let Some(series) = self.index.path(path).and_then(|position| self.series.get_mut(position)) {
+            series.keep(0);
+        }
+    }
+
+    /// Makes place for the values of some series in all rows. Until they come these are gaps, and they stay gaps for
+    /// those that the log does not have.
+    pub fn begin_columns(&mut self, positions: &[usize]) {
+        let rows = self.times.len();
+        for series in positions {
+            if let Some(series) = self.series.get_mut(*series) {
+                series.keep(0);
+                series.pad(rows, Point::gap(NoValue::NoData(Absence::NotRequested)));
+            }
+        }
+    }
+
+    /// Puts values of a row into the place that was made for them. `false` when there is no such row.
+    pub fn fill_row(&mut self, nth: usize, positions: &[usize], values: &[Result<Value, NoValue>]) -> bool {
+        let Some(time) = self.times.get(nth).copied() else { return false };
+        for (position, value) in positions.iter().zip(values) {
+            if let Some(series) = self.series.get_mut(*position) {
+                series.put(nth, value, time);
             }
         }
         true

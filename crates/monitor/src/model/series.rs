@@ -125,13 +125,25 @@ impl Series {
 
     /// Takes a value of a log.
     pub(super) fn record(&mut self, value: &Result<Value, NoValue>, time: FileTime) {
+        self.note_last(value, time);
+        self.points.push_back(Point::of(value));
+    }
+
+    /// Takes a value of a log for a row that has a place already.
+    pub(super) fn put(&mut self, nth: usize, value: &Result<Value, NoValue>, time: FileTime) {
+        self.note_last(value, time);
+        if let Some(point) = self.points.get_mut(nth) {
+            *point = Point::of(value);
+        }
+    }
+
+    fn note_last(&mut self, value: &Result<Value, NoValue>, time: FileTime) {
         match value {
             Err(NoValue::NoInstance) if self.last.is_ok() => self.ended = Some(time),
             Err(NoValue::NoInstance) => {}
             _ => self.ended = None,
         }
         self.last.clone_from(value);
-        self.points.push_back(Point::of(value));
     }
 
     /// Takes the newest value.

@@ -206,7 +206,7 @@ impl App {
             return;
         }
         if self.replay.is_some() {
-            if before.paths() != self.paths {
+            if before.has_other_lines(self) {
                 self.load_log();
             }
             self.follow_cursor();

@@ -201,8 +201,8 @@ fn footer(app: &App, buffer: &mut Buffer, area: Rect) {
         }
         _ => {
             let footer_words = app.words.get(Word::Footer).replace('⌫', theme.either("⌫", "BkSp"));
-            let opening = app.opening.as_ref().map(|opening| opening.line(app.words, theme));
-            let (text, style) = match opening.as_ref().or(app.message.as_ref()) {
+            let progress = app.progress();
+            let (text, style) = match progress.as_ref().or(app.message.as_ref()) {
                 Some(message) => (message.as_str(), theme.warning()),
                 None if app.hint && app.monitor.window.is_live() && app.view == View::Graph => {
                     (app.words.get(Word::Hint), theme.bold())

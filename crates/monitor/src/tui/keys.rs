@@ -122,6 +122,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('Z') => app.stops = true,
         KeyCode::Char('?') | KeyCode::F(1) => app.overlay = Overlay::Help,
         KeyCode::Esc if app.is_opening() => app.opening = None,
+        KeyCode::Esc if app.is_reading() => app.stop_reading(),
         KeyCode::Esc => {
             app.monitor.window.cursor = None;
             app.spike = None;

@@ -87,17 +87,15 @@ impl Opening {
     /// How far it is, in a line.
     pub(super) fn line(&self, words: Words, theme: Theme) -> String {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let done = usize::try_from(self.shown).unwrap_or(0).saturating_mul(BAR) / 100;
-        let bar =
-            [theme.either("━", "=").repeat(done), theme.either("─", "-").repeat(BAR.saturating_sub(done))];
-        format!(
-            "{} {name}  {} {} %  {}",
-            words.get(Word::Opening),
-            bar.concat(),
-            self.shown,
-            words.get(Word::EscapeStops)
-        )
+        progress(&format!("{} {name}", words.get(Word::Opening)), self.shown, words, theme)
     }
+}
+
+/// How far something is that Escape stops, in a line.
+pub(super) fn progress(what: &str, percent: u64, words: Words, theme: Theme) -> String {
+    let done = usize::try_from(percent).unwrap_or(0).saturating_mul(BAR) / 100;
+    let bar = [theme.either("━", "=").repeat(done), theme.either("─", "-").repeat(BAR.saturating_sub(done))];
+    format!("{what}  {} {percent} %  {}", bar.concat(), words.get(Word::EscapeStops))
 }
 
 /// What a file is by its content: a log of any format, or settings. `None` when nobody wants it any longer.

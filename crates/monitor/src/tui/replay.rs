@@ -3,10 +3,12 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::core::time::FileTime;
-use tallymon::{Log, Query, Reading};
+use tallymon::{Log, Query};
 
 use super::app::App;
+use super::columns::Loading;
 use super::hosts::OtherHost;
+use super::loading::Goal;
 use super::spike::watch;
 use super::text::{put, put_right, width};
 use crate::model::{Top, TopGroup};
@@ -20,95 +22,36 @@ pub(super) struct Replay {
     /// The cursor goes on by a record with each interval.
     pub(super) plays: bool,
     /// The first time that is in memory, when the log is longer than the memory allows.
-    from: FileTime,
+    pub(super) from: FileTime,
     /// Records in memory end before the last of the log.
-    is_cut: bool,
+    pub(super) is_cut: bool,
+    /// Some columns were not read to the end.
+    pub(super) is_partial: bool,
+    /// The columns that are being read.
+    pub(super) loading: Option<Loading>,
+    /// The time that is to be shown as soon as it is there.
+    pub(super) goal: Option<Goal>,
     /// Who made the values at a row, on a host; asked for once.
-    top: Option<((u64, usize), Vec<TopGroup>)>,
+    pub(super) top: Option<((u64, usize), Vec<TopGroup>)>,
 }
 
 impl Replay {
     pub(super) fn new(log: Log) -> Replay {
-        Replay { log, others: Vec::new(), plays: false, from: FileTime(0), is_cut: false, top: None }
+        Replay {
+            log,
+            others: Vec::new(),
+            plays: false,
+            from: FileTime(0),
+            is_cut: false,
+            is_partial: false,
+            loading: None,
+            goal: None,
+            top: None,
+        }
     }
 }
 
 impl App {
-    /// Reads the columns of all counters, from a time on.
-    pub(super) fn load_log(&mut self) {
-        if let Some(query) = self.successor.take() {
-            // A query without what was removed; there is no second sample to wait for.
-            self.query = query;
-        }
-        let Some(replay) = &mut self.replay else { return };
-        replay.top = None;
-        let is_first = self.monitor.rows().is_empty();
-        if let Err(error) = self.query.collect() {
-            self.message = Some(error.to_string());
-            return;
-        }
-        self.monitor.begin_rows();
-        self.readings = self.query.readings();
-        let (mut known, mut columns) = (Vec::new(), Vec::new());
-        let mut find = |log: &Log, readings: &[Reading], positions: Vec<Option<usize>>| {
-            for (reading, position) in readings.iter().zip(positions) {
-                let column = log.column(reading.object, reading.counter, reading.instance.as_ref());
-                let (Some(position), Some(column)) = (position, column) else { continue };
-                if !known.contains(&position) {
-                    known.push(position);
-                    columns.push(column);
-                }
-            }
-        };
-        find(&replay.log, &self.readings, self.monitor.expect_rows(&self.query, &self.readings));
-        for other in &mut replay.others {
-            match other.readings() {
-                Ok(readings) => {
-                    find(&other.log, &readings, self.monitor.expect_rows(&other.query, &readings));
-                    self.readings.extend(readings);
-                }
-                Err(error) => self.message = Some(error.to_string()),
-            }
-        }
-        replay.is_cut = false;
-        let (monitor, from) = (&mut self.monitor, replay.from);
-        let mut is_cut = false;
-        let read = replay.log.read(&columns, |time, values| {
-            is_cut = time >= from && !monitor.add_row(time, &known, values);
-            !is_cut
-        });
-        replay.is_cut = is_cut;
-        if let Err(error) = read {
-            self.message = Some(error.to_string());
-        }
-        let rows = self.monitor.rows();
-        if is_first && !rows.is_empty() {
-            self.monitor.window.sweep = false;
-            self.monitor.window.show(&rows, rows.start, rows.end.saturating_sub(1));
-        }
-        self.monitor.window.forget(&rows);
-        self.choose_what_was_added();
-    }
-
-    /// Goes to a time of the log, also to one that is not in memory; `false` without a log.
-    pub(super) fn jump_in_log(&mut self, time: FileTime) -> bool {
-        let Some(replay) = &mut self.replay else { return false };
-        let rows = self.monitor.rows();
-        let in_memory = |row: Option<u64>| row.and_then(|row| self.monitor.time(row)).unwrap_or_default();
-        let (oldest, newest) = (in_memory(Some(rows.start)), in_memory(rows.end.checked_sub(1)));
-        if time < oldest && replay.from.0 > 0 || time > newest && replay.is_cut {
-            // A tenth of what fits stays before it.
-            let span = newest.0.saturating_sub(oldest.0) / 10;
-            replay.from = FileTime(time.0.saturating_sub(span));
-            self.load_log();
-        }
-        let rows = self.monitor.rows();
-        if let Some(row) = self.monitor.row_at(time) {
-            self.monitor.window.go_to(&rows, row);
-        }
-        true
-    }
-
     /// The next record while it plays; at the end it stops.
     pub(super) fn play(&mut self) {
         let Some(replay) = &mut self.replay else { return };
@@ -192,7 +135,7 @@ impl App {
                 summary.notes.damage_count
             ));
         }
-        if replay.is_cut || replay.from.0 > 0 {
+        if replay.loading.is_none() && (replay.is_cut || replay.from.0 > 0) {
             let rows = self.monitor.rows();
             let shown = rows.end.saturating_sub(rows.start);
             notes.push(format!("{} {shown} / {}", self.words.get(Word::InMemory), summary.records));

@@ -25,6 +25,9 @@ use super::typed::unfolded;
 /// How long a request to end may wait, since it does not wake whoever waits for a key.
 const ATTENTION: Duration = Duration::from_millis(200);
 
+/// How long to wait for a key while the values of a log come.
+const READS: Duration = Duration::from_millis(5);
+
 /// How long the screen waits for a sample; most answer much faster.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
@@ -55,6 +58,10 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             }
         }
         app.count_down(next.saturating_duration_since(Instant::now()));
+        if app.begins_to_read() {
+            // Most logs are read before anybody sees that.
+            app.rows_come(AT_ONCE);
+        }
         screen.draw(&mut app)?;
         // Everything that was typed in the meantime is one change of the screen.
         let mut typed = false;
@@ -73,13 +80,18 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
                 screen.reopen()?;
                 break;
             }
-            let attention = if app.is_waiting() || app.is_opening() { AT_ONCE } else { ATTENTION };
+            let attention = match () {
+                () if app.is_reading() => READS,
+                () if app.is_waiting() || app.is_opening() => AT_ONCE,
+                () => ATTENTION,
+            };
             if !poll(left.min(attention))? {
                 let counts = app.count_down(next.saturating_duration_since(Instant::now()));
                 // Each of them is looked at: the one that came does not keep the other waiting.
                 let sample = app.sample_comes(Duration::ZERO);
                 let file = app.file_comes(Duration::ZERO);
-                if left <= attention || sample || file || counts {
+                let rows = app.rows_come(Duration::ZERO);
+                if left <= attention || sample || file || rows || counts {
                     break;
                 }
                 continue;

@@ -52,9 +52,10 @@ impl Choices {
         }
     }
 
-    /// The paths of the query.
-    pub(super) fn paths(&self) -> &[String] {
-        &self.paths
+    /// Whether other series are shown now.
+    pub(super) fn has_other_lines(&self, app: &App) -> bool {
+        let shown = app.monitor.series().iter().map(|series| &series.path);
+        self.paths != app.paths || !shown.eq(self.looks.iter().map(|(path, _)| path))
     }
 
     /// Moving in time is no change that one would undo, zooming is.
@@ -102,7 +103,12 @@ impl App {
             self.put_back(history);
         }
         for (position, series) in removed {
+            let path = series.path.clone();
             self.monitor.restore(series, at, position);
+            if self.replay.is_some() {
+                // Other rows may be in memory now.
+                self.monitor.unread_path(&path);
+            }
         }
         for path in &before.paths {
             if !self.paths.contains(path) {

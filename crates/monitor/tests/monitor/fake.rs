@@ -269,7 +269,22 @@ impl Bench {
 
     /// An application over something else.
     pub(crate) fn of(app: App) -> Bench {
-        Bench { script: Arc::default(), app, terminal: Terminal::new(TestBackend::new(100, 30)).unwrap() }
+        let terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
+        let mut bench = Bench { script: Arc::default(), app, terminal };
+        bench.settle();
+        bench
+    }
+
+    /// Waits until files are open and their values there.
+    pub(crate) fn settle(&mut self) {
+        while self.app.is_opening() || self.app.is_reading() {
+            let minute = Duration::from_secs(60);
+            if self.app.is_opening() {
+                self.app.file_comes(minute)
+            } else {
+                self.app.rows_come(minute)
+            };
+        }
     }
 
     /// So many samples, a second apart.
@@ -291,9 +306,7 @@ impl Bench {
 
     pub(crate) fn key(&mut self, code: KeyCode) -> &mut Bench {
         self.app.event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-        while self.app.is_opening() {
-            self.app.file_comes(Duration::from_secs(60));
-        }
+        self.settle();
         self
     }
 

@@ -249,6 +249,7 @@ fn the_screen_goes_on_while_a_file_is_opened_and_escape_stops_it() {
     while bench.app.is_opening() {
         bench.app.file_comes(std::time::Duration::from_secs(60));
     }
+    bench.settle();
     let screen = bench.screen();
     has(&screen, &["LOG", " hour ", "360 records"]);
     assert!(!screen.contains("Keys"), "{screen}");
@@ -374,6 +375,7 @@ fn a_log_of_several_hosts_shows_them_all() {
     let head = text.lines().next().unwrap().to_lowercase();
     assert_eq!((head.matches(r"\\vm\").count(), head.matches(r"\\web02\").count()), (1, 2), "{head}");
     bench.app.apply(&settings);
+    bench.settle();
     assert_eq!(bench.app.settings(), settings);
     // A path of a host that the log does not have.
     bench.app.event(&crossterm::event::Event::Paste(r"\\web03\Memory\Available MBytes".into()));
@@ -397,6 +399,7 @@ fn what_is_removed_from_a_log_stays_away_until_it_is_undone() {
     let undo = crossterm::event::KeyEvent::new(KeyCode::Char('z'), control);
     for left in [1, 0] {
         bench.app.event(&crossterm::event::Event::Key(undo));
+        bench.settle();
         assert_eq!(seen(&bench), paths[left..]);
     }
     let monitor = bench.app.monitor();
