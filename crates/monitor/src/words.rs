@@ -83,6 +83,10 @@ words! {
     CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
     SaveAs: "save as (.csv .tsv .blg .svg .html .tallymon)", "다른 이름으로 저장 (.csv .tsv .blg .svg .html .tallymon)", "名前を付けて保存 (.csv .tsv .blg .svg .html .tallymon)", "сохранить как (.csv .tsv .blg .svg .html .tallymon)";
     OpenFile: "open a log or settings", "로그 또는 설정 열기", "ログまたは設定を開く", "открыть журнал или набор";
+    CompareWith: "compare with a log (empty: no more)", "비교할 로그 (빈칸: 끝)", "比較するログ (空: 終わり)", "сравнить с журналом (пусто: нет)";
+    NoLog: "these are settings, no log", "로그가 아니라 설정입니다", "ログではなく設定です", "это набор, а не журнал";
+    Change: "Change", "변화", "変化", "Разница";
+    KeysCompare: "compare with another log; move it", "다른 로그와 비교; 옮기기", "他のログと比較; ずらす", "сравнить с журналом; сдвинуть";
     Opening: "opening", "여는 중", "開いています", "открывается";
     ReadingValues: "reading values", "값 읽는 중", "値を読んでいます", "чтение значений";
     EscapeStops: "Esc stops", "Esc 중지", "Esc 中止", "Esc прервать";

@@ -3,6 +3,7 @@
 //! Readings go in, one row a sample; series, the rows in view and statistics come out. Everything that was seen is
 //! kept until a stated number of bytes is reached, also while the picture is frozen or the user looks back.
 
+mod compare;
 pub mod format;
 mod history;
 mod load;
@@ -24,6 +25,7 @@ use tallymon::core::time::FileTime;
 
 use self::take::{Index, Who};
 
+pub use compare::Compared;
 pub use history::History;
 pub use look::Look;
 pub use picture::{Axis, Grid, Picture};

@@ -11,6 +11,7 @@ use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon::{Log, Query, Reading};
 
 use super::add::AddDialog;
+use super::compare::Comparison;
 use super::open::Aside;
 use super::opening::Opening;
 use super::options::{LocalTime, Options};
@@ -54,6 +55,8 @@ pub struct App {
     pub(super) filter: String,
     /// The log that is shown instead of samples.
     pub(super) replay: Option<Replay>,
+    /// The log that is laid over what is shown.
+    pub(super) comparison: Option<Comparison>,
     /// The file that is being opened.
     pub(super) opening: Option<Opening>,
     /// What happens now, while a log is shown that was opened here.
@@ -123,6 +126,7 @@ pub(super) enum Prompt {
     Paste,
     Threshold,
     Open,
+    Compare,
 }
 
 /// Where things stood on the last screen, for the mouse.
@@ -165,6 +169,7 @@ impl App {
             failures: 0,
             countdown: None,
             filter: String::new(),
+            comparison: None,
             opening: None,
             aside: None,
             has_changed: false,
@@ -205,11 +210,15 @@ impl App {
             self.follow_cursor();
             return;
         }
+        let others = before.has_other_lines(self);
         if self.replay.is_some() {
-            if before.has_other_lines(self) {
+            if others {
                 self.load_log();
             }
             self.follow_cursor();
+        }
+        if others {
+            self.compare_again();
         }
         // Undoing is no change that can be undone.
         if self.steps.len() >= undoes {

@@ -118,6 +118,9 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
     } else {
         part(&format!(" {} ", interval(app.options.interval)), theme.plain());
     }
+    if let Some(compared) = app.compared_title() {
+        part(&format!(" {} {compared} ", theme.either("≈", "~")), theme.warning());
+    }
     part(&format!(" {} ", app.hosts().join(", ")), theme.plain());
     if !app.filter.is_empty() {
         part(&format!(" /{} ", app.filter), theme.warning());

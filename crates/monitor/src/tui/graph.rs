@@ -195,6 +195,9 @@ fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, a
             // The chosen one lies above all others.
             drawn.sort_by_key(|one| one.position == chosen);
             for one in &drawn {
+                compared_line(app, &mut chart, one.series, |value| axis.share(value * one.scale), style(one));
+            }
+            for one in &drawn {
                 line_of(app, &mut chart, one.series, |value| axis.share(value * one.scale), style(one));
             }
         }
@@ -249,6 +252,28 @@ pub(super) fn line_of(
     line: crate::chart::LineStyle,
 ) {
     chart.line(app.monitor.window.points(), breaks(app), heights(app, series, height), line);
+}
+
+/// Dots in the colour of a line.
+const DOTS: usize = 5;
+
+/// Adds what lies upon a series in the log that it is compared with, in dots of its colour.
+pub(super) fn compared_line(
+    app: &App,
+    chart: &mut Chart,
+    series: &Series,
+    height: impl Fn(f64) -> f64,
+    line: crate::chart::LineStyle,
+) {
+    let Some(comparison) = app.comparison.as_ref().filter(|known| known.compared.has(&series.path)) else {
+        return;
+    };
+    let monitor = &app.monitor;
+    let (rows, slots) = (monitor.rows(), monitor.window.points());
+    let times = (0..slots).map(|slot| monitor.window.row_at(&rows, slot).and_then(|row| monitor.time(row)));
+    let values = comparison.compared.values(&series.path, times);
+    let line = crate::chart::LineStyle { pattern: DOTS, thick: false, ..line };
+    chart.line(slots, breaks(app), values.map(|value| Some(height(value?) as f32)), line);
 }
 
 /// The slot of the newest row while the chart sweeps.

@@ -110,6 +110,9 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('p') => app.overlay = Overlay::Prompt(Prompt::Paste, String::new()),
         KeyCode::Char('w' | 's') => app.overlay = Overlay::Prompt(Prompt::Save, save::file_name(app)),
         KeyCode::Char('o') => app.overlay = Overlay::Prompt(Prompt::Open, String::new()),
+        KeyCode::Char('C') => app.overlay = Overlay::Prompt(Prompt::Compare, String::new()),
+        KeyCode::Char('{') => app.move_compared(-1),
+        KeyCode::Char('}') => app.move_compared(1),
         KeyCode::Char('y') => {
             let path = app.monitor.chosen().map(|series| series.path.clone());
             copy(app, path);
@@ -219,6 +222,7 @@ fn answer(app: &mut App, prompt: Prompt, text: &str) {
         Prompt::Filter => set_filter(app, text.to_string()),
         Prompt::Paste => add_lines(app, text),
         Prompt::Open => app.open_file(text.trim()),
+        Prompt::Compare => app.compare_with(text.trim()),
         Prompt::Threshold => set_threshold(app, text.trim()),
         Prompt::Save => {
             let saved = save::save(app, text);

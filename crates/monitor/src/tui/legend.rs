@@ -76,6 +76,16 @@ pub(super) fn now(app: &App, series: &Series) -> (String, Style) {
     }
 }
 
+/// How much more it is than in the log that it is compared with.
+fn change(app: &App, series: &Series) -> String {
+    let Some((change, share)) = app.change(series) else {
+        return app.theme.either("–", "-").to_string();
+    };
+    let sign = if change > 0.0 { "+" } else { "" };
+    let share = share.map(|share| format!(" ({share:+.0} %)")).unwrap_or_default();
+    format!("{sign}{}{share}", format::number_of(change, series.counter_type))
+}
+
 /// One letter for the state: chosen, shown, hidden, without a value, old.
 fn mark(app: &App, series: &Series, chosen: bool) -> (&'static str, Style) {
     let theme = app.theme;
@@ -148,6 +158,10 @@ impl Columns {
                 right: true,
             },
         ];
+        if app.comparison.is_some() {
+            let word = Word::Change;
+            columns.push(Column { word, width: width(words.get(word)).max(20), right: true });
+        }
         if series.iter().all(|series| series.parent.is_none()) {
             columns.retain(|column| column.word != Word::Parent);
         }
@@ -191,6 +205,7 @@ fn series_line(app: &App, series: &Series, columns: &Columns, buffer: &mut Buffe
             Word::Parent => (series.parent.clone().unwrap_or_else(|| dash.to_string()), style),
             Word::Object => (series.object_name.clone(), style),
             Word::Host => (series.host().unwrap_or(app.system_name()).to_string(), style),
+            Word::Change => (change(app, series), style),
             _ => {
                 let (text, own) = now(app, series);
                 (text, if gone { style } else { own })

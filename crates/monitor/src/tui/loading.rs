@@ -28,20 +28,32 @@ pub(super) struct Goal {
 impl App {
     /// Whether values of a log are being read.
     pub fn is_reading(&self) -> bool {
-        self.replay.as_ref().is_some_and(|replay| replay.loading.is_some())
+        self.loading().is_some()
+    }
+
+    /// What is being read: first what is shown, then what that is compared with.
+    fn loading(&self) -> Option<&Loading> {
+        let shown = self.replay.as_ref().and_then(|replay| replay.loading.as_ref());
+        shown.or_else(|| self.comparison.as_ref()?.loading.as_ref())
+    }
+
+    fn loading_mut(&mut self) -> Option<&mut Loading> {
+        let shown = self.replay.as_mut().and_then(|replay| replay.loading.as_mut());
+        match shown {
+            Some(loading) => Some(loading),
+            None => self.comparison.as_mut()?.loading.as_mut(),
+        }
     }
 
     /// Whether values began to be read since this was asked last.
     pub(super) fn begins_to_read(&mut self) -> bool {
-        let loading = self.replay.as_mut().and_then(|replay| replay.loading.as_mut());
-        loading.is_some_and(|loading| std::mem::take(&mut loading.is_new))
+        self.loading_mut().is_some_and(|loading| std::mem::take(&mut loading.is_new))
     }
 
     /// How far a file is that is being opened, or columns that are being read, in a line; behind it what there is to say
     /// besides.
     pub(super) fn progress(&self) -> Option<String> {
-        let loading = self.replay.as_ref().and_then(|replay| replay.loading.as_ref());
-        let line = match (&self.opening, loading) {
+        let line = match (&self.opening, self.loading()) {
             (Some(opening), _) => opening.line(self.words, self.theme),
             (None, Some(loading)) => {
                 progress(self.words.get(Word::ReadingValues), loading.percent(), self.words, self.theme)
@@ -157,7 +169,7 @@ impl App {
     pub fn rows_come(&mut self, patience: Duration) -> bool {
         let begin = Instant::now();
         let most = patience.max(TAKES);
-        while let Some(loading) = self.replay.as_mut().and_then(|replay| replay.loading.as_mut()) {
+        while let Some(loading) = self.loading_mut() {
             let left = patience.saturating_sub(begin.elapsed());
             match loading.wait(left) {
                 Some(Part::Rows(rows)) => self.take_rows(&rows),
@@ -175,12 +187,16 @@ impl App {
             }
         }
         self.pursue();
-        let loading = self.replay.as_mut().and_then(|replay| replay.loading.as_mut());
-        loading.is_some_and(Loading::is_due)
+        self.loading_mut().is_some_and(Loading::is_due)
     }
 
     fn take_rows(&mut self, rows: &Rows) {
-        let Some(loading) = self.replay.as_mut().and_then(|replay| replay.loading.as_mut()) else { return };
+        let Some(loading) = self.replay.as_mut().and_then(|replay| replay.loading.as_mut()) else {
+            if let Some(comparison) = &mut self.comparison {
+                comparison.take_rows(rows);
+            }
+            return;
+        };
         for (time, values) in rows.iter() {
             match &mut loading.filled {
                 Some(nth) => {
@@ -204,8 +220,18 @@ impl App {
     }
 
     fn end_reading(&mut self, is_cut: bool) {
-        let Some(replay) = &mut self.replay else { return };
-        let Some(loading) = replay.loading.take() else { return };
+        let shown = self.replay.as_mut().and_then(|replay| Some((replay.loading.take()?, replay)));
+        let Some((loading, replay)) = shown else {
+            if let Some(comparison) = &mut self.comparison {
+                comparison.loading = None;
+                if is_cut {
+                    let (rows, all) = (comparison.compared.rows(), comparison.log.summary().records);
+                    let words = self.words.get(Word::InMemory);
+                    self.message = Some(format!("{words} {rows} / {all}"));
+                }
+            }
+            return;
+        };
         if loading.filled.is_none() {
             replay.is_cut = is_cut;
         }

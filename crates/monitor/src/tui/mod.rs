@@ -5,6 +5,7 @@ mod app;
 mod bars;
 mod browse;
 mod columns;
+mod compare;
 mod draw;
 mod graph;
 mod hosts;

@@ -14,6 +14,7 @@ use super::replay::Replay;
 use super::undo::Choices;
 use crate::model::Monitor;
 use crate::source::SourceThread;
+use crate::words::Word;
 
 /// How many counters a log is opened with when it has none of those that were asked for.
 const MOST_OF_LOG: usize = 8;
@@ -46,9 +47,14 @@ impl App {
     pub fn file_comes(&mut self, patience: Duration) -> bool {
         let Some(opening) = &mut self.opening else { return false };
         let Some(opened) = opening.wait(patience) else { return opening.moves() };
+        let is_compared = opening.is_compared;
         self.opening = None;
         let before = Choices::of(self);
         match opened {
+            Opened::Log(log) if is_compared => self.compare(log),
+            Opened::Settings(_) if is_compared => {
+                self.message = Some(self.words.get(Word::NoLog).to_string());
+            }
             Opened::Log(log) => {
                 // What lies over the view is of what was shown before.
                 self.overlay = Overlay::None;
@@ -117,6 +123,7 @@ impl App {
         };
         (self.successor, self.pending, self.table, self.choose) = (None, None, None, None);
         (self.failure, self.failures, self.countdown, self.spike) = (None, 0, None, None);
+        self.comparison = None;
         self.readings.clear();
         self.filter.clear();
         // What was changed in the one can not be undone in the other.

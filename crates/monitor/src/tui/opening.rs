@@ -33,6 +33,8 @@ pub(super) struct Opening {
     answer: Receiver<Opened>,
     /// What was shown last of how far it is.
     shown: u64,
+    /// It is to be laid over what is shown.
+    pub(super) is_compared: bool,
     _wanted: Arc<()>,
 }
 
@@ -57,7 +59,15 @@ impl Opening {
         };
         thread::Builder::new().name("open".to_string()).spawn(run)?;
         let size = path.metadata().map_or(0, |known| known.len());
-        Ok(Opening { path: path.to_path_buf(), size, read, answer, shown: 0, _wanted: wanted })
+        Ok(Opening {
+            path: path.to_path_buf(),
+            size,
+            read,
+            answer,
+            shown: 0,
+            is_compared: false,
+            _wanted: wanted,
+        })
     }
 
     /// What it is, if that is known within a time.

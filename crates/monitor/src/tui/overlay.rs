@@ -31,6 +31,7 @@ const KEYS: &[(&str, Word)] = &[
     ("P Ctrl-Q", Word::KeysProperties),
     ("y Y p", Word::KeysCopy),
     ("w o Ctrl-T", Word::KeysSave),
+    ("C { }", Word::KeysCompare),
     ("Ctrl-Z drag", Word::KeysUndo),
     ("\u{2190} \u{2192} i n N", Word::KeysTable),
     ("q Ctrl-C Z", Word::KeysQuit),
@@ -44,6 +45,7 @@ pub(super) const fn prompt_word(prompt: Prompt) -> Word {
         Prompt::Paste => Word::Paste,
         Prompt::Open => Word::OpenFile,
         Prompt::Threshold => Word::Threshold,
+        Prompt::Compare => Word::CompareWith,
     }
 }
 

@@ -67,6 +67,7 @@ fn small(app: &App, buffer: &mut Buffer, area: Rect, position: usize) {
     let mut chart = Chart::new(inside, theme.glyphs);
     // Alone in its chart it needs no pattern.
     let line = crate::chart::LineStyle { pattern: 0, ..theme.line(series) };
+    graph::compared_line(app, &mut chart, series, |value| value / top, line);
     graph::line_of(app, &mut chart, series, |value| value / top, line);
     chart.render(buffer);
 }

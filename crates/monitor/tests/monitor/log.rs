@@ -36,16 +36,16 @@ fn text() -> String {
 }
 
 /// A folder that goes away with the test.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("tallymon-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         self.0.join(name).to_string_lossy().into_owned()
     }
 }
@@ -56,7 +56,7 @@ impl Drop for Folder {
     }
 }
 
-fn open(path: &Path, paths: &[&str], budget: usize) -> Bench {
+pub(crate) fn open(path: &Path, paths: &[&str], budget: usize) -> Bench {
     let log = Log::open(path, &ReadOptions::default()).unwrap();
     let again = log.clone();
     let query = move || Query::new(Box::new(again.source()), Language::ENGLISH);

@@ -224,6 +224,8 @@ impl Log {
         let object = self.objects().iter().find(|known| known.name == object)?;
         let counter = object.counters.iter().position(|known| known.name == counter)?;
         let instance = match key {
+            // Somebody who is not there is not the first one.
+            None if object.has_instances => return None,
             None => 0,
             Some(key) => {
                 let nth = usize::try_from(key.number).ok()?;

@@ -23,7 +23,7 @@ pub(super) struct LogHost {
 #[derive(Debug)]
 pub(super) struct LogObject {
     pub(super) name: TitleIndex,
-    has_instances: bool,
+    pub(super) has_instances: bool,
     pub(super) counters: Vec<CounterSpec>,
     /// In the order in which they came, with their numbers.
     pub(super) instances: Vec<String>,

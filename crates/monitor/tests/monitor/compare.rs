@@ -1,0 +1,98 @@
+//! Another log laid over what is shown.
+
+use std::fs;
+
+use crossterm::event::KeyCode;
+
+use crate::fake::Bench;
+use crate::log::{Folder, open};
+use crate::screens::{check, has};
+
+const TOTAL: &str = r"\Processor(_Total)\% Processor Time";
+const MEMORY: &str = r"\Memory\Available MBytes";
+
+/// A log of a hundred seconds of some hour; its processor is busy for 20 seconds from a second on.
+fn text(host: &str, hour: u32, busy: u32, counter: &str) -> String {
+    let mut text =
+        format!("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\{host}\\{}\",\"\\\\{host}\\{counter}\"\r\n", &TOTAL[1..]);
+    for row in 0..100 {
+        let total = if (busy..busy + 20).contains(&row) { 80 } else { 20 };
+        let (minute, second) = (row / 60, row % 60);
+        text += &format!(
+            "\"11/26/2016 {hour}:{minute:02}:{second:02}.000\",\"{total}\",\"{}\"\r\n",
+            50 + row % 2
+        );
+    }
+    text
+}
+
+/// A monitor over one log with the other one beside it in a folder.
+fn bench(folder: &Folder) -> Bench {
+    fs::write(folder.0.join("before.csv"), text("web01", 8, 20, &MEMORY[1..])).unwrap();
+    fs::write(folder.0.join("after.csv"), text("web02", 13, 30, r"System\Threads")).unwrap();
+    let mut bench = open(&folder.0.join("after.csv"), &[TOTAL, r"\System\Threads"], 1 << 20);
+    bench.types("C");
+    has(&bench.screen(), &["compare with a log"]);
+    bench.types(&folder.file("before.csv")).key(KeyCode::Enter);
+    bench
+}
+
+#[test]
+fn another_log_lies_over_the_one_that_is_shown() {
+    let folder = Folder::new("compare");
+    let mut bench = bench(&folder);
+    // Both begin at the left, whatever host and hour they are of; what the other log does not have is not compared.
+    let screen = check("compare", &mut bench);
+    has(&screen, &["after.csv", "≈ before.csv", "Change"]);
+    let line = |screen: &str, name: &str| -> String {
+        screen
+            .lines()
+            .filter(|line| line.starts_with(['▶', '✓']))
+            .find(|line| line.contains(name))
+            .unwrap()
+            .to_string()
+    };
+    assert!(line(&screen, "% Processor Time").ends_with(" 0 (+0 %)"), "{screen}");
+    assert!(line(&screen, "Threads").ends_with(" –"), "{screen}");
+    // At the cursor it is the difference of these two values: ours is busy from 30 to 50, the other from 20 to 40.
+    bench.types(":13:00:25").key(KeyCode::Enter);
+    has(&line(&bench.screen(), "% Processor Time"), &[" 20", " -60 (-75 %)"]);
+    bench.types(":13:00:45").key(KeyCode::Enter);
+    has(&line(&bench.screen(), "% Processor Time"), &[" 80", " +60 (+300 %)"]);
+    // Moved by ten seconds they are the same.
+    bench.types("}}}}}}}}}}");
+    let screen = bench.screen();
+    has(&screen, &["≈ before.csv +0:10"]);
+    has(&line(&screen, "% Processor Time"), &[" 80", " 0 (+0 %)"]);
+    bench.types("{{{{{{{{{{{{{{{{{{{{");
+    has(&bench.screen(), &["≈ before.csv -0:10"]);
+    // A counter that is added is compared, too.
+    bench.types("}}}}}}}}}}").key(KeyCode::Delete);
+    bench.app.event(&crossterm::event::Event::Paste(TOTAL.to_string()));
+    bench.settle();
+    has(&line(&bench.screen(), "% Processor Time"), &[" +60 (+300 %)"]);
+    has(&bench.types("v").screen(), &["before.csv"]);
+    // No name ends it.
+    bench.types("gC").key(KeyCode::Enter);
+    let screen = bench.screen();
+    assert!(!screen.contains("before.csv") && !screen.contains("Change"), "{screen}");
+}
+
+#[test]
+fn what_happens_now_is_compared_with_a_log() {
+    let folder = Folder::new("compare-now");
+    fs::write(folder.0.join("before.csv"), text("old", 8, 20, &MEMORY[1..])).unwrap();
+    let mut bench = Bench::new(&[TOTAL, MEMORY]);
+    bench.run(40).types("C").types(&folder.file("before.csv")).key(KeyCode::Enter);
+    let screen = bench.run(5).screen();
+    has(&screen, &["live", "≈ before.csv", "Change"]);
+    let memory = screen.lines().find(|line| line.contains("Available MBytes") && line.starts_with('✓'));
+    assert!(memory.is_some_and(|line| line.contains(" (+") && line.contains(" %)")), "{screen}");
+    let settings = bench.app.settings().to_string();
+    bench.types("C").types(&folder.file("mine.tallymon"));
+    fs::write(folder.0.join("mine.tallymon"), settings).unwrap();
+    bench.key(KeyCode::Enter);
+    has(&bench.screen(), &["these are settings, no log"]);
+    bench.types("C").types(&folder.file("nowhere.csv")).key(KeyCode::Enter);
+    has(&bench.screen(), &["nowhere.csv: "]);
+}
