@@ -96,6 +96,8 @@ words! {
     Filter: "filter", "필터", "フィルター", "фильтр";
     Paste: "counter path", "카운터 경로", "カウンターパス", "путь счётчика";
     Copied: "copied", "복사됨", "コピーしました", "скопировано";
+    TooMany: "too many values for a clipboard: zoom in, or save them", "클립보드에 담기에 값이 너무 많습니다: 확대하거나 저장하세요", "クリップボードには値が多すぎます: 拡大するか保存してください", "слишком много значений: увеличьте или сохраните";
+    Time: "Time", "시간", "時刻", "Время";
     Kept: "in memory", "메모리", "メモリ", "в памяти";
     MadeBy: "made by", "원인", "原因", "виновники";
     SpikeKeys: "Enter adds · Esc closes", "Enter 추가 · Esc 닫기", "Enter 追加 · Esc 閉じる", "Enter добавить · Esc закрыть";
@@ -123,7 +125,7 @@ words! {
     KeysZoom: "zoom, go to time", "확대, 시간 이동", "拡大、時刻へ", "масштаб времени, ко времени";
     KeysInterval: "interval, sweep or scroll", "간격, 스윕/스크롤", "間隔、掃引/スクロール", "интервал, развёртка/прокрутка";
     KeysExplain: "explain, filter", "설명, 필터", "説明、フィルター", "объяснить, фильтр";
-    KeysCopy: "copy path, settings; paste paths", "경로 복사, 설정; 붙여넣기", "パス、設定のコピー; 貼り付け", "копировать путь, набор; вставить";
+    KeysCopy: "copy path, settings, values; paste paths", "경로, 설정, 값 복사; 붙여넣기", "パス、設定、値のコピー; 貼り付け", "копировать путь, набор, значения; вставить";
     KeysSave: "save: log, picture, settings; open; back to now", "저장: 로그, 그림, 설정; 열기; 현재로", "保存: ログ、図、設定; 開く; 現在へ", "сохранить: журнал, рисунок, набор; открыть; к текущему";
     KeysTable: "in the table: column, order, object", "표: 열, 순서, 개체", "表: 列、順序、オブジェクト", "в таблице: столбец, порядок, объект";
     KeysUndo: "undo; zoom to a range of time", "실행 취소; 시간 범위 확대", "元に戻す; 時間範囲を拡大", "отменить; увеличить отрезок";

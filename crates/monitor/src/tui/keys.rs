@@ -115,12 +115,13 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('}') => app.move_compared(1),
         KeyCode::Char('y') => {
             let path = app.monitor.chosen().map(|series| series.path.clone());
-            copy(app, path);
+            app.copy(path);
         }
         KeyCode::Char('Y') => {
             let settings = app.settings().to_string();
-            copy(app, Some(settings));
+            app.copy(Some(settings));
         }
+        KeyCode::Char('V') => app.copy_values(),
         KeyCode::Char('P') => app.overlay = Overlay::Properties(Properties::default()),
         KeyCode::Char('Z') => app.stops = true,
         KeyCode::Char('?') | KeyCode::F(1) => app.overlay = Overlay::Help,
@@ -472,11 +473,4 @@ fn explain_chosen(app: &mut App) {
         (String::new(), explanation.numbers.unwrap_or_default()),
         (words.get(Word::Now).to_string(), value),
     ]);
-}
-
-fn copy(app: &mut App, text: Option<String>) {
-    if text.is_some() {
-        app.message = Some(app.words.get(Word::Copied).to_string());
-        app.clipboard = text;
-    }
 }

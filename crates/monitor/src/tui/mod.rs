@@ -6,6 +6,7 @@ mod bars;
 mod browse;
 mod columns;
 mod compare;
+mod copied;
 mod draw;
 mod graph;
 mod hosts;

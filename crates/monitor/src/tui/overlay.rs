@@ -29,7 +29,7 @@ const KEYS: &[(&str, Word)] = &[
     ("< > m", Word::KeysInterval),
     ("x /", Word::KeysExplain),
     ("P Ctrl-Q", Word::KeysProperties),
-    ("y Y p", Word::KeysCopy),
+    ("y Y V p", Word::KeysCopy),
     ("w o Ctrl-T", Word::KeysSave),
     ("C { }", Word::KeysCompare),
     ("Ctrl-Z drag", Word::KeysUndo),

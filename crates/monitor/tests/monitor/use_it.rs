@@ -157,6 +157,30 @@ fn copying_gives_paths() {
 }
 
 #[test]
+fn copying_gives_the_values_in_view() {
+    let mut bench = Bench::new(&[r"\Processor(_Total)\% Processor Time", r"\Memory\Available MBytes"]);
+    bench.run(120).types("V");
+    let text = bench.app.take_clipboard().unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 101, "a window has 100 rows: {text}");
+    assert_eq!(lines[0], "Time\t\\Processor(_Total)\\% Processor Time\t\\Memory\\Available MBytes");
+    let last: Vec<&str> = lines[100].split('\t').collect();
+    let monitor = bench.app.monitor();
+    assert_eq!(last[0], monitor.time(119).unwrap().system_time().to_string());
+    for (series, text) in monitor.series().iter().zip(&last[1..]) {
+        assert_eq!(text.parse::<f64>().ok(), series.at(120, 119).unwrap().ok(), "{}", series.path);
+    }
+    // A line that is hidden is left out, and a report is copied as one.
+    bench.types(" rV");
+    let report = bench.app.take_clipboard().unwrap();
+    assert_eq!(report, format!("\\Memory\\Available MBytes\t{}\n", last[2]));
+    // What no terminal takes is said.
+    bench.types("g").run(6_000).types("]]]]]]V");
+    assert_eq!(bench.app.take_clipboard(), None);
+    assert!(bench.screen().contains("too many values for a clipboard"), "{}", bench.screen());
+}
+
+#[test]
 fn saving_writes_csv_and_a_picture_and_overwrites_nothing() {
     let folder = std::env::temp_dir().join(format!("tallymon-monitor-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
