@@ -16,6 +16,30 @@ pub const INSTANCES: u32 = 1_000;
 /// Counters of each instance: half of 8 bytes, half of 4, as in Process.
 pub const COUNTERS: usize = 28;
 
+/// What a user might look at: 20 counters of the processor, memory, the system, disks and the network.
+pub const WATCHED: [&str; 20] = [
+    r"\Processor(_Total)\% Processor Time",
+    r"\Processor(_Total)\% User Time",
+    r"\Processor(_Total)\% Privileged Time",
+    r"\Processor(_Total)\% Interrupt Time",
+    r"\Processor(0)\% Processor Time",
+    r"\System\Context Switches/sec",
+    r"\System\Processes",
+    r"\System\Threads",
+    r"\System\Processor Queue Length",
+    r"\System\System Up Time",
+    r"\Memory\Available MBytes",
+    r"\Memory\Committed Bytes",
+    r"\Memory\Cache Bytes",
+    r"\Memory\Page Faults/sec",
+    r"\Memory\Pages/sec",
+    r"\PhysicalDisk(_Total)\Disk Reads/sec",
+    r"\Network Interface(lo)\Bytes Total/sec",
+    r"\Network Interface(lo)\Packets/sec",
+    r"\TCPv4\Connections Established",
+    r"\TCPv4\Segments/sec",
+];
+
 const SPECS: [CounterSpec; COUNTERS] = {
     let mut specs = [CounterSpec::new(TitleIndex(2_000), CounterType::PERF_COUNTER_BULK_COUNT); COUNTERS];
     let mut n = 0;

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use tallymon_bench::{built, median};
+use tallymon_bench::{WATCHED, built, median};
 use tallymon_core::flow::Source;
 use tallymon_core::request::Request;
 use tallymon_core::title::TitleIndex;
@@ -16,30 +16,6 @@ use tallymon_provider::TierChoice;
 /// How long they run before anything counts: starting is not what is asked.
 const SETTLE: Duration = Duration::from_secs(8);
 const MEASURED: Duration = Duration::from_secs(30);
-
-/// What a user might look at: 20 counters of the processor, memory, the system, disks and the network.
-const COUNTERS: [&str; 20] = [
-    r"\Processor(_Total)\% Processor Time",
-    r"\Processor(_Total)\% User Time",
-    r"\Processor(_Total)\% Privileged Time",
-    r"\Processor(_Total)\% Interrupt Time",
-    r"\Processor(0)\% Processor Time",
-    r"\System\Context Switches/sec",
-    r"\System\Processes",
-    r"\System\Threads",
-    r"\System\Processor Queue Length",
-    r"\System\System Up Time",
-    r"\Memory\Available MBytes",
-    r"\Memory\Committed Bytes",
-    r"\Memory\Cache Bytes",
-    r"\Memory\Page Faults/sec",
-    r"\Memory\Pages/sec",
-    r"\PhysicalDisk(_Total)\Disk Reads/sec",
-    r"\Network Interface(lo)\Bytes Total/sec",
-    r"\Network Interface(lo)\Packets/sec",
-    r"\TCPv4\Connections Established",
-    r"\TCPv4\Segments/sec",
-];
 
 /// The argument that makes this program a collector of all processes and threads, once a second.
 pub(crate) const COLLECTOR: &str = "--collector";
@@ -80,7 +56,7 @@ pub(crate) fn measure(what: &str) {
         runs.extend(child.ok().map(|child| Runs { name, child, before: 0 }));
     }
     let mut watch = Command::new(built("tally"));
-    watch.args(["watch", "-i", "1s"]).args(COUNTERS).stdin(Stdio::null()).stdout(Stdio::null());
+    watch.args(["watch", "-i", "1s"]).args(WATCHED).stdin(Stdio::null()).stdout(Stdio::null());
     let name = "tally watch, 20 counters".to_string();
     runs.extend(watch.spawn().ok().map(|child| Runs { name, child, before: 0 }));
     sleep(SETTLE);

@@ -7,33 +7,11 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
+use tallymon_bench::WATCHED;
+
 /// How long they run before anything counts: starting is not what is asked.
 const SETTLE: Duration = Duration::from_secs(8);
 const MEASURED: Duration = Duration::from_secs(60);
-
-/// What a user might look at: 20 counters of the processor, memory and the system.
-const COUNTERS: [&str; 20] = [
-    r"\Processor(_Total)\% Processor Time",
-    r"\Processor(_Total)\% User Time",
-    r"\Processor(_Total)\% Privileged Time",
-    r"\Processor(_Total)\% Interrupt Time",
-    r"\Processor(0)\% Processor Time",
-    r"\System\Context Switches/sec",
-    r"\System\Processes",
-    r"\System\Threads",
-    r"\System\Processor Queue Length",
-    r"\System\System Up Time",
-    r"\Memory\Available MBytes",
-    r"\Memory\Committed Bytes",
-    r"\Memory\Cache Bytes",
-    r"\Memory\Page Faults/sec",
-    r"\Memory\Pages/sec",
-    r"\Memory\Pages Input/sec",
-    r"\Network Interface(lo)\Bytes Total/sec",
-    r"\Network Interface(lo)\Packets/sec",
-    r"\TCPv4\Connections Established",
-    r"\TCPv4\Segments/sec",
-];
 
 /// A program with what makes it show the machine once a second.
 struct Program {
@@ -96,7 +74,7 @@ pub(crate) fn measure() {
 /// Ours first; of the others those that are installed.
 fn programs(folder: &Path) -> Vec<Program> {
     let tally = tallymon_bench::built("tally");
-    let paths = COUNTERS.map(|path| format!("'{path}'")).join(" ");
+    let paths = WATCHED.map(|path| format!("'{path}'")).join(" ");
     let ours = format!("'{}' mon {paths} -i 1s", tally.display());
     let mut programs = vec![
         Program { name: "tally mon", command: ours.clone() },
