@@ -29,7 +29,7 @@ pub(crate) fn runtimes() -> Vec<(&'static str, PathBuf)> {
 
 /// The program `azmcp`, which carries a trimmed .NET 10 in its one file; fetched first when peers are required.
 ///
-/// It is not ours to compile for that runtime, so that it runs a foreign program at its own pace.
+/// It runs as a foreign program, and its runtime is taken out of it for programs of our own.
 pub(crate) fn foreign_program() -> Option<PathBuf> {
     let program =
         npm_package("azure-mcp-2.0.5", "@azure/mcp-linux-x64@2.0.5").map(|it| it.join("dist/azmcp"));
@@ -64,7 +64,7 @@ pub(crate) fn npm_package(name: &str, wanted: &str) -> Option<PathBuf> {
 }
 
 /// Where fetched packages are kept.
-fn peers() -> PathBuf {
+pub(crate) fn peers() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("peers")
 }
 
@@ -136,7 +136,7 @@ fn assemble(parts: &Path, dotnet: &Path, folder: &Path, version: &str) {
 }
 
 /// Unpacking forgets that a file is a program.
-fn make_executable(file: &Path) {
+pub(crate) fn make_executable(file: &Path) {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
 }

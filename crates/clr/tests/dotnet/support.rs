@@ -8,13 +8,16 @@ use tallymon_clr::export::{self, TreeOptions};
 use tallymon_clr::reader::{self, Call, Profile};
 use tallymon_clr::settings::{Settings, environment, find_library};
 
-use crate::runtimes::runtimes;
+use crate::bundle;
+use crate::runtimes::{foreign_program, peers, runtimes};
 
 /// What is needed to run a test program.
 pub(crate) struct Bench {
     /// Of the runtime, as far as folders are told apart by it.
     pub(crate) version: &'static str,
-    dotnet: PathBuf,
+    /// Runs the program that it is told, or the one beside it.
+    host: PathBuf,
+    beside: bool,
     mcs: PathBuf,
     library: PathBuf,
 }
@@ -33,8 +36,16 @@ pub(crate) fn benches() -> &'static [Bench] {
         let Some(mcs) = tallymon_testkit::peer("mcs") else { return Vec::new() };
         let here = std::env::current_exe().unwrap();
         let library = find_library(here.parent().unwrap()).expect("the library is built with its tests");
-        let bench = |(version, dotnet)| Bench { version, dotnet, mcs: mcs.clone(), library: library.clone() };
-        runtimes().into_iter().map(bench).collect()
+        let bench = |version, host, beside| {
+            let (mcs, library) = (mcs.clone(), library.clone());
+            Bench { version, host, beside, mcs, library }
+        };
+        let mut benches: Vec<Bench> =
+            runtimes().into_iter().map(|(version, dotnet)| bench(version, dotnet, false)).collect();
+        let newest =
+            foreign_program().map(|program| bundle::own_host(&program, &mcs, &peers().join("dotnet-10.0.9")));
+        benches.extend(newest.map(|host| bench("10.0", host, true)));
+        benches
     });
     if benches.is_empty() {
         tallymon_testkit::skip("no .NET runtime or no C# compiler for the profiler's tests");
@@ -45,7 +56,7 @@ pub(crate) fn benches() -> &'static [Bench] {
 impl Bench {
     /// Whether the runtime reports each unwound call once, as none does from .NET 9 on.
     pub(crate) fn reports_once(&self) -> bool {
-        self.version != "9.0"
+        matches!(self.version, "3.1" | "8.0")
     }
 
     /// The profiler's library.
@@ -77,10 +88,14 @@ impl Bench {
         // What an earlier run left may be there or not.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join(format!("{name}.exe"));
+        let file = folder.join(if self.beside { bundle::PROGRAM.into() } else { format!("{name}.exe") });
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dotnet/programs").join(name);
         let out = compiler(&source, &file).output().unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        if self.beside {
+            // Both are in the target folder: another name for the same file.
+            std::fs::hard_link(&self.host, folder.join("host")).unwrap();
+        }
         let config = r#"{"runtimeOptions":{"rollForward":"LatestMajor","framework":{"name":"Microsoft.NETCore.App","version":"3.1.0"},
             "configProperties":{"System.Globalization.Invariant":true}}}"#;
         std::fs::write(folder.join("program.runtimeconfig.json"), config).unwrap();
@@ -90,9 +105,14 @@ impl Bench {
 
 impl Program<'_> {
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(&self.bench.dotnet);
-        let config = self.folder.join("program.runtimeconfig.json");
-        command.arg("exec").arg("--runtimeconfig").arg(config).arg(&self.file);
+        let mut command = if self.bench.beside {
+            Command::new(self.folder.join("host"))
+        } else {
+            let mut command = Command::new(&self.bench.host);
+            let config = self.folder.join("program.runtimeconfig.json");
+            command.arg("exec").arg("--runtimeconfig").arg(config).arg(&self.file);
+            command
+        };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Core dumps of other runs and messages to the world are not wanted.
         command.env("DOTNET_CLI_TELEMETRY_OPTOUT", "1");
@@ -124,6 +144,10 @@ impl Program<'_> {
         assert!(plain.status.success(), "{}", String::from_utf8_lossy(&plain.stderr));
         let profile = Profile::open(&self.profile()).unwrap();
         assert!(profile.ended);
+        let [major, minor, ..] = profile.runtime;
+        // The oldest calls itself by the number of its predecessor.
+        let version = if major == 4 { "3.1".into() } else { format!("{major}.{minor}") };
+        assert_eq!(version, self.bench.version);
         assert_eq!((profile.problem.as_str(), profile.lost), ("", reader::Lost::default()));
         for thread in &profile.threads {
             assert_eq!((thread.lost_calls, thread.lost_nodes), (0, 0), "{thread:?}");

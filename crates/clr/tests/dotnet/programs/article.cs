@@ -9,12 +9,12 @@ namespace TestApp
         {
             Console.WriteLine("enter to test #1 - sum");
             Console.ReadLine();
-            Console.WriteLine(sum(1, 2));
+            Console.WriteLine(sum(1, 2).ToString());
 
             Console.WriteLine("enter to test #2 - recursive");
             Console.ReadLine();
             MethodTest methodTest = new MethodTest();
-            Console.WriteLine(methodTest.recursive(3));
+            Console.WriteLine(methodTest.recursive(3).ToString());
 
             Console.WriteLine("enter to close this program");
             Console.ReadLine();

@@ -26,7 +26,7 @@ namespace Counts
                 // Time for the runtime to optimise what runs often, behind the program's back.
                 if (n % 50 == 49) System.Threading.Thread.Sleep(120);
             }
-            Console.WriteLine(sum);
+            Console.WriteLine(sum.ToString());
         }
     }
 }

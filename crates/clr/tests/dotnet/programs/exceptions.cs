@@ -34,8 +34,8 @@ static class Exceptions
         catch (ArgumentException) { Quiet(); if (n < 3) throw; }
     }
     [MethodImpl(No)] static void Recursion() { Recursive(6); throw new Exception(); }
-    [MethodImpl(No)] static void Reflection() { typeof(Exceptions).GetMethod("Public").Invoke(null, null); }
-    [MethodImpl(No)] public static void Public() { Throw(2); }
+    [MethodImpl(No)] static void Reflection() { typeof(Public).GetConstructor(new Type[0]).Invoke(null); }
+    class Public { [MethodImpl(No)] public Public() { Throw(2); } }
 
     [MethodImpl(No)] static string Run(Action action)
     {
@@ -53,6 +53,6 @@ static class Exceptions
                 if (n == 0) Console.WriteLine(action.Method.Name + " " + name);
                 Quiet();
             }
-        Console.WriteLine(steps);
+        Console.WriteLine(steps.ToString());
     }
 }

@@ -25,7 +25,7 @@ namespace Names.Inner
         static void Main()
         {
             double d = 0;
-            Console.WriteLine(Over(1) + Over("ab", ref d) + Property);
+            Console.WriteLine((Over(1) + Over("ab", ref d) + Property).ToString());
             Console.WriteLine(new Outer<string>.Nested<int>().Get<double>("x", new int[2], new List<double>()));
             Console.WriteLine(new Outer<int>.Nested<string>().Get<string>(5, new string[1], new List<string>()));
             int sum = 0;
@@ -33,8 +33,8 @@ namespace Names.Inner
             int captured = sum;
             Func<int, int> plain = x => x + 1;
             Func<int, int> closure = x => x + captured;
-            Console.WriteLine(sum + plain(1) + closure(1));
-            Console.WriteLine(Load(5).Result);
+            Console.WriteLine((sum + plain(1) + closure(1)).ToString());
+            Console.WriteLine(Load(5).Result.ToString());
         }
     }
 }

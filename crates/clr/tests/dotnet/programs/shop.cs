@@ -20,7 +20,7 @@ namespace Shop
     {
         readonly List<Item> items = new List<Item>();
         public void Add(Item item) { items.Add(item); }
-        public int Total(int percent) { return items.Sum(item => item.Discounted(percent)); }
+        public int Total(int percent) { return (int)items.Sum(item => (long)item.Discounted(percent)); }
         public IEnumerable<Item> Cheap(int limit) { foreach (Item item in items) if (item.Price < limit) yield return item; }
     }
 
@@ -85,7 +85,7 @@ namespace Shop
                 sum += orders.Place(n).Result;
                 if (endless) Thread.Sleep(1);
             }
-            lock (typeof(Program)) Console.WriteLine(sum);
+            lock (typeof(Program)) Console.WriteLine(sum.ToString());
         }
 
         static void Main(string[] args)

@@ -29,7 +29,7 @@ namespace Steps
 
         static void Main()
         {
-            Console.WriteLine(All().Result);
+            Console.WriteLine(All().Result.ToString());
         }
     }
 }

@@ -8,6 +8,6 @@ static class Tails
 
     static void Main()
     {
-        for (int n = 0; n < 10; n++) Console.WriteLine(IsEven(1000 + n));
+        for (int n = 0; n < 10; n++) Console.WriteLine(IsEven(1000 + n).ToString());
     }
 }

@@ -17,7 +17,7 @@ namespace Threads
             for (int n = 0; n < 100000; n++) sum += Leaf(n);
             for (int n = 0; n < 50000; n++) sum += Small(n) & 1;
             sum += Fib(20);
-            lock (typeof(Program)) Console.WriteLine(sum);
+            lock (typeof(Program)) Console.WriteLine(sum.ToString());
         }
 
         static void Main()
