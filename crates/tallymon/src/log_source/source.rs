@@ -20,6 +20,62 @@ use crate::query::CounterHandle;
 ///
 /// A program that goes through a log by itself adds paths to it, and [`LogSource::collect`] goes to the next record; all
 /// sources of one log are at the same record.
+///
+/// ```
+/// use tallymon::Log;
+/// use tallymon::core::flow::Value;
+/// use tallymon::core::time::FileTime;
+/// use tallymon::log::ReadOptions;
+///
+/// # let file = std::env::temp_dir().join(format!("tallymon-range-{}.csv", std::process::id()));
+/// let text = r#""(PDH-CSV 4.0) (UTC)(0)","\\web\System\Processes"
+/// "01/31/2026 12:00:00.000","100"
+/// "01/31/2026 12:00:01.000","110"
+/// "01/31/2026 12:00:02.000","120"
+/// "01/31/2026 12:00:03.000","130"
+/// "#;
+/// std::fs::write(&file, text)?;
+/// let mut log = Log::open(&file, &ReadOptions::default())?.source();
+/// let processes = log.add(r"\System\Processes")?;
+/// let begin = log.log().summary().first;
+/// // From the second record to the third one, both included.
+/// log.set_range(FileTime(begin.0 + 10_000_000), FileTime(begin.0 + 20_000_000));
+/// let mut seen = Vec::new();
+/// while log.collect()?.is_some() {
+///     seen.push(log.readings_of(processes)?[0].cell.value.clone());
+/// }
+/// assert_eq!(seen, [Ok(Value::Number(110.0)), Ok(Value::Number(120.0))]);
+/// # std::fs::remove_file(&file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// It is a source like any other, so a [`Query`](crate::Query) lists what the log has:
+///
+/// ```
+/// use tallymon::core::title::Language;
+/// use tallymon::log::ReadOptions;
+/// use tallymon::{Expand, Log, Query};
+///
+/// # let file = std::env::temp_dir().join(format!("tallymon-lists-{}.csv", std::process::id()));
+/// let text = r#""(PDH-CSV 4.0) (UTC)(0)","\\web\Process(sh)\Thread Count","\\web\Process(sh#1)\Thread Count"
+/// "01/31/2026 12:00:00.000","1","2"
+/// "#;
+/// std::fs::write(&file, text)?;
+/// let log = Log::open(&file, &ReadOptions::default())?;
+/// assert_eq!(log.summary().hosts, ["web"]);
+/// let mut query = Query::new(Box::new(log.source()), Language::ENGLISH)?;
+/// // Objects, the items of one, and its instances.
+/// let object = query.catalog().objects().first().ok_or("an object")?.clone();
+/// assert_eq!(query.names().name(object.name), "Process");
+/// let counters = object.visible_counters().map(|counter| query.names().name(counter.name));
+/// assert_eq!(counters.collect::<Vec<_>>(), ["Thread Count"]);
+/// let instances = query.instances(object.name)?;
+/// assert_eq!(instances.iter().map(|key| (key.name.as_str(), key.number)).collect::<Vec<_>>(), [("sh", 0), ("sh", 1)]);
+/// let paths = query.expand(r"\Process(*)\*", Expand::default())?;
+/// assert_eq!(paths[1].to_string(), r"\Process(sh#1)\Thread Count");
+/// # std::fs::remove_file(&file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct LogSource {
     log: Log,

@@ -156,7 +156,28 @@ impl Query {
         found
     }
 
-    /// What the last collection found for one path.
+    /// What the last collection found for one path: an array when it has wildcards, with the raw values, from which every value
+    /// can be computed again.
+    ///
+    /// ```
+    /// use tallymon::core::counter::compute;
+    /// use tallymon::{Location, Query};
+    ///
+    /// let mut query = Query::open(&Location::Local)?;
+    /// let counter = query.add(r"\Processor(*)\Interrupts/sec")?;
+    /// query.collect()?;
+    /// let older = query.readings_of(counter);
+    /// std::thread::sleep(std::time::Duration::from_millis(20));
+    /// query.collect()?;
+    /// let newer = query.readings_of(counter);
+    /// assert!(newer.len() >= 2 && newer.iter().any(|reading| reading.path == r"\Processor(_Total)\Interrupts/sec"));
+    /// for reading in &newer {
+    ///     let before = older.iter().find(|older| older.path == reading.path).ok_or("the one before")?;
+    ///     let sample = reading.cell.sample.as_ref().ok_or("a raw value")?;
+    ///     assert_eq!(compute(before.cell.sample.as_ref(), sample), reading.cell.value);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn readings_of(&self, handle: CounterHandle) -> Vec<Reading> {
         let mut readings = Vec::new();
         let mut paths = Paths { query: self, of: None, start: String::new(), counter: String::new() };
