@@ -4,6 +4,7 @@ use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::ops::ControlFlow;
 
 use tallymon::Expand;
+use tallymon::core::path::{CounterPath, InstancePath, Part};
 
 use crate::logs::{DataSource, SourceParameter};
 use crate::memory::{Buf, Letter, Out, Str};
@@ -14,6 +15,10 @@ const SINGLE_PER_ADD: u32 = 1 << 1;
 const SINGLE_PER_DIALOG: u32 = 1 << 2;
 const WILDCARD_INSTANCES: u32 = 1 << 4;
 const INITIALIZE_PATH: u32 = 1 << 6;
+const SHOW_OBJECT_BROWSER: u32 = 1 << 9;
+
+/// How often a program may want the same choice again.
+const MOST_TRIES: u32 = 16;
 
 /// `PDH_BROWSE_DLG_CONFIG` and the one with a handle, which has it where the other has the name of a data source.
 #[derive(Clone, Copy)]
@@ -65,8 +70,9 @@ pub(crate) fn browse<L: Letter, S: SourceParameter + Copy>(config: Out<Config<L,
 /// Gives the program what the user chose. It may make its buffer larger when it is told that it is too small.
 fn give<L: Letter, S: Copy>(config: Out<Config<L, S>>, path: &str, source: &DataSource) -> Done {
     let mut known = config.get().ok_or(status::NO_DIALOG_DATA)?;
-    let mut paths = vec![path.to_string()];
-    if known.flags & WILDCARD_INSTANCES == 0 && path.contains("(*)") {
+    let is_object = known.flags & SHOW_OBJECT_BROWSER != 0;
+    let mut paths = vec![if is_object { whole_object(path) } else { path.to_string() }];
+    if !is_object && known.flags & WILDCARD_INSTANCES == 0 && path.contains("(*)") {
         let found = source.catalogue()?.expand(path, Expand::default());
         let found = found.map_err(|error| status::of_path(&error))?;
         paths = found.iter().map(ToString::to_string).collect();
@@ -75,8 +81,8 @@ fn give<L: Letter, S: Copy>(config: Out<Config<L, S>>, path: &str, source: &Data
         paths.truncate(1);
     }
     let units = list::<L>(&paths);
-    // Once more after the program has made room; not for ever.
-    for _ in 0..2 {
+    // Again after the program has made room; not for ever.
+    for _ in 0..MOST_TRIES {
         let fits = usize::try_from(known.room).is_ok_and(|room| units.len() <= room);
         known.status = if fits { status::VALID_DATA } else { status::MORE_DATA };
         if fits {
@@ -84,13 +90,25 @@ fn give<L: Letter, S: Copy>(config: Out<Config<L, S>>, path: &str, source: &Data
         }
         config.set(known);
         let answer = known.call.map_or(known.status, |call| call(known.argument));
-        // The program wants the same once more.
-        if answer != status::RETRY {
+        known = config.get().ok_or(status::NO_DIALOG_DATA)?;
+        // The program returns that it wants the same again, or leaves it in its description.
+        if ![answer, known.status].contains(&status::RETRY) {
             return if fits { Ok(()) } else { Err(status::MORE_DATA) };
         }
-        known = config.get().ok_or(status::NO_DIALOG_DATA)?;
     }
     Err(status::MORE_DATA)
+}
+
+/// The path of everything that the object of a path has.
+fn whole_object(path: &str) -> String {
+    match CounterPath::parse(path).map(|parsed| parsed.path) {
+        Ok(mut found) => {
+            found.counter = Part::parse("*");
+            found.instance = found.instance.map(|_| InstancePath::parse("*"));
+            found.to_string()
+        }
+        Err(_) => path.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -104,5 +122,11 @@ mod tests {
         let size = if size_of::<usize>() == 8 { 72 } else { 40 };
         let sizes = (size_of::<Config<u8, Str<u8>>>(), size_of::<Config<u16, Handle>>());
         assert_eq!(sizes, (size, size));
+    }
+
+    #[test]
+    fn the_browser_of_objects_gives_all_of_one() {
+        assert_eq!(whole_object(r"\Process(sh/0#2)\ID Process"), r"\Process(*)\*");
+        assert_eq!(whole_object(r"\\web\System\Processes"), r"\\web\System\*");
     }
 }

@@ -291,6 +291,7 @@ pub(crate) fn time_range(
     let (Some(room), false) = (bytes.get(), entries.is_null() || info.is_null()) else {
         return Err(status::INVALID_ARGUMENT);
     };
+    entries.set(0);
     let log = source.source()?.contents()?.ok_or(status::DATA_SOURCE_IS_REAL_TIME)?;
     let contents = log.summary();
     let needed = size_of::<TimeInfo>();

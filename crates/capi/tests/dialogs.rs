@@ -71,7 +71,7 @@ fn counters_of_a_log_are_chosen_by_its_name_and_by_a_handle() {
     search(&terminal, "cache faults", "Cache Faults/sec");
     terminal.key("Enter");
     leave(&terminal, ": cache faults ");
-    assert_eq!(said(&terminal), ["more room", chosen, "status 0x00000000"]);
+    assert_eq!(said(&terminal), ["more room", "more room", chosen, "status 0x00000000"]);
     // Nothing was chosen.
     start(&terminal, r#"browse "$log""#);
     terminal.key("Escape");
@@ -89,6 +89,10 @@ fn one_counter_of_this_machine_ends_the_dialog() {
     assert!(found.first().unwrap().contains(r"\Processor("), "{found:?}");
     assert_eq!(found.last().unwrap(), "status 0x00000000");
     assert_eq!(found.len(), 2, "{found:?}");
+    // Or everything that an object has.
+    start(&terminal, "object");
+    terminal.key("Enter");
+    assert_eq!(said(&terminal), [r"\Processor(*)\*", "status 0x00000000"]);
 }
 
 #[test]

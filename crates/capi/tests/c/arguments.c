@@ -143,6 +143,17 @@ static void forms(void) {
         if (!status) IS(ERROR_SUCCESS, PdhRemoveCounter(other));
     }
     IS(PDH_CSTATUS_NO_COUNTERNAME, PdhAddCounterA(query, "", 0, &other));
+    /* Longer than any path is. */
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    IS(PDH_CSTATUS_BAD_COUNTERNAME, PdhAddCounterA(query, text, 0, &other));
+    memcpy(text, "\\System\\", 8);
+    IS(PDH_CSTATUS_NO_COUNTER, PdhAddCounterA(query, text, 0, &other));
+    memcpy(text, "\\Processor(", 11);
+    memcpy(text + sizeof text - 20, ")\\% Processor Time", 19);
+    IS(ERROR_SUCCESS, PdhAddCounterA(query, text, 0, &other));
+    IS(ERROR_SUCCESS, PdhRemoveCounter(other));
+    IS(PDH_CSTATUS_NO_INSTANCE, PdhValidatePathA(text));
 }
 
 /* The same name in parts that need room of their own. */

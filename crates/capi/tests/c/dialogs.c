@@ -3,6 +3,7 @@
  *   dialogs browse LOG     counters of a log, by its name; of this machine for ""
  *   dialogs handle LOG     counters of a log, by a handle, first with too little room for any
  *   dialogs one            one counter of this machine, with a wildcard for its instances
+ *   dialogs object         an object of this machine
  *   dialogs source SIZE    a data source in a buffer of so many characters; a log only with SIZE below 0
  */
 #include <windows.h>
@@ -14,7 +15,7 @@
 
 /* The choices up to now, because a buffer has only the last one, and a terminal shows nothing below the dialog. */
 static char chosen[65536];
-static WCHAR small[8], large[4096];
+static WCHAR small[8], larger[16], large[4096];
 
 static PDH_STATUS WINAPI take(DWORD_PTR config) {
     const char *path = ((PDH_BROWSE_DLG_CONFIG_A *)config)->szReturnPathBuffer;
@@ -25,16 +26,24 @@ static PDH_STATUS WINAPI take(DWORD_PTR config) {
     return ERROR_SUCCESS;
 }
 
-/* The first time there is too little room for any path. */
+/* The first two times there is too little room for any path. */
 static PDH_STATUS WINAPI take_with_room(DWORD_PTR config) {
     PDH_BROWSE_DLG_CONFIG_HW *wanted = (PDH_BROWSE_DLG_CONFIG_HW *)config;
     const WCHAR *path = large;
     size_t length = strlen(chosen);
+    /* There are two ways to say that the same is wanted again. */
     if ((DWORD)wanted->CallBackStatus == PDH_MORE_DATA && wanted->szReturnPathBuffer == small) {
+        strcat(chosen, "more room\n");
+        wanted->szReturnPathBuffer = larger;
+        wanted->cchReturnPathLength = sizeof larger / sizeof *larger;
+        return PDH_RETRY;
+    }
+    if ((DWORD)wanted->CallBackStatus == PDH_MORE_DATA && wanted->szReturnPathBuffer == larger) {
         strcat(chosen, "more room\n");
         wanted->szReturnPathBuffer = large;
         wanted->cchReturnPathLength = sizeof large / sizeof *large;
-        return PDH_RETRY;
+        wanted->CallBackStatus = PDH_RETRY;
+        return ERROR_SUCCESS;
     }
     for (; *path; path += wcslen(path) + 1) {
         size_t at;
@@ -72,10 +81,12 @@ static PDH_STATUS of_name(char *log) {
     return PdhBrowseCountersA(&config);
 }
 
-static PDH_STATUS one(void) {
+static PDH_STATUS one(BOOL object) {
     static char paths[16384] = "\\Processor(0)\\% User Time";
     PDH_BROWSE_DLG_CONFIG_A config = {0};
-    config.bInitializePath = config.bWildCardInstances = config.bSingleCounterPerDialog = TRUE;
+    config.bInitializePath = config.bSingleCounterPerDialog = TRUE;
+    config.bWildCardInstances = !object;
+    config.bShowObjectBrowser = object != FALSE;
     config.szReturnPathBuffer = paths;
     config.cchReturnPathLength = sizeof paths;
     config.pCallBack = take;
@@ -96,7 +107,8 @@ int main(int argc, char **argv) {
     char *with = argc > 2 ? argv[2] : (char *)"";
     PDH_STATUS status = !strcmp(what, "browse")   ? of_name(with)
                         : !strcmp(what, "handle") ? of_handle(with)
-                        : !strcmp(what, "one")    ? one()
+                        : !strcmp(what, "one")    ? one(FALSE)
+                        : !strcmp(what, "object") ? one(TRUE)
                         : !strcmp(what, "source") ? source(atoi(with))
                                                   : (PDH_STATUS)PDH_INVALID_ARGUMENT;
     printf("%sstatus 0x%08X\n", chosen, (unsigned)status);
