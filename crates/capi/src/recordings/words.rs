@@ -170,8 +170,7 @@ mod tests {
 
     #[test]
     fn texts_come_into_a_log_from_its_end() {
-        let folder = std::env::temp_dir().join(format!("tallymon-words-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = tallymon_testkit::Scratch::in_memory();
         let output = folder.join("log.csv");
         fs::write(&output, "\"(PDH-CSV 4.0)\",\"\\\\a\\b\\c\"\r\n1,2\r\n3,4\r\n5,6\r\n").unwrap();
         let target = Target { output, format: Format::Csv, set: None, append: true, newest: None };
@@ -191,6 +190,5 @@ mod tests {
         let expected = "\"(PDH-CSV 4.0)\",\"\\\\a\\b\\c\",\"a caption\"\r\n3,4,\"four\"\r\n5,6,\"six\"\r\n7,8,\"eight\"\r\n";
         assert_eq!(fs::read_to_string(&target.output).unwrap(), expected);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

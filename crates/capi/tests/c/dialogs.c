@@ -70,28 +70,28 @@ static PDH_STATUS of_handle(const char *log) {
     return status;
 }
 
+/* Has the choices taken one by one. */
+static PDH_STATUS browse(PDH_BROWSE_DLG_CONFIG_A *config) {
+    static char paths[16384] = "\\Processor(0)\\% User Time";
+    config->szReturnPathBuffer = paths;
+    config->cchReturnPathLength = sizeof paths;
+    config->pCallBack = take;
+    config->dwCallBackArg = (DWORD_PTR)config;
+    return PdhBrowseCountersA(config);
+}
+
 static PDH_STATUS of_name(char *log) {
-    static char paths[16384];
     PDH_BROWSE_DLG_CONFIG_A config = {0};
     config.szDataSource = *log ? log : NULL;
-    config.szReturnPathBuffer = paths;
-    config.cchReturnPathLength = sizeof paths;
-    config.pCallBack = take;
-    config.dwCallBackArg = (DWORD_PTR)&config;
-    return PdhBrowseCountersA(&config);
+    return browse(&config);
 }
 
 static PDH_STATUS one(BOOL object) {
-    static char paths[16384] = "\\Processor(0)\\% User Time";
     PDH_BROWSE_DLG_CONFIG_A config = {0};
     config.bInitializePath = config.bSingleCounterPerDialog = TRUE;
     config.bWildCardInstances = !object;
     config.bShowObjectBrowser = object != FALSE;
-    config.szReturnPathBuffer = paths;
-    config.cchReturnPathLength = sizeof paths;
-    config.pCallBack = take;
-    config.dwCallBackArg = (DWORD_PTR)&config;
-    return PdhBrowseCountersA(&config);
+    return browse(&config);
 }
 
 static PDH_STATUS source(int size) {
