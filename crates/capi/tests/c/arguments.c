@@ -1,6 +1,12 @@
 /* Handles that are none, places that are not there, sizes that are too small, and paths of every form: what every function
  * answers, see conformance.h. */
+#define _GNU_SOURCE
 #include "conformance.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static PDH_HQUERY query;
 static PDH_HCOUNTER counter, other;
@@ -102,6 +108,44 @@ static void nothing(void) {
     IS(ERROR_SUCCESS, PdhCloseQuery(empty));
 }
 
+/* An instance that comes later and goes again, by its name and by a pattern. */
+static void later(void) {
+    PDH_HQUERY query;
+    PDH_HCOUNTER named, wild;
+    char name[16], path[64];
+    int waits = 0;
+    pid_t child;
+    /* Nobody else who runs this program has the name. */
+    snprintf(name, sizeof name, "late%dx", (int)getpid());
+    IS(ERROR_SUCCESS, PdhOpenQueryA(NULL, 0, &query));
+    snprintf(path, sizeof path, "\\Process(%s)\\ID Process", name);
+    IS(ERROR_SUCCESS, PdhAddCounterA(query, path, 0, &named));
+    snprintf(path, sizeof path, "\\Process(%s*)\\ID Process", name);
+    IS(ERROR_SUCCESS, PdhAddCounterA(query, path, 0, &wild));
+    IS(PDH_NO_DATA, PdhCollectQueryData(query));
+    IS(PDH_INVALID_DATA, PdhGetFormattedCounterArrayA(wild, PDH_FMT_LONG, sized(0), &count, NULL));
+    child = fork();
+    if (!child) {
+        prctl(PR_SET_NAME, name);
+        for (;;) pause();
+    }
+    /* It has to give itself its name. */
+    while (PdhCollectQueryData(query) && waits++ < 500) Sleep(10);
+    IS(ERROR_SUCCESS, PdhGetFormattedCounterValue(named, PDH_FMT_LONG, NULL, &value));
+    IS(child, value.longValue);
+    IS(ERROR_SUCCESS,
+       PdhGetFormattedCounterArrayA(wild, PDH_FMT_LONG, sized(sizeof text), &count, (PDH_FMT_COUNTERVALUE_ITEM_A *)text));
+    IS(1, count);
+    IS(0, strcmp(((PDH_FMT_COUNTERVALUE_ITEM_A *)text)->szName, name));
+    IS(child, ((PDH_FMT_COUNTERVALUE_ITEM_A *)text)->FmtValue.longValue);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    IS(PDH_NO_DATA, PdhCollectQueryData(query));
+    IS(PDH_INVALID_DATA, PdhGetFormattedCounterValue(named, PDH_FMT_LONG, NULL, &value));
+    IS(PDH_CSTATUS_NO_INSTANCE, value.CStatus);
+    IS(ERROR_SUCCESS, PdhCloseQuery(query));
+}
+
 /* Every form of a path, and what is wrong with those that are none. */
 static void forms(void) {
     static const struct {
@@ -187,6 +231,7 @@ int main(void) {
     handles();
     places();
     nothing();
+    later();
     forms();
     rooms();
     IS(ERROR_SUCCESS, PdhCloseQuery(query));
