@@ -90,6 +90,37 @@ static void continued(const char *folder) {
     remove(name);
 }
 
+/* A log that is continued with a counter more: it is a column from there on. */
+static void continued_with_more(const char *folder) {
+    static const struct {
+        const char *file;
+        DWORD type;
+    } kinds[] = {{"more.csv", PDH_LOG_TYPE_CSV}, {"more.tsv", PDH_LOG_TYPE_TSV}, {"more.blg", PDH_LOG_TYPE_BINARY}};
+    PDH_FMT_COUNTERVALUE value;
+    PDH_HQUERY reading;
+    PDH_HCOUNTER threads, first, second;
+    size_t at;
+    for (at = 0; at < sizeof kinds / sizeof *kinds; at++) {
+        path(name, "", folder, kinds[at].file);
+        write_records(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, kinds[at].type, 0, 1);
+        IS(ERROR_SUCCESS, PdhAddCounterA(query, "\\System\\Threads", 0, &threads));
+        write_records(name, PDH_LOG_UPDATE_ACCESS | PDH_LOG_OPEN_EXISTING, kinds[at].type, 0, 1);
+        IS(ERROR_SUCCESS, PdhRemoveCounter(threads));
+        IS(ERROR_SUCCESS, PdhOpenQueryA(name, 0, &reading));
+        IS(ERROR_SUCCESS, PdhAddCounterA(reading, "\\System\\Processes", 0, &first));
+        IS(ERROR_SUCCESS, PdhAddCounterA(reading, "\\System\\Threads", 0, &second));
+        IS(ERROR_SUCCESS, PdhCollectQueryData(reading));
+        IS(ERROR_SUCCESS, PdhGetFormattedCounterValue(first, PDH_FMT_DOUBLE, NULL, &value));
+        IS(PDH_INVALID_DATA, PdhGetFormattedCounterValue(second, PDH_FMT_DOUBLE, NULL, &value));
+        IS(ERROR_SUCCESS, PdhCollectQueryData(reading));
+        IS(ERROR_SUCCESS, PdhGetFormattedCounterValue(first, PDH_FMT_DOUBLE, NULL, &value));
+        IS(ERROR_SUCCESS, PdhGetFormattedCounterValue(second, PDH_FMT_DOUBLE, NULL, &value));
+        IS(PDH_NO_MORE_DATA, PdhCollectQueryData(reading));
+        IS(ERROR_SUCCESS, PdhCloseQuery(reading));
+        remove(name);
+    }
+}
+
 /* Whether a line begins and ends so, with the end that lines have on Windows. */
 static int is_line(const char *line, const char *begin, const char *end) {
     size_t length = strlen(line), n = strlen(end);
@@ -392,6 +423,7 @@ int main(int argc, char **argv) {
     IS(ERROR_SUCCESS, PdhOpenQueryA(NULL, 0, &query));
     IS(ERROR_SUCCESS, PdhAddCounterA(query, "\\System\\Processes", 0, &counter));
     continued(folder);
+    continued_with_more(folder);
     texts(folder);
     of_the_future(folder);
     limited(folder);

@@ -88,6 +88,15 @@ static void queries(void) {
     GIVES(PDH_CSTATUS_INVALID_DATA, value.CStatus);
     IS(PDH_INVALID_DATA, PdhGetFormattedCounterValue(missing, PDH_FMT_LONG, NULL, &value));
     GIVES(PDH_CSTATUS_NO_INSTANCE, value.CStatus);
+    /* The same counter twice, each with a scale of its own. */
+    IS(ERROR_SUCCESS, PdhAddCounterA(query, "\\System\\Processes", 0, &other));
+    IS(ERROR_SUCCESS, PdhSetCounterScaleFactor(other, 7));
+    IS(ERROR_SUCCESS, PdhCollectQueryData(query));
+    IS(ERROR_SUCCESS, PdhGetFormattedCounterValue(other, PDH_FMT_DOUBLE, NULL, &value));
+    IS(1, value.doubleValue >= 1e7);
+    IS(ERROR_SUCCESS, PdhGetFormattedCounterValue(processes, PDH_FMT_DOUBLE, NULL, &value));
+    IS(1, value.doubleValue < 1e7);
+    IS(ERROR_SUCCESS, PdhRemoveCounter(other));
     GIVES(PDH_CANNOT_SET_DEFAULT_REALTIME_DATASOURCE, PdhSetDefaultRealTimeDataSource(DATA_SOURCE_WBEM));
 }
 
