@@ -1,10 +1,11 @@
 //! Reads a log from a SQLite database, its own or one that somebody copied from Windows' tables.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Absence, NoValue, Sample};
 use tallymon_core::path::{CounterPath, InstancePath, Part};
@@ -13,7 +14,7 @@ use tallymon_core::time::{FileTime, Frequency, SystemTime};
 use crate::blg::records::no_value;
 use crate::error::{LogError, LogErrorKind};
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, Column, LogReader, Record};
+use crate::reader::{About, Column, LogReader, Passed, ReadPlace, Record};
 use crate::zone::Zone;
 
 use super::failed;
@@ -27,9 +28,9 @@ pub(crate) struct SqliteReader {
     about: About,
     /// Position of the column of each counter.
     positions: HashMap<i64, usize>,
-    /// The log sets that were not begun yet.
-    sets: VecDeque<Set>,
-    set: Option<Set>,
+    /// All log sets that are read, and how many of them were begun.
+    sets: Vec<Set>,
+    begun: usize,
     /// The table that has the rows in the order of records.
     table: &'static str,
     /// The record and the counter of the last row that was fetched.
@@ -37,6 +38,8 @@ pub(crate) struct SqliteReader {
     rows: VecDeque<Fetched>,
     /// No more rows of the current set are in the database.
     at_end: bool,
+    /// The number of the record that was given last.
+    given: Option<i64>,
     has_status: bool,
 }
 
@@ -73,12 +76,13 @@ impl SqliteReader {
             database,
             about: About::new(Format::Sqlite),
             positions: HashMap::new(),
-            sets: VecDeque::new(),
-            set: None,
+            sets: Vec::new(),
+            begun: 0,
             table: "CounterData",
             after: (i64::MIN, i64::MIN),
             rows: VecDeque::new(),
             at_end: false,
+            given: None,
             has_status: false,
         };
         let wanted = options.log_set.as_deref();
@@ -162,7 +166,7 @@ impl SqliteReader {
             let records = integer(row, 2)?.and_then(|records| u64::try_from(records).ok());
             promised = promised.zip(records).map(|(sum, records)| sum.saturating_add(records));
             names.push(text(row.get_ref(1)?).unwrap_or_default());
-            self.sets.push_back(Set { guid: text(row.get_ref(0)?).unwrap_or_default(), bias });
+            self.sets.push(Set { guid: text(row.get_ref(0)?).unwrap_or_default(), bias });
         }
         self.about.records_promised = promised;
         if names.len() > 1 {
@@ -202,10 +206,54 @@ impl SqliteReader {
         Ok(())
     }
 
+    /// Begins with the next log set, if there is one.
     fn next_set(&mut self) {
-        self.set = self.sets.pop_front();
-        self.after = (i64::MIN, i64::MIN);
-        self.at_end = self.set.is_none();
+        self.begun = self.begun.saturating_add(1).min(self.sets.len().saturating_add(1));
+        self.restart(i64::MIN);
+    }
+
+    /// The log set that is being read.
+    fn set(&self) -> Option<&Set> {
+        self.sets.get(self.begun.checked_sub(1)?)
+    }
+
+    /// Goes on in the current set behind a record.
+    fn restart(&mut self, record: i64) {
+        self.after = (record, i64::MAX);
+        if record == i64::MIN {
+            self.after.1 = i64::MIN;
+        }
+        self.rows.clear();
+        self.given = None;
+        self.at_end = self.set().is_none();
+    }
+
+    /// Number and time of the next record of the current set behind a number: the key leads there without its values.
+    fn record_behind(&self, after: i64) -> rusqlite::Result<Option<(i64, Option<FileTime>)>> {
+        let Some(set) = self.set() else { return Ok(None) };
+        let next = format!(
+            "SELECT RecordIndex, CounterDateTime FROM {} WHERE GUID = ?1 AND RecordIndex > ?2 \
+             ORDER BY RecordIndex, CounterID LIMIT 1",
+            self.table
+        );
+        let mut statement = self.database.prepare_cached(&next)?;
+        let found = statement.query_row(params![set.guid, after], |row| {
+            Ok((integer(row, 0)?.unwrap_or_default(), text(row.get_ref(1)?).and_then(|text| time_of(&text))))
+        });
+        let Some((record, time)) = found.optional()? else { return Ok(None) };
+        if time.is_some() {
+            return Ok(Some((record, time)));
+        }
+        // The time of a record is the first one of its rows that can be read.
+        let all = format!("SELECT CounterDateTime FROM {} WHERE GUID = ?1 AND RecordIndex = ?2", self.table);
+        let mut statement = self.database.prepare_cached(&all)?;
+        let mut rows = statement.query(params![set.guid, record])?;
+        while let Some(row) = rows.next()? {
+            if let Some(time) = text(row.get_ref(0)?).and_then(|text| time_of(&text)) {
+                return Ok(Some((record, Some(time))));
+            }
+        }
+        Ok(Some((record, None)))
     }
 
     /// Fetches rows until there are those of a whole record, or no more.
@@ -221,7 +269,7 @@ impl SqliteReader {
     }
 
     fn page(&mut self) -> rusqlite::Result<()> {
-        let Some(set) = &self.set else { return Ok(()) };
+        let Some(set) = self.set() else { return Ok(()) };
         let reasons = if self.has_status {
             "UNION ALL SELECT RecordIndex, CounterID, NULL, NULL, NULL, NULL, NULL, NULL, NULL, Status \
              FROM CounterStatus WHERE GUID = ?1 AND (RecordIndex, CounterID) > (?2, ?3)"
@@ -269,7 +317,7 @@ impl LogReader for SqliteReader {
         loop {
             self.fetch()?;
             let Some(first) = self.rows.front() else {
-                if self.set.is_none() {
+                if self.set().is_none() {
                     return Ok(None);
                 }
                 self.next_set();
@@ -278,7 +326,7 @@ impl LogReader for SqliteReader {
             let number = first.record;
             let mut time = None;
             let mut cells = vec![Err(NoValue::NoInstance); self.about.columns.len()];
-            let bias = self.set.as_ref().map_or(0, |set| set.bias);
+            let bias = self.set().map_or(0, |set| set.bias);
             let mut samples: Vec<(usize, Raw)> = Vec::new();
             while self.rows.front().is_some_and(|row| row.record == number) {
                 let Some(row) = self.rows.pop_front() else { break };
@@ -316,8 +364,52 @@ impl LogReader for SqliteReader {
                 }
             }
             self.about.records = self.about.records.saturating_add(1);
+            self.given = Some(number);
             return Ok(Some(Record { time, local_minutes: bias.saturating_neg(), cells }));
         }
+    }
+
+    fn place(&self) -> Option<ReadPlace> {
+        Some(ReadPlace {
+            byte: self.given?.cast_unsigned(),
+            records: self.about.records.saturating_sub(1),
+            list: self.begun as u64,
+            line: 0,
+            minutes: None,
+        })
+    }
+
+    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+        let Ok(begun) = usize::try_from(place.list) else { return Ok(false) };
+        self.begun = begun;
+        self.about.records = place.records;
+        self.restart(place.byte.cast_signed().saturating_sub(1));
+        Ok(true)
+    }
+
+    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
+        let columns = self.about.columns.len();
+        let mut after = self.given.unwrap_or(i64::MIN);
+        while let Some(set) = self.set() {
+            let local_minutes = set.bias.saturating_neg();
+            let next = self.record_behind(after);
+            let next = next.map_err(|error| failed("reading the table CounterData", &error))?;
+            let Some((record, time)) = next else {
+                self.next_set();
+                after = i64::MIN;
+                continue;
+            };
+            after = record;
+            let Some(time) = time else { continue };
+            self.about.records = self.about.records.saturating_add(1);
+            self.given = Some(record);
+            if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+                break;
+            }
+        }
+        self.begun = self.sets.len().saturating_add(1);
+        self.restart(i64::MIN);
+        Ok(())
     }
 }
 

@@ -1,0 +1,117 @@
+//! Going through a log without its values finds what reading it finds: times, places, columns and faults.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::slice::from_ref;
+
+use tallymon_log::relog::Options;
+use tallymon_log::{FORMATS, Passed, ReadOptions, open, relog};
+use tallymon_testkit::shared;
+
+const SAMPLES: [&str; 4] = [
+    "PowerShell_CounterSamples.blg",
+    "Tx_BasicPerfCounters.blg",
+    "PAL_SampleLog.blg",
+    "PowerShell_CounterSamples.tsv",
+];
+
+/// A file that goes away with the test.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str) -> File {
+        File(std::env::temp_dir().join(format!("tallymon-pass-{}-{name}", std::process::id())))
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Goes through a log in both ways; the number of its records.
+fn compare(path: &Path, what: &str) -> usize {
+    let options = ReadOptions::default();
+    let (Ok(mut reading), Ok(mut passing)) = (open(path, &options), open(path, &options)) else { return 0 };
+    let (mut records, mut expected) = (Vec::new(), Vec::new());
+    while let Some(record) = reading.next_record().unwrap() {
+        let (time, local_minutes, columns) = (record.time, record.local_minutes, record.cells.len());
+        expected.push(Passed { time, local_minutes, columns, place: reading.place() });
+        records.push(record);
+    }
+    let mut found = Vec::new();
+    let mut note = |passed| {
+        found.push(passed);
+        ControlFlow::Continue(())
+    };
+    passing.pass(&mut note).unwrap();
+    assert!(found == expected, "{what}: {found:?}\nis not\n{expected:?}");
+    assert_eq!(passing.about().columns, reading.about().columns, "{what}");
+    assert_eq!(passing.about().notes, reading.about().notes, "{what}");
+    assert_eq!(passing.about().records, reading.about().records, "{what}");
+    // Whoever passed reads from any place, back and forth.
+    let passed = found.len();
+    assert!(passing.next_record().unwrap().is_none(), "{what}");
+    for nth in [passed / 2, passed.saturating_sub(1), 0, passed / 3] {
+        let Some(place) = found.get(nth).and_then(|passed| passed.place) else { continue };
+        assert!(passing.go_to(place).unwrap(), "{what}");
+        let mut record = passing.next_record().unwrap().unwrap();
+        record.cells.truncate(records[nth].cells.len());
+        assert!(record == records[nth], "{what}: record {nth}");
+        assert_eq!(passing.place(), Some(place), "{what}: record {nth}");
+    }
+    passed
+}
+
+#[test]
+fn passing_finds_what_reading_finds() {
+    for name in SAMPLES {
+        let Some(sample) = shared(&format!("logs/{name}")) else { return };
+        assert!(compare(&sample, name) > 0);
+        for info in FORMATS.iter().filter(|info| info.reads && info.writes) {
+            let copy = File::new(&format!("{name}.{}", info.name));
+            let options = Options { format: info.format, ..Options::default() };
+            relog(from_ref(&sample), &copy.0, &options).unwrap();
+            assert!(compare(&copy.0, &format!("{name} as {}", info.name)) > 0);
+        }
+    }
+}
+
+#[test]
+fn passing_finds_the_damage_that_reading_finds() {
+    let mut state = 88_172_645_463_325_252u64;
+    let mut random = move |most: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % most as u64) as usize
+    };
+    let mut with_records = 0;
+    for name in SAMPLES {
+        let Some(sample) = shared(&format!("logs/{name}")) else { return };
+        let native = File::new(&format!("{name}.tally"));
+        let options = Options { format: tallymon_log::Format::Tally, ..Options::default() };
+        relog(from_ref(&sample), &native.0, &options).unwrap();
+        for path in [&sample, &native.0] {
+            let whole = std::fs::read(path).unwrap();
+            let damaged = File::new("damaged");
+            for round in 0..16 {
+                let mut bytes = whole.clone();
+                if round % 4 == 0 {
+                    bytes.truncate(random(whole.len()));
+                }
+                for _ in 0..random(6) {
+                    let at = random(bytes.len().max(1));
+                    let end = (at + 1 + random(40)).min(bytes.len());
+                    bytes[at.min(end)..end].iter_mut().for_each(|byte| *byte ^= 1 + random(255) as u8);
+                }
+                std::fs::write(&damaged.0, bytes).unwrap();
+                let what = format!("{} with damage {round}", path.display());
+                with_records += usize::from(compare(&damaged.0, &what) > 0);
+            }
+        }
+    }
+    assert!(with_records > 50, "{with_records} of 128 had records left");
+}
