@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
 
 use tallymon_core::block::{Snapshot, SnapshotInstance, SnapshotObject};
 use tallymon_core::counter::{CounterType, Denominator, TimeBase};
@@ -14,7 +15,7 @@ use super::container::{Container, Event, FileHeader};
 use super::records::{self, Catalogue, Entry, Multi, RawCounter, SubRecord, SubRecords, kind, no_value};
 use crate::error::{Damage, LogError};
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, Column, LogReader, ReadPlace, Record};
+use crate::reader::{About, Column, LogReader, Passed, ReadPlace, Record};
 use crate::zone::{Zone, add_minutes, minutes_between};
 
 /// A record of more than this many bytes is damage: the largest machines make a few of them.
@@ -51,6 +52,8 @@ pub struct BlgReader<R> {
     place: Option<ReadPlace>,
     /// Brings the input to a byte, when it can go back.
     seek: Option<fn(&mut R, u64) -> io::Result<()>>,
+    /// Only times, places and columns are wanted.
+    passing: bool,
 }
 
 /// An entry of the counter list with what the records so far were like.
@@ -167,6 +170,7 @@ impl<R: Read> BlgReader<R> {
             lists: HashMap::new(),
             place: None,
             seek: None,
+            passing: false,
         };
         reader.ahead = reader.read_record()?;
         Ok(reader)
@@ -256,7 +260,7 @@ impl<R: Read> BlgReader<R> {
         match kind {
             kind::DATA => {
                 let record = self.data_record(pending);
-                if record.is_some() {
+                if record.is_some() && !self.passing {
                     self.raw.clone_from(&pending.body);
                 }
                 return record;
@@ -353,6 +357,7 @@ impl<R: Read> BlgReader<R> {
             pending,
             record: self.decoded.saturating_add(1),
             cells: Vec::new(),
+            passing: self.passing,
             minutes: None,
             any: false,
         };
@@ -427,6 +432,25 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
         Ok(record)
     }
 
+    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
+        loop {
+            let record = match self.ahead.take() {
+                Some(record) => Some((record.cells.len(), record)),
+                None => {
+                    self.passing = true;
+                    let record = self.read_record();
+                    self.passing = false;
+                    record?.map(|record| (self.about.columns.len(), record))
+                }
+            };
+            let Some((columns, Record { time, local_minutes, .. })) = record else { return Ok(()) };
+            self.about.records = self.about.records.saturating_add(1);
+            if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+                return Ok(());
+            }
+        }
+    }
+
     fn raw_record(&self) -> Option<&[u8]> {
         Some(self.raw.as_slice()).filter(|raw| !raw.is_empty())
     }
@@ -483,6 +507,8 @@ struct Decoder<'d> {
     pending: &'d Pending,
     record: u64,
     cells: Vec<Result<Sample, NoValue>>,
+    /// Cells are not wanted.
+    passing: bool,
     /// Distance from UTC that a sample showed.
     minutes: Option<i32>,
     /// Something of the record could be used.
@@ -491,10 +517,12 @@ struct Decoder<'d> {
 
 impl Decoder<'_> {
     fn decode(&mut self, entries: &mut [ReadEntry]) {
-        self.cells.resize(self.about.columns.len(), Err(NoValue::NoData(Absence::Other)));
-        for (cell, column) in self.cells.iter_mut().zip(&self.about.columns) {
-            if column.wild {
-                *cell = Err(NoValue::NoInstance);
+        if !self.passing {
+            self.cells.resize(self.about.columns.len(), Err(NoValue::NoData(Absence::Other)));
+            for (cell, column) in self.cells.iter_mut().zip(&self.about.columns) {
+                if column.wild {
+                    *cell = Err(NoValue::NoInstance);
+                }
             }
         }
         let mut sub_records = SubRecords::new(&self.pending.body);
@@ -520,6 +548,10 @@ impl Decoder<'_> {
             match next {
                 Ok(SubRecord::Single(raw)) if !read.entry.is_wildcard() && !read.entry.is_object() => {
                     self.any = true;
+                    if self.passing {
+                        self.evidence(&read.entry, raw);
+                        continue;
+                    }
                     let cell = self.sample(&read.entry, raw);
                     self.about.took(read.column, bits(records::SINGLE_SIZE));
                     if let Some(place) = self.cells.get_mut(read.column) {
@@ -603,7 +635,6 @@ impl Decoder<'_> {
                 second: item.second,
                 multi_count: item.multi_count,
             };
-            let cell = self.sample(&read.entry, raw);
             let known = read.items.get(position).filter(|(name, _)| name.as_slice() == item.name.as_bytes());
             let column = match known {
                 Some((_, column)) if same => *column,
@@ -633,11 +664,16 @@ impl Decoder<'_> {
                     column
                 }
             };
+            position = position.saturating_add(1);
+            if self.passing {
+                self.evidence(&read.entry, raw);
+                continue;
+            }
             // Each name stands in every record, with an end of two bytes.
             let name = item.name.as_bytes().len().saturating_add(2);
             self.about.took(column, bits(records::ITEM.saturating_add(name)));
+            let cell = self.sample(&read.entry, raw);
             self.put(column, cell);
-            position = position.saturating_add(1);
         }
         read.items.truncate(position);
     }
@@ -651,22 +687,32 @@ impl Decoder<'_> {
         }
     }
 
+    /// What a raw counter says about the distance from UTC.
+    fn evidence(&mut self, entry: &Entry, raw: RawCounter) {
+        let counter_type = entry.counter_type;
+        if self.minutes.is_none()
+            && no_value(raw.status).is_none()
+            && counter_type.time_base() == TimeBase::Time100ns
+            && counter_type.denominator() == Denominator::Time100ns
+        {
+            self.minutes = minutes_between(raw.time, FileTime(raw.second.cast_unsigned()));
+        }
+    }
+
     /// The sample of a raw counter, still with local time.
     fn sample(&mut self, entry: &Entry, raw: RawCounter) -> Result<Sample, NoValue> {
         if let Some(reason) = no_value(raw.status) {
             return Err(reason);
         }
+        self.evidence(entry, raw);
         let counter_type = entry.counter_type;
         let second = raw.second.cast_unsigned();
-        let utc = minutes_between(raw.time, FileTime(second));
         let mut frequency = Frequency(entry.time_base);
-        match counter_type.time_base() {
-            TimeBase::Time100ns if counter_type.denominator() == Denominator::Time100ns => {
-                self.minutes = self.minutes.or(utc);
-            }
-            // The object's own clock is one of 100 ns units when it shows the time of the day.
-            TimeBase::ObjectTime if utc.is_some() => frequency = Frequency(UNITS_PER_SECOND.cast_signed()),
-            _ => {}
+        // The object's own clock is one of 100 ns units when it shows the time of the day.
+        if counter_type.time_base() == TimeBase::ObjectTime
+            && minutes_between(raw.time, FileTime(second)).is_some()
+        {
+            frequency = Frequency(UNITS_PER_SECOND.cast_signed());
         }
         Ok(Sample {
             counter_type,
@@ -693,6 +739,9 @@ impl Decoder<'_> {
             object.instances().map(|instance| instance_name(&instance, blocks)).collect();
         if read.object.counters != counters || read.object.instances != names {
             self.object_columns(read, &object, counters, names, snapshot);
+        }
+        if self.passing {
+            return;
         }
         let cache = &read.object;
         let mut columns = cache.columns.iter();
