@@ -119,7 +119,7 @@ words! {
     KeysCursor: "cursor on the time axis", "시간 커서", "時間カーソル", "курсор времени";
     KeysHighlight: "highlight, colour", "강조, 색", "強調、色", "выделить, цвет";
     KeysViews: "line, area, stacked, bars, report, split, table", "선, 영역, 누적, 막대, 보고서, 분할, 표", "線、面、積層、棒、レポート、分割、表", "линии, области, сумма, столбцы, отчёт, части, таблица";
-    KeysScale: "scale x10, fit, default; threshold", "배율 x10, 맞춤, 기본; 임계값", "倍率 x10、合わせる、既定; しきい値", "масштаб x10, подогнать, исходный; порог";
+    KeysScale: "scale x10, fit, fit all, default; threshold", "배율 x10, 맞춤, 모두 맞춤, 기본; 임계값", "倍率 x10、合わせる、全て合わせる、既定; しきい値", "масштаб x10, подогнать, все, исходный; порог";
     KeysFreeze: "freeze, one update, clear", "정지, 한 번 갱신, 지우기", "停止、一回更新、消去", "стоп, обновить, очистить";
     KeysTime: "back, forward, oldest, live", "뒤로, 앞으로, 처음, 실시간", "戻る、進む、最古、ライブ", "назад, вперёд, начало, сейчас";
     KeysZoom: "zoom, go to time", "확대, 시간 이동", "拡大、時刻へ", "масштаб времени, ко времени";

@@ -386,6 +386,15 @@ impl App {
         crate::model::format::clock(self.local_time(time).time)
     }
 
+    /// A time beside others as far apart as these: over a day it has its date, and no seconds.
+    pub(super) fn clock_between(&self, time: FileTime, from: FileTime, to: FileTime) -> String {
+        if to.0.saturating_sub(from.0) < units(86_400) {
+            return self.clock(time);
+        }
+        let local = self.local_time(time).time;
+        format!("{:02}-{:02} {:02}:{:02}", local.month, local.day, local.hour, local.minute)
+    }
+
     /// Whether a line of the legend passes the filter.
     pub(super) fn passes(&self, position: usize) -> bool {
         if self.filter.is_empty() {

@@ -328,16 +328,22 @@ fn times(app: &App, buffer: &mut Buffer, area: Rect) {
     let monitor = &app.monitor;
     let (rows, slots) = (monitor.rows(), monitor.window.points());
     let chart = Chart::new(Rect { height: 1, ..area }, app.theme.glyphs);
+    let (from, to) = monitor.view_times().unwrap_or_default();
     for (slot, x) in time_places(app, area) {
         let Some(time) = monitor.window.row_at(&rows, slot).and_then(|row| monitor.time(row)) else {
             continue;
         };
-        put(buffer, x, area.y, area.right().saturating_sub(x), &app.clock(time), app.theme.dim());
+        let text = app.clock_between(time, from, to);
+        put(buffer, x, area.y, area.right().saturating_sub(x), &text, app.theme.dim());
     }
     if let Some(cursor) = monitor.window.cursor
         && let Some(time) = monitor.time(cursor)
     {
-        let text = format!(" {} ", app.clock(time));
+        // It is told to the second, whatever is beside it.
+        let text = match app.clock_between(time, from, to) {
+            clock if clock == app.clock(time) => format!(" {clock} "),
+            date => format!(" {} {} ", date.split(' ').next().unwrap_or_default(), app.clock(time)),
+        };
         let x = area.x.saturating_add(chart.column(monitor.window.slot(&rows, cursor), slots));
         let x = x.min(area.right().saturating_sub(width(&text)));
         // It may lie over the time of another place.

@@ -1,5 +1,6 @@
 //! What each key does. [`super::overlay`] lists them for the user.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -51,6 +52,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('b') if control => app.view = View::Bars,
         KeyCode::Char('r') if control => app.view = View::Report,
         KeyCode::Char('t') if control => app.back_to_now(),
+        KeyCode::Char('l') if control => app.overlay = Overlay::Prompt(Prompt::Open, String::new()),
         KeyCode::Char('q') if control => app.overlay = Overlay::Properties(Properties::default()),
         KeyCode::Char('z') if control => app.undo(),
         KeyCode::Char(_) if control => {}
@@ -85,6 +87,9 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('+') => app.monitor.step_scale(true),
         KeyCode::Char('-') => app.monitor.step_scale(false),
         KeyCode::Char('S') => scale(app, Scale::Fit),
+        KeyCode::Char('F') => {
+            app.monitor.series_mut().iter_mut().for_each(|series| series.scale = Scale::Fit);
+        }
         KeyCode::Char('=') => scale(app, Scale::Auto),
         KeyCode::Char('f') => freeze(app),
         KeyCode::Char('u') => update(app),
@@ -142,8 +147,20 @@ pub(super) fn paste(app: &mut App, text: &str) {
         Overlay::Add(dialog) => dialog.paste(text),
         Overlay::Prompt(_, typed) => typed.push_str(text.lines().next().unwrap_or_default()),
         Overlay::Properties(dialog) => dialog.paste(text),
+        // A file that is dragged onto a terminal is pasted as its name.
+        _ if is_file(text) => app.open_file(unquoted(text)),
         _ => add_lines(app, text),
     }
+}
+
+/// Whether a text is the name of a file and nothing else.
+fn is_file(text: &str) -> bool {
+    let name = unquoted(text);
+    !name.contains('\n') && Path::new(name).is_absolute() && Path::new(name).is_file()
+}
+
+fn unquoted(text: &str) -> &str {
+    text.trim().trim_matches(['"', '\''])
 }
 
 fn add_lines(app: &mut App, text: &str) {

@@ -160,7 +160,8 @@ pub(super) fn slider(app: &mut App, buffer: &mut Buffer, area: Rect) {
     let Some(replay) = &app.replay else { return };
     let theme = app.theme;
     let summary = replay.log.summary();
-    let (first, last) = (app.clock(summary.first), app.clock(summary.last));
+    let clock = |time| app.clock_between(time, summary.first, summary.last);
+    let (first, last) = (clock(summary.first), clock(summary.last));
     let state = if replay.plays { theme.either("▶", ">") } else { theme.either("‖", "=") };
     let x = put(buffer, area.x, area.y, area.width, &format!(" {state} {first} "), theme.plain());
     let behind = format!(" {last} ");

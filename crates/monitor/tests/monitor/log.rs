@@ -255,6 +255,35 @@ fn the_screen_goes_on_while_a_file_is_opened_and_escape_stops_it() {
     assert!(!screen.contains("Keys"), "{screen}");
 }
 
+#[test]
+fn a_log_of_days_says_which_day_and_a_file_that_is_dropped_opens() {
+    let folder = Folder::new("days");
+    let mut text = String::from(
+        "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Memory\\Available MBytes\",\"\\\\vm\\System\\Threads\"\r\n",
+    );
+    for hour in 0..72 {
+        let (day, hour) = (28 + hour / 24, hour % 24);
+        text += &format!("\"11/{day}/2016 {hour:02}:15:30.000\",\"{}\",\"700000\"\r\n", hour * 100);
+    }
+    let file = folder.file("days.csv");
+    fs::write(&file, text).unwrap();
+    let mut bench = Bench::new(&[r"\Memory\Available MBytes"]);
+    bench.run(3);
+    bench.app.event(&Event::Paste(format!("'{file}' ")));
+    bench.settle();
+    let screen = bench.screen();
+    has(&screen, &["LOG", "days.csv", "72 records", " 11-28 00:15 ━", "━ 11-30 23:15", "     11-28 00:15 "]);
+    bench.types(":2016-11-29 12:00").key(KeyCode::Enter);
+    has(&bench.screen(), &[" 11-29 12:15:30 "]);
+    // All lines in view: each as high as its values allow.
+    bench.app.event(&Event::Paste(r"\System\Threads".to_string()));
+    bench.settle();
+    bench.types("F");
+    let powers: Vec<i32> =
+        bench.app.monitor().series().iter().map(|one| bench.app.monitor().power(one)).collect();
+    assert_eq!(powers, [-2, -4]);
+}
+
 fn series_key() -> tallymon::InstanceKey {
     tallymon::InstanceKey { name: "_Total".to_string(), ..Default::default() }
 }
