@@ -13,6 +13,9 @@ use crate::words::Word;
 /// A terminal with fewer columns or rows than these has place for a report only.
 pub(super) const LEAST: (u16, u16) = (60, 15);
 
+/// A terminal with fewer columns has no place for our name.
+const LEAST_NAMED: u16 = 30;
+
 pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
     let area = frame.area();
     let buffer = frame.buffer_mut();
@@ -86,7 +89,9 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
     let theme = app.theme;
     let y = area.top();
     rule(buffer, area, y, theme.either("─", "-"), theme.dim());
-    let mut x = put(buffer, area.left().saturating_add(1), y, area.width, " Tallymon ", theme.bold());
+    // Where there is hardly any place, the state is what one has to know.
+    let name = if area.width < LEAST_NAMED { "" } else { " Tallymon " };
+    let mut x = put(buffer, area.left().saturating_add(1), y, area.width, name, theme.bold());
     let mut part = |text: &str, style| {
         let space = area.right().saturating_sub(x).saturating_sub(2);
         // A part is shown whole or not at all.

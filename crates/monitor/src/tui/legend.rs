@@ -129,12 +129,12 @@ impl Columns {
             Column { word: Word::Scale, width: width(words.get(Word::Scale)).max(8), right: true },
             Column {
                 word: Word::Counter,
-                width: widest(Word::Counter, 40, &|series| width(&series.counter_name)),
+                width: widest(Word::Counter, 60, &|series| width(&series.counter_name)),
                 right: false,
             },
             Column {
                 word: Word::Instance,
-                width: widest(Word::Instance, 24, &|series| optional(&series.instance)),
+                width: widest(Word::Instance, 48, &|series| optional(&series.instance)),
                 right: false,
             },
             Column {
@@ -144,7 +144,7 @@ impl Columns {
             },
             Column {
                 word: Word::Object,
-                width: widest(Word::Object, 24, &|series| width(&series.object_name)),
+                width: widest(Word::Object, 40, &|series| width(&series.object_name)),
                 right: false,
             },
             Column {
@@ -168,16 +168,22 @@ impl Columns {
         let needed = |columns: &[Column]| {
             columns.iter().fold(2u16, |sum, column| sum.saturating_add(column.width).saturating_add(1))
         };
+        let shrink = |columns: &mut Vec<Column>, word: Word, least: u16| {
+            let surplus = needed(columns).saturating_sub(space);
+            if let Some(column) = columns.iter_mut().find(|column| column.word == word) {
+                column.width = column.width.saturating_sub(surplus).max(least.min(column.width));
+            }
+        };
+        for (word, least) in [(Word::Object, 24), (Word::Instance, 24), (Word::Counter, 40)] {
+            shrink(&mut columns, word, least);
+        }
         for word in [Word::Host, Word::Parent, Word::Object] {
             if needed(&columns) > space {
                 columns.retain(|column| column.word != word);
             }
         }
         for (word, least) in [(Word::Instance, 10), (Word::Counter, 12)] {
-            let surplus = needed(&columns).saturating_sub(space);
-            if let Some(column) = columns.iter_mut().find(|column| column.word == word) {
-                column.width = column.width.saturating_sub(surplus).max(least.min(column.width));
-            }
+            shrink(&mut columns, word, least);
         }
         Columns(columns)
     }

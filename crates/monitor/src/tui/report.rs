@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use super::app::App;
 use super::legend;
-use super::text::{cut, put, put_right, width};
+use super::text::{cut, cut_pair, put, put_right, width};
 
 /// A line of the report.
 enum Line {
@@ -61,15 +61,17 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
                 let is_text = own.counter_type.is_text();
                 let room = columns.saturating_sub(4);
                 let text = if is_text { cut(&text, room) } else { cut(&text, room.min(24)) };
-                let name = match (&own.instance, &own.parent) {
-                    (Some(instance), Some(parent)) => format!("{}  {parent}/{instance}", own.counter_name),
-                    (Some(instance), None) => format!("{}  {instance}", own.counter_name),
-                    (None, _) => own.counter_name.clone(),
-                };
                 let left = room.saturating_sub(width(&text)).saturating_sub(1);
+                let name = match (&own.instance, &own.parent) {
+                    (Some(instance), Some(parent)) => {
+                        cut_pair(&own.counter_name, "  ", &format!("{parent}/{instance}"), left)
+                    }
+                    (Some(instance), None) => cut_pair(&own.counter_name, "  ", instance, left),
+                    (None, _) => cut(&own.counter_name, left),
+                };
                 let row = if *position == app.monitor.selected() { theme.selected() } else { theme.plain() };
                 buffer.set_style(Rect { x: area.x, y, width: columns, height: 1 }, row);
-                put(buffer, area.x.saturating_add(2), y, left, &cut(&name, left), row);
+                put(buffer, area.x.saturating_add(2), y, left, &name, row);
                 put_right(buffer, area.x, y, columns.saturating_sub(1), &text, style.patch(row));
                 let space = area.width.saturating_sub(columns).saturating_sub(2);
                 if let Some(reason) = legend::reason(app, own).filter(|_| space > 10) {

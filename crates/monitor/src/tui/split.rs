@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::app::App;
 use super::graph;
 use super::legend;
-use super::text::{cut, put, put_right, width};
+use super::text::{cut, cut_pair, put, put_right, width};
 use crate::chart::Chart;
 use crate::model::format;
 
@@ -53,11 +53,11 @@ fn small(app: &App, buffer: &mut Buffer, area: Rect, position: usize) {
     let text = format!("{text} / {}", format::number(top));
     let left = area.width.saturating_sub(width(&text)).saturating_sub(2);
     let name = match &series.instance {
-        Some(instance) => format!("{} {instance}", series.counter_name),
-        None => series.counter_name.clone(),
+        Some(instance) => cut_pair(&series.counter_name, " ", instance, left),
+        None => cut(&series.counter_name, left),
     };
     let title = if position == app.monitor.selected() { theme.selected() } else { theme.bold() };
-    put(buffer, area.x, area.y, left, &cut(&name, left), title);
+    put(buffer, area.x, area.y, left, &name, title);
     put_right(buffer, area.x, area.y, area.width, &text, style);
     let plot = Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area };
     for y in plot.top()..plot.bottom() {

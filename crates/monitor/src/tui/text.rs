@@ -44,6 +44,43 @@ pub(crate) fn cut(text: &str, columns: u16) -> String {
     short
 }
 
+/// Counter and instance, with a gap between them, in so many columns: many lines differ in their instances only, so the counter is cut first. Names like
+/// `worker#12` differ at their ends, so an instance is cut in its middle.
+pub(crate) fn cut_pair(counter: &str, gap: &str, instance: &str, columns: u16) -> String {
+    let between = width(gap);
+    let whole = width(counter).saturating_add(between).saturating_add(width(instance));
+    if whole <= columns {
+        return format!("{counter}{gap}{instance}");
+    }
+    // A third stays for the counter, if there is place for more than a letter or two.
+    let least = if columns >= 12 { columns / 3 } else { 0 };
+    let least = least.min(width(counter));
+    let instance = cut_middle(instance, columns.saturating_sub(least).saturating_sub(between.min(least)));
+    let left = columns.saturating_sub(width(&instance)).saturating_sub(between);
+    match left {
+        0..=2 => instance,
+        _ => format!("{}{gap}{instance}", cut(counter, left)),
+    }
+}
+
+/// Begin and end of a text that fits.
+fn cut_middle(text: &str, columns: u16) -> String {
+    if width(text) <= columns {
+        return text.to_string();
+    }
+    let behind = columns.saturating_sub(1) / 2;
+    let (mut end, mut taken) = (text.len(), 0u16);
+    for (at, letter) in text.char_indices().rev() {
+        taken = taken.saturating_add(u16::try_from(letter.width().unwrap_or(0)).unwrap_or(0));
+        if taken > behind {
+            break;
+        }
+        end = at;
+    }
+    let tail = text.get(end..).unwrap_or_default();
+    format!("{}{tail}", cut(text, columns.saturating_sub(width(tail))))
+}
+
 /// Breaks a text at blanks into lines that fit.
 pub(crate) fn wrap(text: &str, columns: u16) -> Vec<String> {
     let mut lines = Vec::new();
@@ -110,6 +147,28 @@ mod tests {
             ("abc", 0, ""),
         ] {
             assert_eq!(cut(text, columns), expected);
+        }
+    }
+
+    #[test]
+    fn the_instance_stays_when_a_pair_is_cut() {
+        for (columns, expected) in [
+            (40, "% Processor Time worker#12"),
+            (26, "% Processor Time worker#12"),
+            (25, "% Processor Ti… worker#12"),
+            (16, "% Pro… worker#12"),
+            (13, "% P… work…#12"),
+            (9, "worker#12"),
+            (7, "wor…#12"),
+            (1, "…"),
+            (0, ""),
+        ] {
+            assert_eq!(cut_pair("% Processor Time", " ", "worker#12", columns), expected, "{columns}");
+        }
+        assert_eq!(cut_pair("프로세서 시간", " ", "데몬#12", 16), "프로세… 데몬#12");
+        for columns in 0..30 {
+            let cut = cut_pair("프로세서 시간", "  ", "긴이름의프로세스#3", columns);
+            assert!(width(&cut) <= columns, "{cut:?} in {columns}");
         }
     }
 
