@@ -2,10 +2,16 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
 use super::app::App;
 use super::legend;
 use super::text::{cut, cut_pair, put, put_right, width};
+use crate::model::format;
+use crate::words::Word;
+
+/// Columns of a statistic.
+const STATISTIC: u16 = 16;
 
 /// A line of the report.
 enum Line {
@@ -44,11 +50,19 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     let top = at.unwrap_or(0).saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));
     // Values stand near their names, not at the far side of a wide terminal; reasons have the rest.
     let columns = area.width.min(76);
+    // Beside them there may be place for what they were.
+    let beside = area.x.saturating_add(columns).saturating_add(1);
+    let has_statistics = area.right() >= beside.saturating_add(STATISTIC.saturating_mul(3));
     let mut places = Vec::new();
     for (y, line) in (area.top()..area.bottom()).zip(lines.iter().skip(top)) {
         match line {
             Line::Object(name) => {
                 put(buffer, area.x, y, columns, &cut(name, columns), theme.bold());
+                if has_statistics && y == area.top() {
+                    let heads = [Word::Average, Word::Minimum, Word::Maximum];
+                    let heads = heads.map(|head| app.words.get(head).to_string());
+                    statistics(buffer, beside, y, &heads, theme.dim());
+                }
             }
             Line::Series(position) => {
                 let Some(own) = series.get(*position) else { continue };
@@ -75,8 +89,14 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
                 put_right(buffer, area.x, y, columns.saturating_sub(1), &text, style.patch(row));
                 let space = area.width.saturating_sub(columns).saturating_sub(2);
                 if let Some(reason) = legend::reason(app, own).filter(|_| space > 10) {
-                    let x = area.x.saturating_add(columns).saturating_add(1);
-                    put(buffer, x, y, space, &cut(&reason, space), theme.warning());
+                    put(buffer, beside, y, space, &cut(&reason, space), theme.warning());
+                } else if has_statistics && !is_text {
+                    let known = app.monitor.statistics(own);
+                    let dash = || theme.either("–", "-").to_string();
+                    let texts = [known.average, known.minimum, known.maximum].map(|number| {
+                        number.map_or_else(dash, |number| format::number_of(number, own.counter_type))
+                    });
+                    statistics(buffer, beside, y, &texts, theme.plain());
                 }
             }
             Line::Failed(position) => {
@@ -89,4 +109,13 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         }
     }
     app.places.lines = places;
+}
+
+/// Average, minimum and maximum, one beside the other.
+fn statistics(buffer: &mut Buffer, x: u16, y: u16, texts: &[String; 3], style: Style) {
+    for (nth, text) in (0u16..).zip(texts) {
+        let x = x.saturating_add(nth.saturating_mul(STATISTIC));
+        let room = STATISTIC.saturating_sub(1);
+        put_right(buffer, x, y, room, &cut(text, room), style);
+    }
 }

@@ -71,6 +71,17 @@ fn report() {
     let paths = [DEFAULTS, &[r"\System\Kernel", r"\Process(*)\Working Set"]].concat();
     let screen = check("report", Bench::new(&paths).run(60).types("r"));
     has(&screen, &["6.1.0-generic"]);
+    // Where there is place, what the values were as well.
+    let mut bench = Bench::new(&paths);
+    let screen = check("report-wide", bench.resize(130, 24).run(60).types("r"));
+    let memory = screen.lines().find(|line| line.contains("Available MBytes")).unwrap();
+    let monitor = bench.app.monitor();
+    let known = monitor.statistics(monitor.series().iter().find(|one| one.path.contains("Memory")).unwrap());
+    let numbers: Vec<f64> =
+        memory.split_whitespace().filter_map(|text| text.replace(',', "").parse().ok()).collect();
+    let expected =
+        [known.last, known.average, known.minimum, known.maximum].map(|number| number.unwrap().round());
+    assert_eq!(numbers, expected, "{screen}");
 }
 
 #[test]
