@@ -151,6 +151,7 @@ static CALLBACK_TABLE: Table<98> = Table({
     table[54] = exception_thrown as *const c_void;
     table[62] = unwind_function_enter as *const c_void;
     table[63] = unwind_function_leave as *const c_void;
+    table[64] = unwind_finally_enter as *const c_void;
     table[66] = catcher_enter as *const c_void;
     table[72] = thread_name_changed as *const c_void;
     table[97] = load_as_notification_only as *const c_void;
@@ -343,6 +344,11 @@ extern "C" fn unwind_function_leave(_this: *const c_void) -> Hresult {
     S_OK
 }
 
+extern "C" fn unwind_finally_enter(_this: *const c_void, function: Id) -> Hresult {
+    session::finally_enter(function);
+    S_OK
+}
+
 extern "C" fn catcher_enter(_this: *const c_void, function: Id, _object: Id) -> Hresult {
     session::catcher_enter(function);
     S_OK
@@ -461,6 +467,16 @@ pub(crate) struct ClassInfo {
     pub arguments: Vec<Id>,
 }
 
+/// The block of a method that handles an exception, as the runtime's header lays it out.
+#[repr(C)]
+#[derive(Debug, Default)]
+struct Clause {
+    kind: u32,
+    code: usize,
+    frame: usize,
+    shadow_stack: usize,
+}
+
 impl Info {
     function!(raw_set_mask, 82, "SetEventMask2", low: u32, high: u32);
     function!(
@@ -482,6 +498,7 @@ impl Info {
         raw_class, 41, "GetClassIDInfo2",
         class: Id, module: *mut Id, token: *mut Token, parent: *mut Id, length: u32, used: *mut u32, arguments: *mut Id
     );
+    function!(raw_clause, 56, "GetNotifiedExceptionClauseInfo", clause: *mut Clause);
     function!(raw_array, 11, "IsArrayClass", class: Id, element: *mut u32, base: *mut Id, rank: *mut u32);
     function!(
         raw_module, 20, "GetModuleInfo",
@@ -542,6 +559,15 @@ impl Info {
             )?;
         }
         Ok([major, minor, build, revision])
+    }
+
+    /// The stack pointer of the method that handles an exception now, to be asked for in a callback about that; 0 when the
+    /// runtime does not know.
+    pub(crate) fn handler_stack(self) -> usize {
+        let mut clause = Clause::default();
+        // SAFETY: it leads to a live variable.
+        let known = unsafe { self.raw_clause(&raw mut clause) };
+        if known.is_ok() { clause.frame } else { 0 }
     }
 
     /// Where a function belongs and what stands for its generic parameters (the first 16).

@@ -279,15 +279,25 @@ impl<'a> ThreadProfile<'a> {
         }
     }
 
-    /// A function catches, where the unwinding of the calls inside of it was not reported reliably: they are gone now.
-    pub fn catcher_enter_after_unwind(&mut self, method: u32, now: u64) {
+    /// A function handles an exception, where the unwinding of the calls inside of it was not reported reliably: they are
+    /// gone now.
+    ///
+    /// `method` is 0 for one without hooks, `stack` its own stack pointer, 0 when that is not known.
+    pub fn handler_enter(&mut self, method: u32, stack: usize, now: u64) {
         let open = self.frames.get(..self.depth).unwrap_or_default();
         let nodes = self.tree.nodes;
-        let catches =
-            |frame: &Frame| nodes.get(frame.node as usize).is_some_and(|n| n.method.load(Relaxed) == method);
-        // Of a recursive catcher the innermost call is taken; the stack pointer drops the others when it is not.
-        let Some(position) = open.iter().rposition(catches) else { return };
-        while self.depth > position.saturating_add(1) {
+        let remains = |frame: &Frame| {
+            if stack != 0 {
+                return frame.stack > stack;
+            }
+            nodes.get(frame.node as usize).is_some_and(|node| node.method.load(Relaxed) == method)
+        };
+        // Without the pointer the innermost call of a method that calls itself is taken; the next event drops it when it is not.
+        let remaining = open.iter().rposition(remains).map_or(0, |at| at.saturating_add(1));
+        if remaining == 0 && stack == 0 {
+            return;
+        }
+        while self.depth > remaining {
             self.pop(now, End::Unwind);
         }
     }
@@ -437,7 +447,7 @@ mod tests {
     }
 
     /// Plays events on a fresh thread. `+m@s` enters, `-m@s` leaves, `t m@s` tail-calls, `{m` and `}` unwind, `c m`
-    /// catches, `C m` catches where unwinding is not reported, `!` throws; each event advances the clock by 10.
+    /// catches, `C m@s` handles where unwinding is not reported, `!` throws; each event advances the clock by 10.
     fn play(events: &str) -> (Bench, String) {
         let mut bench = Bench::new(64, 16);
         let now = Cell::new(0);
@@ -454,7 +464,7 @@ mod tests {
                 "{" => thread.unwind_enter(method),
                 "}" => thread.unwind_leave(now.get()),
                 "c" => thread.catcher_enter(method),
-                "C" => thread.catcher_enter_after_unwind(method, now.get()),
+                "C" => thread.handler_enter(method, stack, now.get()),
                 "!" => thread.thrown(now.get()),
                 _ => panic!("no such event: {event}"),
             }
@@ -531,6 +541,23 @@ mod tests {
     }
 
     #[test]
+    fn the_stack_pointer_of_who_handles_tells_what_is_gone() {
+        // Of the three calls of 2 the outermost handles: the others are gone, and 3 is called by it.
+        let (bench, text) = play("+1@100 +2@90 +2@80 +2@70 C2@80 +3@75 -3@75 -2@90 -1@100");
+        assert_eq!(
+            text,
+            "1*1 80/60 [1, 0, 0, 0]\n 2*1 60/30 [1, 0, 0, 0]\n  2*1 20/10 [0, 0, 1, 0]\n   2*1 10/0 [0, 0, 1, 0]\n  \
+             3*1 10/0 [1, 0, 0, 0]\n"
+        );
+        assert_eq!(bench.record.unmatched.load(Relaxed), 0);
+        // The same from one without hooks that 1 called, and from one that nobody sees the caller of.
+        let (_, text) = play("+1@100 +2@80 C0@85 -1@100");
+        assert_eq!(text, "1*1 30/10 [1, 0, 0, 0]\n 2*1 10/0 [0, 0, 1, 0]\n");
+        let (_, text) = play("+1@100 +2@80 C0@100");
+        assert_eq!(text, "1*1 20/10 [0, 0, 1, 0]\n 2*1 10/0 [0, 0, 1, 0]\n");
+    }
+
+    #[test]
     fn ends_without_a_beginning_are_counted_only() {
         let (bench, text) = play("-1@100 +1@100 -2@100 t1@90 } c1 C7 -1@100");
         assert_eq!(text, "1*1 60/0 [1, 0, 0, 0]\n");
@@ -591,7 +618,7 @@ mod tests {
                     4 => thread.tail_call(method, stack, now),
                     5 => thread.unwind_enter(method),
                     6 => thread.unwind_leave(now),
-                    _ => thread.catcher_enter_after_unwind(method, now),
+                    _ => thread.handler_enter(method, stack, now),
                 }
             }
             let open = thread.depth() as u64;

@@ -377,15 +377,22 @@ pub(crate) fn unwind_leave() {
     }
 }
 
+/// A block of a function begins that runs whether there is an exception or not.
+pub(crate) fn finally_enter(function: Id) {
+    let Some(session) = SESSION.get() else { return };
+    if !session.unwind_events {
+        session.handler_enter(function);
+    }
+}
+
 /// A function catches.
 pub(crate) fn catcher_enter(function: Id) {
     let Some(session) = SESSION.get() else { return };
-    let method = session.method_of(function);
     if session.unwind_events {
+        let method = session.method_of(function);
         hooks::with_thread(|thread| thread.catcher_enter(method));
-    } else if method != 0 {
-        let now = clock::now();
-        hooks::with_thread(|thread| thread.catcher_enter_after_unwind(method, now));
+    } else {
+        session.handler_enter(function);
     }
 }
 
@@ -420,6 +427,18 @@ fn is_user(file: &Path, framework: Option<&Path>) -> bool {
         && name != "mscorlib.dll"
         && name != "netstandard.dll"
         && name != "WindowsBase.dll"
+}
+
+/// Whether a type is part of how .NET 9 and newer throw, in the middle of which the exception is reported: it would be
+/// that type's, and its calls never return. Older ones do the same in native code, which nobody sees.
+fn throws_for_others(type_name: &str, user: bool) -> bool {
+    let outermost = type_name.split('+').next().unwrap_or_default();
+    let types = [
+        "System.Runtime.EH",
+        "System.Runtime.StackFrameIterator",
+        "System.Runtime.ExceptionServices.InternalCalls",
+    ];
+    !user && types.contains(&outermost)
 }
 
 impl Session {
@@ -472,7 +491,8 @@ impl Session {
         let mut name = RawName::default();
         if wanted {
             name = self.raw_name(id, function.class, function.module, function.token, &function.arguments);
-            wanted = self.settings.filter.takes(&name, by_default);
+            wanted = self.settings.filter.takes(&name, by_default)
+                && !throws_for_others(&name.type_name, module.user);
         }
         let _state = self.lock();
         // Another thread may have compiled the same function meanwhile.
@@ -534,6 +554,12 @@ impl Session {
             signature,
             state_machine,
         }
+    }
+
+    /// A function handles an exception: the calls that it made are over.
+    fn handler_enter(&self, function: Id) {
+        let (method, stack, now) = (self.method_of(function), self.info.handler_stack(), clock::now());
+        hooks::with_thread(|thread| thread.handler_enter(method, stack, now));
     }
 
     /// The types that stand for generic parameters; the parameter's own name where code is shared by many types.
@@ -698,5 +724,13 @@ mod tests {
         let carried = Some(Path::new("/app"));
         assert!(is_user(Path::new("/app/TestApp.dll"), carried));
         assert!(!is_user(Path::new("/app/System.Linq.dll"), carried));
+    }
+
+    #[test]
+    fn what_throws_for_others_is_the_runtimes() {
+        assert!(throws_for_others("System.Runtime.EH+ExInfo", false));
+        assert!(throws_for_others("System.Runtime.StackFrameIterator", false));
+        assert!(!throws_for_others("System.Runtime.EHandler", false));
+        assert!(!throws_for_others("System.Runtime.EH", true));
     }
 }

@@ -40,7 +40,7 @@ pub enum Unwinding {
     Auto,
     /// By reports of the runtime.
     Events,
-    /// By the stack pointer; exceptions and catching functions are still reported.
+    /// By the stack pointer; exceptions and the functions that handle them are still reported.
     Stack,
     /// By the stack pointer, without any report; exceptions are not counted.
     Off,

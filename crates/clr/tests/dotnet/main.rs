@@ -103,29 +103,30 @@ fn exceptions_end_calls_exactly_once() {
         // The first call by reflection leads through the runtime's own code, above which .NET 9 reports it again.
         assert_eq!(thrown, if bench.reports_once() { 200 } else { 201 }, ".NET {}", bench.version);
         assert_eq!(user.unwind_events, bench.reports_once());
-        if bench.reports_once() {
-            balanced(&user);
-            // A finally block's call hangs under the method that has the block.
-            let quiet = calls_of(&user, "Exceptions.Quiet()");
-            let under = |name: &str| {
-                let below = |call: &&&Call| call.parent.is_some_and(|at| user.name(&user.calls[at]) == name);
-                quiet.iter().filter(below).map(|call| call.enters).sum::<u64>()
-            };
-            assert_eq!(under("Exceptions.Finally()"), 10);
-            assert_eq!(under("Exceptions.Finally2()"), 20);
-            assert_eq!(under("Exceptions.Rethrow()"), 10);
-            let all = run(Mode::All, Unwinding::Events);
-            balanced(&all);
-            assert_eq!(enters_of(&all, "Exceptions.Quiet()"), enters_of(&user, "Exceptions.Quiet()"));
-        } else {
-            // Of the calls of a method that throws again what an inner call of itself threw, the inner one is taken for
-            // the one that catches, and ends by its stack pointer.
-            for call in user.calls.iter().filter(|call| call.dropped > 0) {
-                assert_eq!(user.name(call), "Exceptions.Recursive(int)");
-            }
+        balanced(&user);
+        // A finally block's call hangs under the method that has the block.
+        let under = |profile: &Profile, name: &str| {
+            let below =
+                |call: &&&Call| call.parent.is_some_and(|at| profile.name(&profile.calls[at]) == name);
+            calls_of(profile, "Exceptions.Quiet()").iter().filter(below).map(|call| call.enters).sum::<u64>()
+        };
+        let blocks = |profile: &Profile| {
+            ["Exceptions.Finally()", "Exceptions.Finally2()", "Exceptions.Rethrow()"]
+                .map(|name| under(profile, name))
+        };
+        assert_eq!(blocks(&user), [10, 20, 10]);
+        // What throws is the same in both modes, also where the runtime throws by methods of its own.
+        let all = run(Mode::All, Unwinding::Auto);
+        balanced(&all);
+        for name in ["Exceptions.Throw(int)", "Exceptions.Null(string)", "Exceptions.Divide(int, int)"] {
+            let thrown =
+                |profile: &Profile| calls_of(profile, name).iter().map(|call| call.exceptions).sum::<u64>();
+            assert!(thrown(&user) >= 10, "{name}");
+            assert_eq!(thrown(&all), thrown(&user), "{name} .NET {}", bench.version);
         }
-        // By the stack pointer alone the same calls end, though some of them later.
-        for unwinding in [Unwinding::Auto, Unwinding::Stack, Unwinding::Off] {
+        assert_eq!(enters_of(&all, "Exceptions.Quiet()"), enters_of(&user, "Exceptions.Quiet()"));
+        // By the stack pointer alone the same calls end, at the same time where the runtime says who handles.
+        for unwinding in [Unwinding::Stack, Unwinding::Off] {
             let healed = run(Mode::User, unwinding);
             assert_eq!(sum(&healed, |call| call.enters), sum(&user, |call| call.enters));
             assert_eq!(sum(&healed, |call| call.leaves), sum(&user, |call| call.leaves));
@@ -136,6 +137,10 @@ fn exceptions_end_calls_exactly_once() {
                 sum(&healed, |call| call.leaves + call.tails) + ended(&healed) + open
             );
             assert_eq!(healed.threads.iter().map(|thread| thread.unmatched).sum::<u64>(), 0);
+            if unwinding == Unwinding::Stack {
+                balanced(&healed);
+                assert_eq!(blocks(&healed), blocks(&user));
+            }
         }
     }
 }
