@@ -2,10 +2,13 @@
 //! scaling, start-up, and a foreign program.
 //!
 //! The runtimes are those that the profiler's own tests fetched into the target folder; one that is not there is left out.
+//! The parts, each of at most three minutes, are `calls`, `scaling` and `programs`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
+
+use tallymon_bench::{built, target};
 
 /// A way to run a program: the profiler, and what is set in the environment for it.
 struct Variant {
@@ -38,21 +41,28 @@ const VARIANTS: [Variant; 9] = [
     ours("everything", &[("TALLYMON_PROF_MODE", "all")]),
     ours("user code, exact", &[("TALLYMON_PROF_MODE", "user"), ("TALLYMON_PROF_EXACT", "1")]),
     ours("user code, system clock", &[("TALLYMON_PROF_MODE", "user"), ("TALLYMON_PROF_CLOCK", "monotonic")]),
-    plain("peer: lock and maps", &[("PLAIN_PROFILER", "mutex")]),
+    plain(SHARED, &[("PLAIN_PROFILER", "mutex")]),
     plain("peer: slow path, empty", &[("PLAIN_PROFILER", "slow")]),
     plain("peer: slow path, frame", &[("PLAIN_PROFILER", "slow-info")]),
 ];
 
 const WHOLE: usize = 4;
 
+/// The one that has everything in common between the threads.
+const SHARED: &str = "peer: lock and maps";
+
 fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
+    let parts: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    for part in &parts {
+        assert!(["calls", "scaling", "programs"].contains(&part.as_str()), "there is no part {part:?}");
+    }
+    let wanted = |name: &str| parts.is_empty() || parts.iter().any(|part| part == name);
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| here.join("../target"), PathBuf::from);
-    let library = target.join("release/libtallymon_clr.so");
-    assert!(library.is_file(), "{} is built by `cargo xtask bench`", library.display());
+    let library = built("libtallymon_clr.so");
     let folder = std::env::temp_dir().join(format!("tallymon-bench-clr-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the program");
     let (program, peer) = (folder.join("calls.exe"), folder.join("plain_profiler.so"));
@@ -72,8 +82,10 @@ fn main() {
         "version":"3.1.0"},"configProperties":{"System.Globalization.Invariant":true}}}"#;
     std::fs::write(folder.join("calls.runtimeconfig.json"), config).expect("it is written");
     let bench = Bench { library, peer, folder: folder.clone() };
-    clock();
-    let peers = target.join("peers");
+    if wanted("calls") {
+        clock();
+    }
+    let peers = target().join("peers");
     for (version, dotnet) in
         [("3.1", "dotnetcore2-3.1.23/dotnetcore2/bin/dotnet"), ("8.0", "dotnet-8.0.15/dotnet")]
     {
@@ -83,12 +95,19 @@ fn main() {
             continue;
         }
         let arguments = ["exec".to_string(), program.display().to_string()];
-        bench.calls(version, &dotnet, &arguments);
-        let hello = [arguments.as_slice(), &["hello".to_string()]].concat();
-        bench.whole(&format!(".NET {version}, hello world"), &dotnet, &hello, 25);
+        let with = |word: &str| [arguments.as_slice(), &[word.to_string()]].concat();
+        if wanted("calls") {
+            bench.calls(version, &dotnet, &arguments);
+        }
+        if wanted("scaling") {
+            bench.scaling(version, &dotnet, &with("scaling"));
+        }
+        if wanted("programs") {
+            bench.whole(&format!(".NET {version}, hello world"), &dotnet, &with("hello"), 25);
+        }
     }
     let foreign = peers.join("azure-mcp-2.0.5/package/dist/azmcp");
-    if foreign.is_file() {
+    if wanted("programs") && foreign.is_file() {
         bench.whole(".NET 10.0, azmcp --help", &foreign, &["--help".to_string()], 7);
     }
     // A folder that stays behind harms nobody.
@@ -152,26 +171,57 @@ impl Bench {
         command
     }
 
-    /// Nanoseconds a call, as the program itself measures them (the best of its rounds): the median of three runs, the
-    /// variants in turn.
+    /// Nanoseconds a call, as the program itself measures them (the best of its rounds).
     fn calls(&self, version: &str, dotnet: &Path, arguments: &[String]) {
+        println!("\nnanoseconds a call, .NET {version}: recursion, leaf");
+        let variants: Vec<&Variant> = self.variants().collect();
+        for (variant, [recursion, leaf]) in variants.iter().zip(self.medians(3, &variants, dotnet, arguments))
+        {
+            println!("{:25} {recursion:8.2} {leaf:8.2}", variant.name);
+        }
+    }
+
+    /// What a second thread adds, beside what it adds without a profiler: the processors' own part in it.
+    fn scaling(&self, version: &str, dotnet: &Path, arguments: &[String]) {
         println!(
-            "\nnanoseconds a call, .NET {version}: recursion, leaf, recursion on two threads, their scaling"
+            "\nnanoseconds a call, .NET {version}: recursion on one thread, by the calls of two, their ratio, that by \
+             processor time, and both by those of no profiler"
         );
-        let mut runs: Vec<Vec<[f64; 3]>> = self.variants().map(|_| Vec::new()).collect();
-        for _ in 0..3 {
-            for (variant, runs) in self.variants().zip(&mut runs) {
-                let out = self.command(variant, dotnet, arguments).output().expect("it starts");
+        let shown =
+            |variant: &&Variant| ["no profiler", "user code", "everything", SHARED].contains(&variant.name);
+        let variants: Vec<&Variant> = self.variants().filter(shown).collect();
+        let medians = self.medians(5, &variants, dotnet, arguments);
+        let [_, _, wall_ceiling, processor_ceiling] = medians[0];
+        for (variant, [one, two, wall, processor]) in variants.iter().zip(medians) {
+            let (of_wall, of_processor) = (wall / wall_ceiling, processor / processor_ceiling);
+            println!(
+                "{:25} {one:8.2} {two:8.2} {wall:8.2} {processor:8.2} {of_wall:8.2} {of_processor:8.2}",
+                variant.name
+            );
+        }
+    }
+
+    /// The numbers that a program prints, medians of some runs, the variants in turn.
+    fn medians<const N: usize>(
+        &self,
+        rounds: usize,
+        variants: &[&Variant],
+        program: &Path,
+        arguments: &[String],
+    ) -> Vec<[f64; N]> {
+        let mut runs: Vec<Vec<[f64; N]>> = variants.iter().map(|_| Vec::new()).collect();
+        for _ in 0..rounds {
+            for (variant, runs) in variants.iter().zip(&mut runs) {
+                let out = self.command(variant, program, arguments).output().expect("it starts");
                 assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
                 let text = String::from_utf8_lossy(&out.stdout);
                 let values = text.split_whitespace().map(|word| word.parse().expect("a number"));
-                runs.push(values.collect::<Vec<f64>>().try_into().expect("three numbers"));
+                runs.push(values.collect::<Vec<f64>>().try_into().expect("as many numbers as are said"));
             }
         }
-        for (variant, runs) in self.variants().zip(&runs) {
-            let [recursion, leaf, two] = [0, 1, 2].map(|at| median(runs.iter().map(|run| run[at]).collect()));
-            println!("{:25} {recursion:8.2} {leaf:8.2} {two:8.2} {:6.2} x", variant.name, recursion / two);
-        }
+        let of =
+            |runs: Vec<[f64; N]>| std::array::from_fn(|at| median(runs.iter().map(|run| run[at]).collect()));
+        runs.into_iter().map(of).collect()
     }
 
     /// Wall time of a whole process, the variants in turn so that a busy moment hits all of them.

@@ -1,14 +1,19 @@
-// Small calls, timed from inside: nanoseconds a call of a recursion and of a leaf, the best of many rounds, and the same
-// with two threads (wall time by all calls).
+// Small calls, timed from inside: nanoseconds a call of a recursion and of a leaf, the best of many rounds. With "scaling"
+// those of the recursion on one thread and by all calls of two, in turn, medians of rounds that are long enough to be steady,
+// and the medians of the ratios of neighbours: by the clock on the wall, and by the processor time of the threads, as if each
+// had had a processor for itself all the time.
 using System;
 using System.Diagnostics;
 using System.Globalization;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using System.Threading;
 
 static class Calls
 {
     const int Number = 22, Leaves = 60000;
+    // Fib(n) makes 2 F(n + 1) - 1 calls.
+    const double Count = 2 * 28657 - 1;
 
     [MethodImpl(MethodImplOptions.NoInlining)] static int Fib(int n) { return n < 2 ? n : Fib(n - 1) + Fib(n - 2); }
     [MethodImpl(MethodImplOptions.NoInlining)] static int Leaf(int n) { return n & 3; }
@@ -26,22 +31,62 @@ static class Calls
         return best;
     }
 
-    static int Both()
+    [StructLayout(LayoutKind.Sequential)] struct Time { public long Seconds, Nanoseconds; }
+    [DllImport("libc", EntryPoint = "clock_gettime")] static extern int Clock(int clock, out Time time);
+
+    // Nanoseconds on the wall (1), or of processor time of this thread (3).
+    static double Now(int clock) { Time time; Clock(clock, out time); return time.Seconds * 1e9 + time.Nanoseconds; }
+
+    // Calls a nanosecond of some threads for a fifth of a second, each timed by itself: on the wall, and of processor time.
+    static double[] Rate(int threads)
     {
-        Thread[] threads = new Thread[2];
-        for (int n = 0; n < 2; n++) { threads[n] = new Thread(() => { for (int i = 0; i < 20; i++) Fib(Number); }); threads[n].Start(); }
-        foreach (Thread thread in threads) thread.Join();
-        return 0;
+        Thread[] all = new Thread[threads];
+        double[][] rates = new double[threads][];
+        ManualResetEvent begin = new ManualResetEvent(false);
+        for (int n = 0; n < threads; n++)
+        {
+            int own = n;
+            all[n] = new Thread(() =>
+            {
+                Fib(Number);
+                begin.WaitOne();
+                double wall = Now(1), processor = Now(3), end;
+                int rounds = 0;
+                do { Fib(Number); rounds++; end = Now(1); } while (end - wall < 2e8);
+                rates[own] = new[] { rounds * Count / (end - wall), rounds * Count / (Now(3) - processor) };
+            });
+            all[n].Start();
+        }
+        // They are warm when this is over.
+        Thread.Sleep(20);
+        begin.Set();
+        double[] sum = new double[2];
+        for (int n = 0; n < threads; n++) { all[n].Join(); sum[0] += rates[n][0]; sum[1] += rates[n][1]; }
+        return sum;
     }
+
+    static double Median(double[] values) { Array.Sort(values); return values[values.Length / 2]; }
+
+    static string Scaling()
+    {
+        const int Rounds = 7;
+        double[] one = new double[Rounds], two = new double[Rounds], wall = new double[Rounds], processor = new double[Rounds];
+        for (int n = 0; n < Rounds; n++)
+        {
+            double[] alone = Rate(1), both = Rate(2);
+            one[n] = 1 / alone[0];
+            two[n] = 1 / both[0];
+            wall[n] = both[0] / alone[0];
+            processor[n] = both[1] / alone[1];
+        }
+        return Text(Median(one)) + " " + Text(Median(two)) + " " + Text(Median(wall)) + " " + Text(Median(processor));
+    }
+
+    static string Text(double value) { return value.ToString("F3", CultureInfo.InvariantCulture); }
 
     static void Main(string[] args)
     {
-        if (args.Length > 0) { Console.WriteLine("hello"); return; }
-        // Fib(n) makes 2 F(n + 1) - 1 calls.
-        double calls = 2 * 28657 - 1;
-        string[] values = { Best(() => Fib(Number), calls, 60).ToString("F2", CultureInfo.InvariantCulture),
-            Best(Many, Leaves, 60).ToString("F2", CultureInfo.InvariantCulture),
-            Best(Both, 40 * calls, 10).ToString("F2", CultureInfo.InvariantCulture) };
-        Console.WriteLine(string.Join(" ", values));
+        if (args.Length > 0) { Console.WriteLine(args[0] == "scaling" ? Scaling() : "hello"); return; }
+        Console.WriteLine(Text(Best(() => Fib(Number), Count, 60)) + " " + Text(Best(Many, Leaves, 60)));
     }
 }

@@ -85,11 +85,15 @@ pub fn write(buffer: &mut Vec<u8>, layout: &ObjectLayout<'static>, names: &[Stri
     writer.finish().expect("the buffer grows")
 }
 
+/// The target folder of the workspace.
+pub fn target() -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
 /// A file that `cargo xtask bench` has built for us, such as the program `tally`.
 pub fn built(name: &str) -> PathBuf {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let file = target.join("release").join(name);
+    let file = target().join("release").join(name);
     assert!(file.is_file(), "{} is built by `cargo xtask bench`", file.display());
     file
 }
