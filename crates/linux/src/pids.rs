@@ -1,13 +1,14 @@
 //! The process numbers in `/proc` and the thread numbers in `/proc/PID/task`, listed through a kept descriptor.
 //!
 //! The folder is listed with `getdents64` into a buffer that is kept, which costs 0.4 to 0.5 µs per process; nothing
-//! is allocated per entry.
+//! is allocated per entry. How many processes there are is also in the number of links of `/proc`, for the price of one
+//! question.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, RawDir, SeekFrom};
+use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom};
 use rustix::io::Errno;
 
 use crate::kept::{ReadError, Step};
@@ -15,12 +16,18 @@ use crate::kept::{ReadError, Step};
 /// The size of the listing buffer, in bytes: about 1300 entries per system call.
 const LISTING_SIZE: usize = 32 << 10;
 
+/// How often the number of links may tell how many processes there are, until the folder is listed again: a folder that the
+/// kernel puts into `/proc` meanwhile would count as a process.
+const LOOKS_BETWEEN_LISTINGS: u32 = 60;
+
 /// A folder whose entries with a number for a name are listed again and again.
 #[derive(Debug)]
 pub struct NumberFolder {
     path: PathBuf,
     folder: OwnedFd,
     listing: Vec<u8>,
+    /// The links of the folder that are of no process, when they are known, and how often that may still be used.
+    other_links: Option<(u64, u32)>,
 }
 
 impl NumberFolder {
@@ -42,7 +49,7 @@ impl NumberFolder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(folder, path, flags, Mode::empty())
             .map_err(|errno| ReadError::new(path, Step::Open, errno))?;
-        Ok(NumberFolder { path: path.to_path_buf(), folder, listing: Vec::new() })
+        Ok(NumberFolder { path: path.to_path_buf(), folder, listing: Vec::new(), other_links: None })
     }
 
     /// Replaces what is in `numbers` by the numbers that name an entry now, in the kernel's order (ascending).
@@ -56,17 +63,51 @@ impl NumberFolder {
         let mut listing = std::mem::take(&mut self.listing);
         let result = self.list_with(&mut listing, numbers);
         self.listing = listing;
-        result
+        result.map(|_| ())
     }
 
-    /// As [`NumberFolder::list`], with a buffer that many folders share: one buffer a folder would be 32 KiB a process.
+    /// How many numbers name an entry now. `numbers` is replaced by them when that takes a listing.
+    ///
+    /// The kernel makes the links of `/proc` of its folders and of all processes that there are, so nothing is listed as long
+    /// as both add up: they do not in a process namespace, and where processes are hidden from this user.
     ///
     /// # Errors
     ///
     /// As [`NumberFolder::list`].
-    pub fn list_with(&self, listing: &mut Vec<u8>, numbers: &mut Vec<u32>) -> Result<(), ReadError> {
+    pub fn count(&mut self, numbers: &mut Vec<u32>) -> Result<u64, ReadError> {
+        if let Some((others, looks @ 1..)) = self.other_links
+            && let Some(count) = self.links().and_then(|links| links.checked_sub(others))
+        {
+            self.other_links = Some((others, looks - 1));
+            return Ok(count);
+        }
+        let before = self.links();
+        let mut listing = std::mem::take(&mut self.listing);
+        let result = self.list_with(&mut listing, numbers);
+        self.listing = listing;
+        let folders = result?;
+        let count = u64::try_from(numbers.len()).unwrap_or(u64::MAX);
+        // A process that came or went meanwhile makes them differ; the next listing tries again.
+        let adds_up =
+            before.is_some_and(|links| count.checked_add(folders) == Some(links)) && before == self.links();
+        self.other_links = adds_up.then_some((folders, LOOKS_BETWEEN_LISTINGS));
+        Ok(count)
+    }
+
+    /// The number of links of the folder.
+    fn links(&self) -> Option<u64> {
+        rustix::fs::fstat(&self.folder).ok().map(|stat| u64::from(stat.st_nlink))
+    }
+
+    /// As [`NumberFolder::list`], with a buffer that many folders share: one buffer a folder would be 32 KiB a process. It
+    /// gives the number of folders that are no number, `.` and `..` among them.
+    ///
+    /// # Errors
+    ///
+    /// As [`NumberFolder::list`].
+    pub fn list_with(&self, listing: &mut Vec<u8>, numbers: &mut Vec<u32>) -> Result<u64, ReadError> {
         numbers.clear();
-        let NumberFolder { path, folder, listing: _ } = self;
+        let NumberFolder { path, folder, .. } = self;
         let failed = |errno| ReadError::new(path, Step::Read, errno);
         rustix::fs::seek(folder, SeekFrom::Start(0)).map_err(failed)?;
         // Only the unused capacity of the vector is lent out; it stays empty, so nothing unset is ever read.
@@ -74,14 +115,19 @@ impl NumberFolder {
         listing.reserve(LISTING_SIZE);
         let space: &mut [MaybeUninit<u8>] = listing.spare_capacity_mut();
         let mut entries = RawDir::new(folder, space);
+        let mut folders = 0_u64;
         while let Some(entry) = entries.next() {
             match entry {
-                Ok(entry) => numbers.extend(number(entry.file_name().to_bytes())),
+                Ok(entry) => match number(entry.file_name().to_bytes()) {
+                    Some(number) => numbers.push(number),
+                    None if entry.file_type() == FileType::Directory => folders = folders.saturating_add(1),
+                    None => {}
+                },
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(failed(errno)),
             }
         }
-        Ok(())
+        Ok(folders)
     }
 
     /// How many files the process `pid` has open, `None` when this can not be told.
@@ -155,6 +201,48 @@ mod tests {
         assert_eq!(numbers.len(), 3002);
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(NumberFolder::open(&folder).unwrap_err().is_gone());
+    }
+
+    #[test]
+    fn links_tell_how_many_processes_there_are() {
+        let mut proc = NumberFolder::open(Path::new("/proc")).unwrap();
+        let mut numbers = Vec::new();
+        // Others start and end programs at any time, so some looks are needed for one that nobody disturbs.
+        assert!((0..1000).any(|_| proc.count(&mut numbers).is_ok() && proc.other_links.is_some()));
+        let of_links = (0..1000).any(|_| {
+            proc.list(&mut numbers).unwrap();
+            let (others, _) = proc.other_links.unwrap_or_default();
+            proc.other_links = Some((others, 2));
+            let counted = proc.count(&mut Vec::new()).unwrap();
+            assert_eq!(proc.other_links, Some((others, 1)), "it was not listed");
+            counted == numbers.len() as u64
+        });
+        assert!(of_links);
+        let mut children: Vec<_> =
+            (0..40).map(|_| std::process::Command::new("sleep").arg("60").spawn().unwrap()).collect();
+        proc.list(&mut numbers).unwrap();
+        let counted = proc.count(&mut Vec::new()).unwrap();
+        assert!(counted.abs_diff(numbers.len() as u64) < 20, "{counted} and {}", numbers.len());
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_does_not_add_up_is_listed_each_time() {
+        let folder = std::env::temp_dir().join(format!("tallymon-links-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("17")).unwrap();
+        // A file that has a number for a name is none of the links.
+        std::fs::write(folder.join("4"), "").unwrap();
+        let mut pids = NumberFolder::open(&folder).unwrap();
+        for name in ["5", "6", "7"] {
+            std::fs::write(folder.join(name), "").unwrap();
+            let mut numbers = Vec::new();
+            assert_eq!(pids.count(&mut numbers).unwrap(), numbers.len() as u64);
+            assert_eq!((numbers.contains(&name.parse().unwrap()), pids.other_links), (true, None));
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

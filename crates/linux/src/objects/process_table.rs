@@ -225,6 +225,10 @@ impl ProcessTable {
         now: FileTime,
         buffer: &mut Buffer,
     ) -> Result<u64, Absence> {
+        if self.wants == Wants::default() && self.refreshed.is_none() {
+            // Nobody looks at a process in this request, so none need be listed.
+            return self.folder.count(&mut self.pids).map_err(|error| absence(&error));
+        }
         if self.has_clocks && self.at_once.is_on() {
             self.refresh(facts, now, buffer)?;
             return Ok(u64::try_from(self.rows.len()).unwrap_or(u64::MAX));
@@ -778,7 +782,7 @@ impl Reader<'_> {
             .and_then(|folder| folder.list_with(&mut self.scratch.listing, &mut numbers));
         let count = u64::try_from(numbers.len()).unwrap_or(u64::MAX);
         self.scratch.tids = numbers;
-        listed.map(|()| count).map_err(|error| self.trouble(pid, &error))
+        listed.map(|_| count).map_err(|error| self.trouble(pid, &error))
     }
 }
 
