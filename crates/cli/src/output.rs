@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -23,7 +23,8 @@ pub(crate) use columns::Values;
 
 /// Writes rows in one form. CSV and TSV fix their columns with the first row; the others follow what there is.
 pub(crate) struct Rows<'w> {
-    out: Box<dyn Write + 'w>,
+    /// Buffered, so that a row is one write: the standard output would write each line by itself.
+    out: BufWriter<Box<dyn Write + 'w>>,
     form: Form,
     host: String,
     /// The columns of a CSV, once known.
@@ -43,7 +44,7 @@ impl<'w> Rows<'w> {
     /// `with_time` puts the time before every row of a table.
     pub(crate) fn new(out: impl Write + 'w, form: Form, host: &str, with_time: bool) -> Rows<'w> {
         Rows {
-            out: Box::new(out),
+            out: BufWriter::new(Box::new(out)),
             form,
             host: host.to_string(),
             columns: None,
