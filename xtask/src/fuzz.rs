@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{root, run as execute};
+use crate::{root, run as execute, target_folder};
 
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
@@ -29,14 +29,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         return Err(format!("no fuzz target {unknown:?}; there are {}", targets.join(", ")));
     }
     let host = host()?;
+    let folder = target_folder().join("fuzz");
     let mut build = crate::cargo();
     // A named target keeps the flags away from build scripts.
     build.current_dir(root().join("fuzz")).args(["build", "--release", "--quiet", "--target", &host]);
-    execute(build.env("RUSTFLAGS", FLAGS))?;
+    execute(build.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &folder))?;
     for target in targets.iter().filter(|target| wanted.is_empty() || wanted.contains(&target.as_str())) {
-        let program = root().join("fuzz/target").join(&host).join("release").join(target);
+        let program = folder.join(&host).join("release").join(target);
         // What is found goes to a folder of its own; the corpus in the tree changes by hand only.
-        let found = root().join("fuzz/target/found").join(target);
+        let found = folder.join("found").join(target);
         std::fs::create_dir_all(&found).map_err(|error| format!("{}: {error}", found.display()))?;
         let mut fuzz = Command::new(program);
         fuzz.current_dir(root().join("fuzz")).arg(&found).arg(format!("corpus/{target}"));

@@ -1,10 +1,9 @@
 //! `cargo xtask loom` and `cargo xtask miri`: the code between writers and readers of published counters, tried in every
 //! order in which words become visible, and watched for what unsafe code must not do.
 
-use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{cargo, root, run as execute};
+use crate::{cargo, root, run as execute, target_folder};
 
 /// What miri runs: the parts of publishing that need no file to be mapped. The memory is that of the allocator there.
 const WATCHED: [&str; 3] = ["shm::map", "shm::check", "shm::name"];
@@ -14,7 +13,7 @@ pub(crate) fn loom(arguments: &[String]) -> Result<(), String> {
     none(arguments)?;
     // A folder of its own: the flag makes everything anew.
     let mut models = cargo();
-    models.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target("loom"));
+    models.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target_folder().join("loom"));
     execute(models.args([
         "test",
         "--quiet",
@@ -42,13 +41,8 @@ pub(crate) fn miri(arguments: &[String]) -> Result<(), String> {
     }
     let mut miri = nightly();
     // The tests make files without a name for what is mapped elsewhere.
-    miri.env("CARGO_TARGET_DIR", target("miri")).env("MIRIFLAGS", "-Zmiri-disable-isolation");
+    miri.env("CARGO_TARGET_DIR", target_folder().join("miri")).env("MIRIFLAGS", "-Zmiri-disable-isolation");
     execute(miri.args(["test", "--quiet", "--package", "tallymon-provider", "--lib", "--"]).args(WATCHED))
-}
-
-fn target(name: &str) -> PathBuf {
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    folder.join(name)
 }
 
 fn none(arguments: &[String]) -> Result<(), String> {

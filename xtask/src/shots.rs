@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::{cargo, root, run as execute};
+use crate::{cargo, root, run as execute, target_folder};
 
 /// A picture: its name, the arguments of `tally` (`LOGS` is the folder of sample logs, `PROFILE` the file of a .NET program
 /// that runs meanwhile), and what is typed when, with the seconds to wait before each.
@@ -47,7 +47,7 @@ const ROWS: usize = 32;
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     execute(cargo().args(["build", "--release", "--package", "tallymon-cli", "--package", "tallymon-clr"]))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
+    let target = target_folder();
     let tally = target.join("release/tally");
     let folder = root().join("docs/pictures");
     let drafts = target.join("shots");

@@ -4,11 +4,11 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::{cargo, root};
+use crate::{cargo, target_folder};
 
 /// Runs the tests of every member, then prints what they had to skip and why.
 fn run_tests(peers_required: bool) -> Result<(), String> {
-    let skips = root().join("target").join("skipped-tests.txt");
+    let skips = target_folder().join("skipped-tests.txt");
     if let Some(folder) = skips.parent() {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
