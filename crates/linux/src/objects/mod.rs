@@ -116,6 +116,14 @@ pub(crate) fn quantum_of_ticks(counters: &[CounterSpec], position: usize) -> u64
     }
 }
 
+/// The step of a counter of Process or Thread: the CPU clock is exact; the files give its two parts in ticks.
+pub(crate) fn quantum_of_parts(counters: &[CounterSpec], position: usize) -> u64 {
+    /// % User Time and % Privileged Time.
+    const PARTS: [TitleIndex; 2] = [TitleIndex(142), TitleIndex(144)];
+    let is_part = counters.get(position).is_some_and(|counter| PARTS.contains(&counter.name));
+    if is_part { TICK } else { 1 }
+}
+
 /// Whether a counter is a share of time, of which NT shows the mean of processors and disks.
 pub(crate) fn is_share_of_time(counters: &[CounterSpec], position: usize) -> bool {
     let kind = counters.get(position).map(|counter| counter.counter_type);

@@ -94,9 +94,7 @@ impl Object for Thread {
     }
 
     fn quantum(&self, position: usize) -> u64 {
-        // The CPU clock is exact; the files give its parts in ticks.
-        let is_part = [At::PercentUserTime.at(), At::PercentPrivilegedTime.at()].contains(&position);
-        if is_part { super::TICK } else { 1 }
+        super::quantum_of_parts(COUNTERS, position)
     }
 
     fn window(&self, sources: &Sources) -> Option<ReadWindow> {
