@@ -89,7 +89,13 @@ impl LogFile {
         }
     }
 
-    fn options(&self) -> ReadOptions {
+    /// The file; of several logs the one that was made of them.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How it is read.
+    pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions { log_set: self.log_set.clone(), ..ReadOptions::default() }
     }
 }

@@ -26,12 +26,15 @@ pub(crate) struct OpenQuery {
     /// What the last collection found, a list for each counter; empty before the first one.
     found: HashMap<CounterHandle, Vec<Item>>,
     timer: Option<Timer>,
+    /// Records of a log that were gone through.
+    position: u64,
 }
 
 /// Where the samples of a query come from.
 pub(crate) enum Origin {
     Live(Box<Query>),
-    Log(Box<LogSource>, #[expect(dead_code, reason = "the file stays as long as it is read")] Arc<LogFile>),
+    /// The file stays as long as it is read.
+    Log(Box<LogSource>, Arc<LogFile>),
 }
 
 /// What stands behind a handle of a counter.
@@ -63,7 +66,14 @@ pub(crate) fn open(source: impl SourceParameter, user_data: usize, query: Out<Ha
         return Err(status::INVALID_ARGUMENT);
     }
     let origin = source.source()?.open()?;
-    let open = OpenQuery { origin, user_data, counters: BTreeSet::new(), found: HashMap::new(), timer: None };
+    let open = OpenQuery {
+        origin,
+        user_data,
+        counters: BTreeSet::new(),
+        found: HashMap::new(),
+        timer: None,
+        position: 0,
+    };
     let handle = handles::insert(Object::Query(Arc::new(Mutex::new(open))));
     query.set(handle.ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
     Ok(())
@@ -231,6 +241,7 @@ pub(crate) fn set_range(query: Handle, first: i64, last: i64) -> Done {
     let utc = |local: i64| clock::utc(FileTime(u64::try_from(local).unwrap_or(0)), minutes);
     log.set_range(utc(first), utc(last));
     open.found.clear();
+    open.position = 0;
     Ok(())
 }
 
@@ -240,8 +251,21 @@ impl OpenQuery {
         &self.counters
     }
 
-    /// Takes a sample of every counter; its time, UTC.
+    /// Records of its log that were gone through, the one that it is at included.
+    pub(crate) const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Takes a sample of every counter; its time, UTC. `PDH_NO_DATA` when none has data.
     pub(crate) fn collect(&mut self) -> Result<FileTime, Status> {
+        match self.advance()? {
+            (time, true) => Ok(time),
+            (_, false) => Err(status::NO_DATA),
+        }
+    }
+
+    /// Takes a sample of every counter; its time, UTC, and whether any of them has data.
+    pub(crate) fn advance(&mut self) -> Result<(FileTime, bool), Status> {
         if self.counters.is_empty() {
             return Err(status::NO_DATA);
         }
@@ -270,6 +294,7 @@ impl OpenQuery {
             Origin::Log(query, _) => {
                 let next = query.collect().map_err(|error| status::of_source(&error))?;
                 let time = next.ok_or(status::NO_MORE_DATA)?;
+                self.position = self.position.saturating_add(1);
                 self.found.clear();
                 for handle in &self.counters {
                     let Some(counter) = handles::counter(*handle) else { continue };
@@ -296,7 +321,7 @@ impl OpenQuery {
             }
         };
         let has_data = |item: &Item| item.newer.is_ok() || item.text.is_some();
-        if self.found.values().flatten().any(has_data) { Ok(time) } else { Err(status::NO_DATA) }
+        Ok((time, self.found.values().flatten().any(has_data)))
     }
 
     /// The local time of a sample: of this machine, or of the one that wrote the log.

@@ -2,20 +2,16 @@
 //!
 //! What is written is recorded into a native log beside the file, so that a program that ends in a hurry loses its last
 //! seconds only; the log that was asked for is made of it by `PdhCloseLog`. A circular log is recorded into two files in
-//! turn, each as large as the log may be, so that the newest records are always there.
+//! turn, each as large as the log may be, so that the newest records are always there. Of a query over a log it is noted which
+//! records are written, and `PdhCloseLog` copies them.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
-use tallymon::Recorder;
-use tallymon::log::native::WriteOptions;
 use tallymon::log::sqlite::LogSet;
-use tallymon::log::zone::Zone;
 use tallymon::log::{Format, LogError, LogErrorKind, ReadOptions};
-use tallymon::record::{now, while_recording};
+use tallymon::record::now;
 
-use crate::clock;
 use crate::handles::{self, Handle, Object, lock};
 use crate::log_sets::{self, Database};
 use crate::logs::{DataSource, TYPE_BINARY, TYPE_CSV, TYPE_SQL, TYPE_TSV, TYPE_UNDEFINED, type_number};
@@ -24,9 +20,13 @@ use crate::query::{self, OpenQuery, Origin};
 use crate::status::{self, Done, Status};
 
 mod complete;
+mod copies;
+mod samples;
 mod words;
 
 use complete::Target;
+use copies::Copies;
+use samples::Samples;
 use words::Words;
 
 const READ_ACCESS: u32 = 0x1_0000;
@@ -47,21 +47,20 @@ const CLOSE_QUERY: u32 = 1;
 
 /// A log that is being written.
 pub(crate) struct Recording {
-    recorder: Recorder,
-    /// Where records go that come next; a circular log changes it.
-    options: WriteOptions,
-    files: u32,
-    /// The file before, of a circular log.
-    before: Option<PathBuf>,
+    input: Input,
     target: Target,
     /// What the program says of the records, if the log has room for that.
     words: Option<Words>,
     query: Weak<Mutex<OpenQuery>>,
     query_handle: Handle,
-    /// The counters that the recorder knows.
-    counters: BTreeSet<Handle>,
     /// Bytes that the log may have, or records in a database; 0 without a limit.
     maximum: u64,
+}
+
+/// Where the records of a log come from.
+enum Input {
+    Machine(Box<Samples>),
+    Log(Copies),
 }
 
 /// What a log is opened for.
@@ -196,9 +195,6 @@ fn recording(log: Handle) -> Result<Arc<Mutex<Option<Recording>>>, Status> {
 impl Recording {
     fn create(wanted: Wanted) -> Result<Recording, Status> {
         let query = handles::query(wanted.query).ok_or(status::INVALID_HANDLE)?;
-        if matches!(lock(&query).origin, Origin::Log(..)) {
-            return Err(status::DATA_SOURCE_IS_LOG_FILE);
-        }
         let is_circular = wanted.access & OPTION_CIRCULAR != 0;
         if is_circular && wanted.maximum == 0 {
             return Err(status::INVALID_ARGUMENT);
@@ -209,27 +205,18 @@ impl Recording {
             if target.set.is_some() || wanted.access & OPTION_MAX_IS_BYTES != 0 { 1 } else { 1 << 20 };
         let maximum = u64::from(wanted.maximum).saturating_mul(scale);
         let target = Target { newest: is_circular.then_some(maximum), ..target };
-        let (name, minutes) = clock::zone(now());
-        let zone = Zone::Fixed { name, bias: minutes.saturating_neg() };
-        let options = WriteOptions { zone, ..WriteOptions::default() };
         let words = match wanted.access & OPTION_USER_STRING {
             0 => None,
             _ => Words::create(&target, &wanted.caption).map_err(|error| of_write(&error.into()))?,
         };
-        let file = while_recording(&target.beside(), target.format);
-        let recorder = Recorder::create(&file, options.clone()).map_err(|error| of_write(&error))?;
-        Ok(Recording {
-            recorder,
-            options,
-            files: 1,
-            before: None,
-            target,
-            words,
-            query: Arc::downgrade(&query),
-            query_handle: wanted.query,
-            counters: BTreeSet::new(),
-            maximum,
-        })
+        let input = match &lock(&query).origin {
+            Origin::Live(_) => {
+                Input::Machine(Box::new(Samples::create(&target).map_err(|error| of_write(&error))?))
+            }
+            Origin::Log(_, file) => Input::Log(Copies::new(Arc::clone(file))),
+        };
+        let (query_handle, query) = (wanted.query, Arc::downgrade(&query));
+        Ok(Recording { input, target, words, query, query_handle, maximum })
     }
 
     /// The log set of a database that it goes into.
@@ -244,9 +231,14 @@ impl Recording {
         }
     }
 
-    /// Bytes that were recorded into one file; for a database, records.
+    /// Bytes that were recorded into one file; for a database, records. Nothing is copied before the end.
     fn size(&mut self) -> u64 {
-        if self.target.set.is_some() { self.recorder.records() } else { self.recorder.bytes() }
+        match (&mut self.input, self.target.set.is_some()) {
+            (Input::Machine(samples), true) => samples.records(),
+            (Input::Machine(samples), false) => samples.bytes(),
+            (Input::Log(copies), true) => copies.records(),
+            (Input::Log(_), false) => 0,
+        }
     }
 
     /// Whether what is recorded into one file is as much as the log may have.
@@ -254,53 +246,24 @@ impl Recording {
         self.maximum != 0 && self.size() >= self.maximum
     }
 
-    /// Goes on in a new file; the one before the last is not needed any more.
-    fn turn(&mut self) -> Result<(), LogError> {
-        self.files = self.files.saturating_add(1);
-        let mut name = self.target.beside().into_os_string();
-        name.push(format!(".{}", self.files));
-        let next = Recorder::create(
-            &while_recording(&PathBuf::from(name), self.target.format),
-            self.options.clone(),
-        )?;
-        let full = std::mem::replace(&mut self.recorder, next);
-        let path = full.path().to_path_buf();
-        full.seal()?;
-        if let Some(oldest) = self.before.replace(path) {
-            // A file that stays takes room, and is in nobody's way.
-            let _ = std::fs::remove_file(oldest);
-        }
-        self.counters.clear();
-        Ok(())
-    }
-
     /// Takes a sample and writes it, with the text of the program.
     fn update(&mut self, text: &str) -> Done {
         if self.is_full() {
-            match self.target.newest {
-                Some(_) => self.turn().map_err(|error| of_write(&error))?,
-                None => return Err(status::LOG_FILE_TOO_SMALL),
+            match (self.target.newest, &mut self.input) {
+                (None, _) => return Err(status::LOG_FILE_TOO_SMALL),
+                (Some(_), Input::Machine(samples)) => {
+                    samples.turn(&self.target).map_err(|error| of_write(&error))?;
+                }
+                // The oldest are left out when they are copied.
+                (Some(_), Input::Log(_)) => {}
             }
         }
         let query = self.query.upgrade().ok_or(status::INVALID_HANDLE)?;
         let mut open = lock(&query);
-        let begin = now();
-        match open.collect() {
-            // That nothing has a value now is a record too.
-            Ok(_) => {}
-            Err(status::NO_DATA) if !open.counters().is_empty() => {}
-            Err(status) => return Err(status),
+        match &mut self.input {
+            Input::Machine(samples) => samples.take(&mut open)?,
+            Input::Log(copies) => copies.take(&mut open)?,
         }
-        if self.counters != *open.counters() {
-            self.counters.clone_from(open.counters());
-            if let Origin::Live(query) = &open.origin {
-                self.recorder.choose(query);
-            }
-        }
-        let Origin::Live(query) = &open.origin else { return Err(status::DATA_SOURCE_IS_LOG_FILE) };
-        let snapshot = query.snapshot().ok_or(status::NO_DATA)?;
-        let (_, minutes) = clock::zone(begin);
-        self.recorder.record(snapshot, minutes, (begin, now())).map_err(|error| of_write(&error))?;
         match &mut self.words {
             Some(words) => words.add(text).map_err(|error| of_write(&error.into())),
             None => Ok(()),
@@ -309,10 +272,16 @@ impl Recording {
 
     /// Makes the log that was asked for. What was recorded stays if that fails.
     fn finish(self) -> Done {
-        let last = self.recorder.path().to_path_buf();
-        let recordings: Vec<PathBuf> = self.before.into_iter().chain([last]).collect();
-        let made = self.recorder.seal().and_then(|()| self.target.make(&recordings));
-        made.map_err(|error| of_write(&error))?;
+        let recordings = match self.input {
+            Input::Machine(samples) => samples.finish(),
+            Input::Log(copies) => copies.finish(&self.target),
+        };
+        let recordings = recordings.map_err(|error| of_write(&error))?;
+        if recordings.is_empty() {
+            // No record was copied, and the log is not made.
+            return Ok(());
+        }
+        self.target.make(&recordings).map_err(|error| of_write(&error))?;
         if let Some(words) = self.words {
             let put = words.put_into(&self.target.output, self.target.newest);
             put.map_err(|error| of_write(&error.into()))?;

@@ -39,7 +39,6 @@ pub(crate) const LOG_FILE_OPEN_ERROR: Status = 0xC000_0BCA;
 pub(crate) const LOG_TYPE_NOT_FOUND: Status = 0xC000_0BCB;
 pub(crate) const NO_MORE_DATA: Status = 0xC000_0BCC;
 pub(crate) const ENTRY_NOT_IN_LOG_FILE: Status = 0xC000_0BCD;
-pub(crate) const DATA_SOURCE_IS_LOG_FILE: Status = 0xC000_0BCE;
 pub(crate) const DATA_SOURCE_IS_REAL_TIME: Status = 0xC000_0BCF;
 pub(crate) const UNABLE_READ_LOG_HEADER: Status = 0xC000_0BD0;
 pub(crate) const FILE_NOT_FOUND: Status = 0xC000_0BD1;

@@ -365,30 +365,36 @@ static void raw_records(const char *folder, const char *windows) {
     IS(ERROR_SUCCESS, PdhCloseLog(recorded, 0));
 }
 
-/* Every counter of a binary log has in each record the value that Windows wrote into a text log of it. */
-static void values_of_windows(const char *windows, const char *written) {
-    enum { MOST = 64 };
-    static char paths[65536];
-    const char *logs[2] = {windows, written}, *object, *path_of;
-    const DWORD format = PDH_FMT_DOUBLE | PDH_FMT_NOCAP100;
-    PDH_HCOUNTER counters[2][MOST];
-    PDH_HQUERY queries[2];
-    PDH_STATUS status[2];
-    int at, side, n = 0, records = 0, compared = 0, different = 0;
-    if (!*written) return;
-    for (side = 0; side < 2; side++) IS(ERROR_SUCCESS, PdhOpenQueryA(logs[side], 0, &queries[side]));
-    IS(ERROR_SUCCESS, PdhEnumObjectsA(windows, NULL, buffer, sized(sizeof buffer), PERF_DETAIL_WIZARD, FALSE));
-    for (object = buffer; *object; object += strlen(object) + 1) {
-        const char *forms[] = {"\\%s(*)\\*", "\\%s\\*"};
+enum { MOST_COUNTERS = 64 };
+
+/* Adds every counter that a log has to some queries; how many those are. */
+static int add_all(const char *log, int queries, const PDH_HQUERY *to, PDH_HCOUNTER counters[][MOST_COUNTERS]) {
+    static char objects[16384], paths[65536];
+    const char *forms[] = {"\\%s(*)\\*", "\\%s\\*"}, *object, *path_of;
+    int at, side, n = 0;
+    IS(ERROR_SUCCESS, PdhEnumObjectsA(log, NULL, objects, sized(sizeof objects), PERF_DETAIL_WIZARD, FALSE));
+    for (object = objects; *object; object += strlen(object) + 1)
         for (at = 0; at < 2; at++) {
             snprintf(other, sizeof other, forms[at], object);
-            IS(ERROR_SUCCESS, PdhExpandWildCardPathA(windows, other, paths, sized(sizeof paths), 0));
-            for (path_of = paths; *path_of && n < MOST; path_of += strlen(path_of) + 1, n++)
-                for (side = 0; side < 2; side++)
-                    IS(ERROR_SUCCESS, PdhAddCounterA(queries[side], path_of, 0, &counters[side][n]));
+            IS(ERROR_SUCCESS, PdhExpandWildCardPathA(log, other, paths, sized(sizeof paths), 0));
+            for (path_of = paths; *path_of && n < MOST_COUNTERS; path_of += strlen(path_of) + 1, n++)
+                for (side = 0; side < queries; side++)
+                    IS(ERROR_SUCCESS, PdhAddCounterA(to[side], path_of, 0, &counters[side][n]));
         }
-    }
-    for (; !PdhCollectQueryData(queries[0]); records++) {
+    return n;
+}
+
+/* Every counter of a log has in each record the value that it has in another one. */
+static void same_values(const char *one, const char *another) {
+    const DWORD format = PDH_FMT_DOUBLE | PDH_FMT_NOCAP100;
+    static PDH_HCOUNTER counters[2][MOST_COUNTERS];
+    PDH_HQUERY queries[2];
+    PDH_STATUS status[2];
+    int at, side, n, number = 0, compared = 0, different = 0;
+    IS(ERROR_SUCCESS, PdhOpenQueryA(one, 0, &queries[0]));
+    IS(ERROR_SUCCESS, PdhOpenQueryA(another, 0, &queries[1]));
+    n = add_all(one, 2, queries, counters);
+    for (; !PdhCollectQueryData(queries[0]); number++) {
         PdhCollectQueryData(queries[1]);
         for (at = 0; at < n; at++) {
             PDH_FMT_COUNTERVALUE values[2];
@@ -398,10 +404,59 @@ static void values_of_windows(const char *windows, const char *written) {
             different += status[0] != status[1] || (!status[0] && values[0].doubleValue != values[1].doubleValue);
         }
     }
-    IS(25, records);
+    IS(PDH_NO_MORE_DATA, PdhCollectQueryData(queries[1]));
+    IS(25, number);
     IS(1, n > 5 && compared > 20 * n);
     IS(0, different);
     for (side = 0; side < 2; side++) IS(ERROR_SUCCESS, PdhCloseQuery(queries[side]));
+}
+
+/* Records of a log that are written into others: all of them, each second one, and some. */
+static void copied(const char *folder, const char *windows) {
+    static const struct {
+        const char *before, *file, *taken;
+        DWORD type;
+        int records;
+    } copies[] = {{"", "copy.blg", "1111111111111111111111111", PDH_LOG_TYPE_BINARY, 25},
+                  {"SQL:", "copy.db!all", "1111111111111111111111111", PDH_LOG_TYPE_SQL, 25},
+                  {"", "copy.csv", "0101010101010101010101010", PDH_LOG_TYPE_CSV, 12},
+                  {"", "copy.tsv", "1001101000000000000000011", PDH_LOG_TYPE_TSV, 6}};
+    static PDH_HCOUNTER counters[2][MOST_COUNTERS];
+    PDH_HQUERY queries[2];
+    PDH_TIME_INFO part;
+    DWORD entries;
+    size_t at;
+    if (!*windows) return;
+    for (at = 0; at < sizeof copies / sizeof *copies; at++) {
+        const char *taken;
+        LONGLONG time, first = 0, last = 0;
+        path(name, copies[at].before, folder, copies[at].file);
+        IS(ERROR_SUCCESS, PdhOpenQueryA(windows, 0, &queries[0]));
+        IS(ERROR_SUCCESS, PdhOpenQueryA(windows, 0, &queries[1]));
+        add_all(windows, 2, queries, counters);
+        IS(ERROR_SUCCESS, PdhOpenLogA(name, PDH_LOG_WRITE_ACCESS | PDH_LOG_CREATE_ALWAYS, typed(copies[at].type), queries[0], 0,
+                                      NULL, &recorded));
+        /* A record that is collected and not written is left out. */
+        for (taken = copies[at].taken; *taken; taken++) {
+            IS(ERROR_SUCCESS, PdhCollectQueryDataWithTime(queries[1], &time));
+            if (*taken == '1') {
+                IS(ERROR_SUCCESS, PdhUpdateLogA(recorded, NULL));
+                first = first ? first : time;
+                last = time;
+            } else {
+                IS(ERROR_SUCCESS, PdhCollectQueryData(queries[0]));
+            }
+        }
+        IS(PDH_NO_MORE_DATA, PdhUpdateLogA(recorded, NULL));
+        IS(ERROR_SUCCESS, PdhCloseLog(recorded, PDH_FLAGS_CLOSE_QUERY));
+        IS(copies[at].records, records(name));
+        IS(ERROR_SUCCESS, PdhGetDataSourceTimeRangeA(name, &entries, &part, sized(sizeof part)));
+        /* Texts and databases have milliseconds. */
+        IS(1, llabs(part.StartTime - first) < 10000 && llabs(part.EndTime - last) < 10000);
+        if (copies[at].records == 25) same_values(windows, name);
+        IS(ERROR_SUCCESS, PdhCloseQuery(queries[1]));
+        remove(name);
+    }
 }
 
 static void sources(const char *windows) {
@@ -429,7 +484,9 @@ int main(int argc, char **argv) {
     limited(folder);
     databases(folder);
     raw_records(folder, windows);
-    values_of_windows(windows, written);
+    /* What Windows wrote into a text log of the binary one. */
+    if (*written) same_values(windows, written);
+    copied(folder, windows);
     sources(windows);
     IS(ERROR_SUCCESS, PdhCloseQuery(query));
     return summary();

@@ -153,8 +153,6 @@ static void logs(void) {
     IS(ERROR_SUCCESS, PdhAddCounterA(of_log, "\\System\\Processes", 0, &other));
     IS(ERROR_SUCCESS, PdhCollectQueryData(of_log));
     GIVES(PDH_NO_MORE_DATA, PdhCollectQueryData(of_log));
-    count = PDH_LOG_TYPE_CSV;
-    GIVES(PDH_DATA_SOURCE_IS_LOG_FILE, PdhOpenLogA("two.csv", create, &count, of_log, 0, NULL, &log_handle));
     IS(ERROR_SUCCESS, PdhCloseQuery(of_log));
     GIVES(PDH_DATA_SOURCE_IS_REAL_TIME, PdhSetQueryTimeRange(query, &info));
     count = 0;
