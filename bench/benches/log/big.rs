@@ -38,8 +38,22 @@ pub(crate) fn run(folder: &Path) {
         let largest = largest(&mut command);
         let seconds = start.elapsed().as_secs_f64();
         println!("relog into {format:23} {seconds:10.1} {:10.0} {:12.0}", bytes / seconds / 1e6, largest);
+        if format == "tally" {
+            opened(&out);
+            opened(&big);
+        }
         let _ = std::fs::remove_file(out);
     }
+}
+
+/// Opens a log as the monitor and the commands with `--log` do: for its range, its columns, and places to begin at.
+fn opened(log: &Path) {
+    let start = Instant::now();
+    let opened = tallymon::Log::open(log, &ReadOptions::default()).expect("it can be opened");
+    let (seconds, bytes) = (start.elapsed().as_secs_f64(), size(log) as f64);
+    let name = log.file_name().unwrap_or_default().to_string_lossy();
+    assert!(opened.summary().records > 0);
+    println!("open {name:29} {seconds:10.3} {:10.0}", bytes / seconds / 1e6);
 }
 
 /// Runs a command to its end; the most memory that it had, in MB.

@@ -1,11 +1,12 @@
 //! Copies logs: chooses counters and records, renames hosts, and writes another format, as `relog.exe` does.
 //!
-//! Every input is read twice: once for its columns, because formats with a fixed list have to know them before the first
-//! record, and once for its records. Memory holds one record.
+//! Every input is gone through twice: once for its columns, because formats with a fixed list have to know them before the
+//! first record, and once for its records. Memory holds one record.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::csv::{CsvOptions, CsvWriter, LineEnd};
 use crate::error::{LogError, LogErrorKind, Notes};
 use crate::format::{Format, ReadOptions, open};
 use crate::native::{self, NativeWriter, Output, RowTime, RowWriter};
-use crate::reader::{Column, Cooker, Record, table_order};
+use crate::reader::{Column, Cooker, Passed, Record, table_order};
 use crate::select::{Search, Selection, nothing_found};
 use crate::zone::{Zone, ZoneRules, add_minutes};
 
@@ -250,7 +251,7 @@ impl Plan {
 
     fn write(&mut self, mut sink: Box<dyn RecordSink + '_>, options: &Options) -> Result<(), LogError> {
         let mut row = Vec::new();
-        for (nth, input) in self.report.inputs.iter().enumerate() {
+        for (nth, input) in self.report.inputs.iter_mut().enumerate() {
             let mut log = open(&input.path, &options.read)?;
             let mut in_range = 0u32;
             sink.restart();
@@ -277,6 +278,9 @@ impl Plan {
                 self.report.first = self.report.first.or(Some(record.time));
                 self.report.last = Some(record.time);
             }
+            // Some faults show only in values.
+            input.notes.clone_from(&log.about().notes);
+            input.records = log.about().records;
         }
         Ok(sink.finish()?)
     }
@@ -440,13 +444,15 @@ struct Scanned {
 fn scan(path: &Path, options: &Options) -> Result<Scanned, LogError> {
     let mut log = open(path, &options.read)?;
     let (mut first, mut last, mut minutes) = (None, None, None);
-    while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
-        first = first.or(Some(record.time));
-        last = Some(record.time);
-        if options.select.has_time(record.time) {
-            minutes = minutes.or(Some(record.local_minutes));
+    let mut note = |passed: Passed| {
+        first = first.or(Some(passed.time));
+        last = Some(passed.time);
+        if options.select.has_time(passed.time) {
+            minutes = minutes.or(Some(passed.local_minutes));
         }
-    }
+        ControlFlow::Continue(())
+    };
+    log.pass(&mut note).map_err(|error| error.in_file(path))?;
     let about = log.about();
     Ok(Scanned {
         columns: about.columns.clone(),

@@ -1,6 +1,6 @@
 //! A performance log as a source: what was recorded, at a time of choice.
 //!
-//! A log is gone through once for its counters and its range, and for places to go on from: the values of a native log are not
+//! A log is gone through once for its counters and its range, and for places to go on from: only the values of a text log are
 //! looked at meanwhile. Whoever wants the values of a chart reads the columns that are in
 //! it from beginning to end; whoever wants everything at one time asks a [`LogSource`] for a snapshot, as any source.
 //! Values in it come computed, since a log of computed values has nothing else; the definitions say what type they were, and
