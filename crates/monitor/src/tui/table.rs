@@ -240,7 +240,13 @@ impl Table {
             words.get(Word::SortedBy),
             self.columns.get(self.sorted).map_or("", |column| column.name.as_str()),
         );
-        put(buffer, area.x.saturating_add(1), area.y, area.width, &heading, theme.bold());
+        let x = put(buffer, area.x.saturating_add(1), area.y, area.width, &heading, theme.bold());
+        if !self.filter.is_empty() {
+            // Who is not here may have been filtered out.
+            let left = area.right().saturating_sub(x).saturating_sub(4);
+            let filter = cut(&format!("/{}", self.filter), left);
+            put(buffer, x.saturating_add(3), area.y, left, &filter, theme.warning());
+        }
         let second = area.y.saturating_add(1);
         put(buffer, area.x, area.y.saturating_add(2), name_columns, words.get(Word::Instance), theme.dim());
         let column_at = |column: usize| {

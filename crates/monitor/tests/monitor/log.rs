@@ -97,6 +97,12 @@ fn a_log_opens_in_the_same_view() {
     // The table is of the time at the cursor; names that nobody knows are as good as others.
     bench.types(":13:29").key(KeyCode::Enter).key(KeyCode::Down).types("T");
     has(&bench.screen(), &["Process", "busy", "90.50"]);
+    // A table that is filtered says so.
+    bench.types("/cal").key(KeyCode::Enter);
+    let screen = bench.screen();
+    has(&screen, &["Process: 1   sorted by", "   /cal\n", "calm"]);
+    assert!(!screen.contains("busy"), "{screen}");
+    bench.types("/").key(KeyCode::Esc);
     bench.types("gaown").key(KeyCode::Enter).key(KeyCode::Esc).key(KeyCode::Esc);
     let monitor = bench.app.monitor();
     let own = monitor.series().iter().find(|series| series.path == r"\Own Object(one)\Own Counter").unwrap();
