@@ -29,11 +29,16 @@ const MAX_TEXT: usize = 8 * 1024;
 /// Bytes that are asked of the disk at a time while the program runs; a program that ends waits for one piece at most.
 const PIECE: usize = 1 << 20;
 
-/// Bytes of nodes that there is room for from the start: on a disk, and in memory.
+/// Bytes that there is room for from the start: on a disk, and in memory.
+const FIRST_METHODS: (usize, usize) = (256 << 10, 128 << 10);
+const FIRST_TEXT: (usize, usize) = (512 << 10, 256 << 10);
 const FIRST_NODES: (usize, usize) = (4 << 20, 1 << 20);
 
-/// Bytes behind those in use that there is to be room for in each region of a file in memory.
+/// Bytes of nodes behind those in use that there is to be room for in a file in memory.
 const AHEAD: usize = 2 << 20;
+
+/// The same of methods and text: they take much longer to come, for the runtime compiles a method first.
+const AHEAD_OF_METHODS: usize = 256 << 10;
 
 /// The thread that gets room for more.
 static KEEPER: OnceLock<Thread> = OnceLock::new();
@@ -108,13 +113,16 @@ impl Map {
 
     /// The regions that begin small.
     fn growing(&self, in_memory: bool) -> [Growing; 3] {
-        let nodes = if in_memory { FIRST_NODES.1 } else { FIRST_NODES.0 };
-        let growing =
-            |region, record: usize, capacity: usize, first| Growing { region, record, capacity, first };
+        let growing = |region, record: usize, capacity: usize, first: (usize, usize), ahead| {
+            let (first, ahead) = if in_memory { (first.1, ahead) } else { (first.0, usize::MAX) };
+            Growing { region, record, capacity, first, ahead }
+        };
+        let (methods, text, nodes) = (&self.header.methods, &self.header.text, &self.header.nodes);
+        let record = size_of::<MethodRecord>();
         [
-            growing(&self.header.methods, size_of::<MethodRecord>(), self.methods.len(), 256 << 10),
-            growing(&self.header.text, 1, self.text.len(), 512 << 10),
-            growing(&self.header.nodes, size_of::<Node>(), self.nodes.len(), nodes),
+            growing(methods, record, self.methods.len(), FIRST_METHODS, AHEAD_OF_METHODS),
+            growing(text, 1, self.text.len(), FIRST_TEXT, AHEAD_OF_METHODS),
+            growing(nodes, size_of::<Node>(), self.nodes.len(), FIRST_NODES, AHEAD),
         ]
     }
 
@@ -261,6 +269,8 @@ struct Growing {
     capacity: usize,
     /// Bytes that there is room for on the disk from the start.
     first: usize,
+    /// Bytes behind those in use that there is to be room for.
+    ahead: usize,
 }
 
 impl Rest {
@@ -292,11 +302,11 @@ impl Rest {
             let mut has = growing.region.capacity.load(Ordering::Relaxed) as usize;
             let soon = || {
                 let used = growing.region.used.load(Ordering::Relaxed) as usize;
-                let ahead = if self.in_memory { AHEAD / growing.record } else { growing.capacity };
-                used.saturating_add(ahead).min(growing.capacity)
+                used.saturating_add(growing.ahead / growing.record).min(growing.capacity)
             };
             while has < soon() {
-                let more = (has.saturating_add(PIECE / growing.record)).min(growing.capacity);
+                let piece = PIECE.min(growing.ahead) / growing.record;
+                let more = has.saturating_add(piece).min(growing.capacity);
                 self.grow(&growing, has, more)?;
                 has = more;
             }
