@@ -95,6 +95,7 @@ impl NumberFolder {
     }
 
     /// The number of links of the folder.
+    #[allow(clippy::useless_conversion, reason = "it has 32 bits on other processors")]
     fn links(&self) -> Option<u64> {
         rustix::fs::fstat(&self.folder).ok().map(|stat| u64::from(stat.st_nlink))
     }
