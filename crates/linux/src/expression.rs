@@ -58,6 +58,8 @@ impl File {
             "io.stat" => Form::Sums,
             "cgroup.procs" => Form::Count,
             "softnet_stat" | "nf_conntrack" | "arp_cache" | "ndisc_cache" => Form::Hexadecimal,
+            "ip_vs_stats" => Form::Totals,
+            _ if name.ends_with(".tdb") => Form::Records,
             _ if self.0.contains("pressure") => Form::Assignments,
             _ => Form::Lines,
         }

@@ -43,6 +43,10 @@ impl Texts {
         if text.request != request {
             text.request = request;
             text.read_at = steady();
+            if path.starts_with(RUN) {
+                // A service that starts again makes its files anew, and the old one could be read for ever.
+                text.kept = Kept::new(place(root, path), shape(path));
+            }
             let mut spare = std::mem::replace(&mut text.bytes, Err(Absence::ReadFailed)).unwrap_or_default();
             text.bytes = match text.kept.read(buffer) {
                 Ok(bytes) => {
@@ -103,11 +107,17 @@ impl GroupTexts {
     }
 }
 
+/// The folder where services keep what they know.
+const RUN: &str = "/run/";
+
 /// Where the file is below this root.
 fn place(root: &Root, path: &str) -> PathBuf {
-    match path.strip_prefix("/sys/") {
-        Some(rest) => root.sys(rest),
-        None => root.proc(path.strip_prefix("/proc/").unwrap_or(path)),
+    if let Some(rest) = path.strip_prefix("/sys/") {
+        root.sys(rest)
+    } else if let Some(rest) = path.strip_prefix(RUN) {
+        root.run(rest)
+    } else {
+        root.proc(path.strip_prefix("/proc/").unwrap_or(path))
     }
 }
 

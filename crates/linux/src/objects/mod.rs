@@ -190,6 +190,7 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(network_tables::sockets()),
         Box::new(network_tables::tracking()),
         Box::new(network_tables::backlog()),
+        Box::new(network_tables::virtual_server()),
         Box::new(memory_tables::page_cache()),
         Box::new(memory_tables::memory()),
         Box::new(kernel_tables::objects()),

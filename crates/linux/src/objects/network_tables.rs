@@ -1,5 +1,5 @@
-//! What Linux counts of its network beside NT's protocols: TCP Extended, IP Extended, Sockets, Connection Tracking and
-//! Network Backlog, all of this network namespace.
+//! What Linux counts of its network beside NT's protocols: TCP Extended, IP Extended, Sockets, Connection Tracking,
+//! Network Backlog and IP Virtual Server, all of this network namespace.
 
 use super::spec::rows;
 use super::table::Table;
@@ -79,6 +79,14 @@ rows! { BACKLOG_COUNTERS, BACKLOG_ORIGINS {
     903_612 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "/proc/net/softnet_stat:#12" "5.10";
 }}
 
+rows! { SERVER_COUNTERS, SERVER_ORIGINS {
+    907_802 PERF_COUNTER_BULK_COUNT 0 NOVICE: E "/proc/net/ip_vs_stats:#1";
+    907_804 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/ip_vs_stats:#2";
+    907_806 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/ip_vs_stats:#3";
+    907_808 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/net/ip_vs_stats:#4";
+    907_810 PERF_COUNTER_BULK_COUNT -4 ADVANCED: E "/proc/net/ip_vs_stats:#5";
+}}
+
 /// The object TCP Extended.
 pub(super) fn tcp() -> Table {
     Table::one(901_600, TCP_COUNTERS, TCP_ORIGINS)
@@ -102,6 +110,11 @@ pub(super) fn tracking() -> Table {
 /// The object Network Backlog. Its counts are 32 bits wide and of all processors together.
 pub(super) fn backlog() -> Table {
     Table::one(903_600, BACKLOG_COUNTERS, BACKLOG_ORIGINS)
+}
+
+/// The object IP Virtual Server: what the balancer of the kernel (IPVS) has passed on.
+pub(super) fn virtual_server() -> Table {
+    Table::one(907_800, SERVER_COUNTERS, SERVER_ORIGINS)
 }
 
 #[cfg(test)]
@@ -141,6 +154,7 @@ mod tests {
             ("proc/net/netstat", netstat),
             ("proc/net/stat/nf_conntrack", conntrack),
             ("proc/sys/net/netfilter/nf_conntrack_count", b"3\n"),
+            ("proc/net/ip_vs_stats", &fixture("written/ip_vs_stats")),
             ("proc/net/softnet_stat", b"00000a96 00000001 00000002\n000075eb 00000000 00000001\n"),
         ]);
         let missing = Err(ValueState::Absent(Absence::NotInThisKernel));
@@ -158,6 +172,9 @@ mod tests {
         let values = instance(&snapshot, "");
         assert_eq!((named(&values, 903_602), named(&values, 903_606)), (Ok(0xa96 + 0x75eb), Ok(3)));
         assert_eq!(named(&values, 903_612), missing, "an older kernel has fewer columns");
+        let snapshot = machine.read(907_800);
+        let values = instance(&snapshot, "");
+        assert_eq!((named(&values, 907_802), named(&values, 907_808)), (Ok(0x15), Ok(0x1_0000_0001)));
     }
 
     #[test]

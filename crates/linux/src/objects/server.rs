@@ -1,4 +1,5 @@
-//! Server (330) and Server Work Queues (1300): the NFS server of the kernel, and its pools of threads.
+//! Server (330) and Server Work Queues (1300): the NFS server of the kernel and its pools of threads, and what Samba's server
+//! keeps in its databases, which only root may read. A server of the kernel for SMB (ksmbd) tells nothing that NT counts.
 
 use tallymon_provider::{
     Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
@@ -25,8 +26,8 @@ rows! { COUNTERS, ORIGINS {
     356 PERF_COUNTER_COUNTER 0 ADVANCED: N;
     358 PERF_COUNTER_COUNTER 0 ADVANCED: N;
     360 PERF_COUNTER_RAWCOUNT -3 NOVICE: A "/proc/net/rpc/nfsd:proc4ops#20";
-    362 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
-    314 (365) PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
+    362 PERF_COUNTER_RAWCOUNT 0 NOVICE: C "/run/samba/smbXsrv_open_global.tdb";
+    314 (365) PERF_COUNTER_RAWCOUNT 0 NOVICE: C "/run/samba/smbXsrv_session_global.tdb";
     366 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     58 (369) PERF_COUNTER_RAWCOUNT -4 EXPERT: N;
     370 PERF_COUNTER_COUNTER 0 WIZARD: N;
@@ -145,10 +146,18 @@ fn pools(text: &[u8]) -> Vec<Pool> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
     use super::super::fake::{Machine, instance, named, names};
     use super::*;
     use crate::proc::fixture::fixture;
     use tallymon_provider::ValueState;
+    use tallymon_testkit::peer;
 
     #[test]
     fn what_the_nfs_server_moved() {
@@ -184,5 +193,105 @@ mod tests {
         let pool = |name: &str, arrived| Pool { name: name.to_string(), arrived, enqueued: None };
         assert_eq!(found, [pool("3", None), pool("4", Some(5))]);
         assert!(pools(b"").is_empty());
+    }
+
+    /// A server of Samba on a port of its own, with all of its files in a folder.
+    struct Samba(Child);
+
+    impl Samba {
+        fn start(configuration: &Path) -> Option<Samba> {
+            let smbd = peer("smbd")?;
+            let mut command = Command::new(smbd);
+            command.args(["-F", "-s"]).arg(configuration).stdin(Stdio::null());
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok().map(Samba)
+        }
+    }
+
+    impl Drop for Samba {
+        fn drop(&mut self) {
+            // It has a process group of its own, and ends the others when it is asked to end.
+            let own = rustix::process::Pid::from_child(&self.0);
+            let _ = rustix::process::kill_process(own, rustix::process::Signal::TERM);
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn sessions_and_files_of_samba_are_those_of_smbstatus() {
+        let mut machine = Machine::new(&[("run/samba/", b""), ("share/a", b"text")]);
+        let folder = machine.folder.clone();
+        // Nobody else has it at this moment.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let run = folder.join("run/samba");
+        let run = run.display();
+        let own = [
+            "private dir",
+            "state directory",
+            "lock directory",
+            "cache directory",
+            "pid directory",
+            "ncalrpc dir",
+        ];
+        let own: String = own.iter().map(|name| format!("{name} = {run}\n")).collect();
+        let configuration = folder.join("smb.conf");
+        let text = format!(
+            "[global]\nserver role = standalone server\nmap to guest = Bad User\nguest account = root\ninterfaces = lo\n\
+             bind interfaces only = yes\nsmb ports = {port}\ndisable spoolss = yes\nload printers = no\n\
+             log file = {run}/log\n{own}[share]\npath = {}\nguest ok = yes\nread only = no\n",
+            folder.join("share").display()
+        );
+        fs::write(&configuration, text).unwrap();
+        let (Some(_samba), Some(client), Some(smbstatus)) =
+            (Samba::start(&configuration), peer("smbclient"), peer("smbstatus"))
+        else {
+            return;
+        };
+        // What smbstatus knows: sessions and open files.
+        let status = || {
+            let output =
+                Command::new(&smbstatus).arg("-s").arg(&configuration).arg("--json").output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let count = |word: &str| text.matches(word).count() as u64;
+            (count("\"session_dialect\""), count("\"share_file_id\""))
+        };
+        let mut clients = Vec::new();
+        let start = Instant::now();
+        for wanted in 1..=2 {
+            while status() != (wanted, wanted) {
+                if start.elapsed() > Duration::from_secs(30) {
+                    return tallymon_testkit::skip("a server of Samba can not be used here");
+                }
+                let mut command = Command::new(&client);
+                command.arg("-s").arg(&configuration).args([
+                    "-N",
+                    "-p",
+                    &port.to_string(),
+                    "//127.0.0.1/share",
+                ]);
+                let streams = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+                let mut child = streams.spawn().unwrap();
+                let mut input = child.stdin.take().unwrap();
+                input.write_all(b"open a\n").unwrap();
+                std::thread::sleep(Duration::from_millis(500));
+                if child.try_wait().unwrap().is_none() {
+                    clients.push((child, input));
+                }
+            }
+            let snapshot = machine.read(330);
+            let values = instance(&snapshot, "");
+            assert_eq!((named(&values, 314), named(&values, 362)), (Ok(wanted), Ok(wanted)));
+        }
+        for (mut child, input) in clients {
+            drop(input);
+            child.wait().unwrap();
+        }
+        let start = Instant::now();
+        while status() != (0, 0) {
+            assert!(start.elapsed() < Duration::from_secs(60), "the clients have gone");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let snapshot = machine.read(330);
+        let values = instance(&snapshot, "");
+        assert_eq!((named(&values, 314), named(&values, 362)), (Ok(0), Ok(0)));
     }
 }

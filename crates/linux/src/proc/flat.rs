@@ -23,6 +23,10 @@ pub enum Form {
     Count,
     /// Rows of hexadecimal numbers, one a processor, to be added up; a first row of names or none.
     Hexadecimal,
+    /// Lines of words, then one row of hexadecimal numbers; what follows are rates: `/proc/net/ip_vs_stats`.
+    Totals,
+    /// A database of Samba, and the number is how many records it has.
+    Records,
 }
 
 /// What is looked for: `name`, `section.name`, `name#2` for the second number, `#2` for a number without a name.
@@ -41,7 +45,7 @@ impl Key {
     pub fn new(form: Form, text: &'static str) -> Key {
         let (section, rest) = match form {
             Form::Columns | Form::Sections | Form::Assignments => text.split_once('.').unwrap_or(("", text)),
-            Form::Lines | Form::Sums | Form::Count | Form::Hexadecimal => ("", text),
+            _ => ("", text),
         };
         let (name, position) = rest.split_once('#').unwrap_or((rest, "1"));
         Key { section, name, position: position.parse().unwrap_or(1), text }
@@ -88,6 +92,11 @@ pub fn find(
             search.found.fill(Some(Number::Of(count)));
         }
         Form::Hexadecimal => search.hexadecimal(file, bytes)?,
+        Form::Totals => search.totals(file, bytes)?,
+        Form::Records => {
+            let count = super::tdb::records(file, bytes)?;
+            search.found.fill(Some(Number::Of(i128::from(count))));
+        }
     }
     Ok(search.found)
 }
@@ -201,6 +210,24 @@ impl Search<'_> {
         Ok(())
     }
 
+    fn totals(&mut self, file: &'static str, bytes: &[u8]) -> Result<(), ParseError> {
+        let is_row =
+            |line: &Line<'_>| line.fields().next_field().is_some_and(|first| hexadecimal(first).is_some());
+        let Some(line) = lines(file, bytes).find(is_row) else { return Ok(()) };
+        let mut fields = line.fields();
+        for position in 1_usize.. {
+            let Some(text) = fields.next_field() else { break };
+            for (key, found) in self.keys.iter().zip(&mut self.found) {
+                if key.name.is_empty() && key.position == position {
+                    let number = hexadecimal(text)
+                        .ok_or_else(|| line.place.error(key.text, NEEDED_HEXADECIMAL, text))?;
+                    *found = Some(Number::Of(i128::from(number)));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn hexadecimal(&mut self, file: &'static str, bytes: &[u8]) -> Result<(), ParseError> {
         let mut names: Vec<&[u8]> = Vec::new();
         for line in lines(file, bytes) {
@@ -221,9 +248,8 @@ impl Search<'_> {
                         None => key.name.is_empty() && key.position == position,
                     };
                     if same {
-                        let needed = "a hexadecimal number below 2^64";
-                        let more =
-                            hexadecimal(text).ok_or_else(|| line.place.error(key.text, needed, text))?;
+                        let more = hexadecimal(text)
+                            .ok_or_else(|| line.place.error(key.text, NEEDED_HEXADECIMAL, text))?;
                         let sum = match *found {
                             Some(Number::Of(sum)) => sum,
                             _ => 0,
@@ -244,6 +270,8 @@ fn number(text: &[u8]) -> Option<Number> {
     let whole = decimal(text).map(i128::from).or_else(|| signed_decimal(text).map(i128::from));
     whole.or_else(|| super::scan::hundredths(text).map(i128::from)).map(Number::Of)
 }
+
+const NEEDED_HEXADECIMAL: &str = "a hexadecimal number below 2^64";
 
 fn hexadecimal(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))?;
@@ -296,6 +324,13 @@ mod tests {
     }
 
     #[test]
+    fn totals_stand_before_rates() {
+        let found = look(Form::Totals, &fixture("written/ip_vs_stats"), &["#1", "#2", "#4", "#6"]);
+        assert_eq!(found, [Some(0x15), Some(0x1_2345), Some(0x1_0000_0001), None]);
+        assert_eq!(look(Form::Totals, b"   Total Incoming\n   Conns  Packets\n", &["#1"]), [None]);
+    }
+
+    #[test]
     fn only_what_is_looked_for_has_to_be_a_number() {
         let key = [Key::new(Form::Lines, "nr_dirty")];
         assert!(find("/proc/vmstat", Form::Lines, b"other x\nnr_dirty 3\n", &key).is_ok());
@@ -324,6 +359,7 @@ mod tests {
             ("6.18/net-sockstat", Form::Sections, "TCP.mem"),
             ("6.18/loadavg", Form::Lines, "#1"),
             ("6.18/uptime", Form::Hexadecimal, "#2"),
+            ("written/ip_vs_stats", Form::Totals, "#5"),
         ] {
             check_damage(file, |bytes| find("f", form, bytes, &[Key::new(form, name)]));
         }

@@ -35,6 +35,7 @@ pub mod softirqs;
 pub mod stat;
 pub mod swaps;
 pub mod sysvipc;
+pub mod tdb;
 pub mod uptime;
 pub mod vmstat;
 
