@@ -21,6 +21,7 @@ pub use pprof::pprof;
 
 use crate::reader::{Call, Exact, Profile, Step, Thread};
 use crate::settings::Mode;
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 /// Calls of a stack that a line of collapsed stacks shows; deeper ones are counted with the last of these.
@@ -205,17 +206,35 @@ pub fn collapsed(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::
 }
 
 /// Writes the file format of speedscope.app: one profile for each thread, in which every place of the tree stands once,
-/// as wide as all its calls took together.
+/// as wide as all its calls took together. The thread with the most calls is shown first.
 ///
 /// # Errors
 ///
 /// Those of the writer.
 pub fn speedscope(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    let has_calls =
+        |thread: &&Thread| profile.calls.get(thread.root).is_some_and(|it| !it.children.is_empty());
+    let threads: Vec<&Thread> = profile.threads.iter().filter(has_calls).collect();
+    let calls = |thread: &Thread| {
+        let mut sum = 0u64;
+        profile.walk(thread.root, |call, step| {
+            if step == Step::Down {
+                sum = sum.saturating_add(call.enters);
+            }
+        });
+        sum
+    };
+    let busiest = threads.iter().enumerate().min_by_key(|(_, thread)| Reverse(calls(thread)));
+    let active = busiest.map_or(0, |(at, _)| at);
     write!(
         out,
         "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"tallymon\","
     )?;
-    write!(out, "\"name\":{},\"activeProfileIndex\":0,\"shared\":{{\"frames\":[", json(&profile.command))?;
+    write!(
+        out,
+        "\"name\":{},\"activeProfileIndex\":{active},\"shared\":{{\"frames\":[",
+        json(&profile.command)
+    )?;
     // The last frame stands for methods without a record.
     for method in &profile.methods {
         write!(out, "{{\"name\":{}", json(&method.name))?;
@@ -225,20 +244,18 @@ pub fn speedscope(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "}},")?;
     }
     write!(out, "{{\"name\":\"(unknown method)\"}}]}},\"profiles\":[")?;
-    let mut first = true;
-    for thread in &profile.threads {
-        let Some(root) = profile.calls.get(thread.root) else { continue };
-        if root.children.is_empty() {
-            continue;
-        }
-        if !first {
-            write!(out, ",")?;
-        }
-        first = false;
-        write!(out, "{{\"type\":\"evented\",\"name\":{},", json(&format!("thread {}", thread_name(thread))))?;
-        write!(out, "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":{},\"events\":[", root.total)?;
+    let mut separator = "";
+    for thread in threads {
+        let total = profile.calls.get(thread.root).map_or(0, |root| root.total);
+        write!(
+            out,
+            "{separator}{{\"type\":\"evented\",\"name\":{},",
+            json(&format!("thread {}", thread_name(thread)))
+        )?;
+        write!(out, "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":{total},\"events\":[")?;
         events(profile, thread, out)?;
         write!(out, "]}}")?;
+        separator = ",";
     }
     writeln!(out, "]}}")
 }

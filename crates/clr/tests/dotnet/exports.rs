@@ -110,6 +110,9 @@ fn speedscope_fits_its_schema() {
         assert!(open.is_empty() && last <= thread["endValue"].as_u64().unwrap());
     }
     assert!(n_events > 20, "{n_events}");
+    // Not the first thread, which does nothing but wait for the others.
+    let active = &document["profiles"][document["activeProfileIndex"].as_u64().unwrap() as usize];
+    assert!(active["events"].as_array().unwrap().len() > 4, "{}", active["name"]);
     let Some(python) = tallymon_testkit::peer("python3") else { return };
     let Some(package) = npm_package("speedscope-1.25.0", "speedscope@1.25.0") else { return };
     let has_validator = Command::new(&python).args(["-c", "import jsonschema"]).output().unwrap();
