@@ -13,6 +13,7 @@ use crate::command::get::missing;
 use crate::command::relog::{reading, say_damage, time};
 use crate::exit::{Failure, Kind};
 use crate::paths;
+use crate::progress::open_log;
 
 /// The hosts of a log.
 pub(crate) struct LogHosts {
@@ -51,7 +52,7 @@ impl LogHosts {
     }
 
     fn open(common: &Common, of_log: &OfLog, path: &Path) -> Result<LogHosts, Failure> {
-        let log = Log::open(path, &reading(&of_log.reading))?;
+        let log = open_log(path, &reading(&of_log.reading))?;
         let summary = log.summary();
         say_damage(path, &summary.notes)?;
         log.set_record(u64::MAX);

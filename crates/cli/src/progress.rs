@@ -6,7 +6,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tallymon::log::BytesRead;
+use tallymon::Log;
+use tallymon::log::{BytesRead, LogError, ReadOptions};
 
 /// What takes less is not worth a line.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -16,6 +17,12 @@ const PERIOD: Duration = Duration::from_millis(100);
 
 /// Columns of the bar.
 const WIDTH: u64 = 30;
+
+/// Opens a log, with a bar when that takes long.
+pub(crate) fn open_log(path: &Path, options: &ReadOptions) -> Result<Log, LogError> {
+    let _progress = Progress::of(&options.bytes_read, &[path], 1);
+    Log::open(path, options)
+}
 
 /// Shows a bar until it is dropped.
 pub(crate) struct Progress {

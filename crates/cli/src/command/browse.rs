@@ -3,12 +3,13 @@
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
-use tallymon::{Log, Query};
+use tallymon::Query;
 
 use super::relog::reading;
 use crate::arguments::{Browse, Common};
 use crate::exit::{Failure, Kind};
 use crate::paths;
+use crate::progress::open_log;
 
 /// The dialog, until the user closes it.
 pub(crate) fn run(common: &Common, wanted: &Browse) -> Result<(), Failure> {
@@ -18,7 +19,7 @@ pub(crate) fn run(common: &Common, wanted: &Browse) -> Result<(), Failure> {
     }
     let mut query = match &wanted.log {
         Some(log) => {
-            let log = Log::open(log, &reading(&wanted.reading))?;
+            let log = open_log(log, &reading(&wanted.reading))?;
             Query::new(Box::new(log.source()), paths::language(common)?)?
         }
         None => paths::query(common)?,

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::{FileTime, SystemTime};
-use tallymon::{Log, Query};
+use tallymon::Query;
 use tallymon_monitor::settings::Settings;
 use tallymon_monitor::{LocalTime, Options, SourceThread, usual_of_log};
 
@@ -17,6 +17,7 @@ use super::relog::reading;
 use crate::arguments::{Common, Mon};
 use crate::exit::{Failure, Kind};
 use crate::paths;
+use crate::progress::open_log;
 use crate::words::say;
 
 /// What the first chart shows: one line each for processor, memory, disk and network.
@@ -35,7 +36,7 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     let language = paths::language(common)?;
     let settings = wanted.settings.as_deref().map(Settings::open).transpose();
     let settings = settings.map_err(|error| Failure::new(Kind::BadFile, error))?;
-    let log = wanted.log.as_deref().map(|path| Log::open(path, &reading(&wanted.reading))).transpose()?;
+    let log = wanted.log.as_deref().map(|path| open_log(path, &reading(&wanted.reading))).transpose()?;
     let source = match log.clone() {
         Some(log) => SourceThread::start(move || Ok(Box::new(log.source())))?,
         None => {

@@ -18,6 +18,7 @@ use super::unit;
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
 use crate::paths;
+use crate::progress::Progress;
 
 /// How long a recording process may take to begin.
 const BEGINNING: Duration = Duration::from_secs(20);
@@ -175,7 +176,9 @@ pub(crate) fn snapshot(
         if store.is_running(name) {
             store.ask(name, Ask::Flush, BEGINNING)?;
         }
-        match relog(&inputs(&settings), &output, &options) {
+        let inputs = inputs(&settings);
+        let _progress = Progress::of(&options.read.bytes_read, &inputs, 2);
+        match relog(&inputs, &output, &options) {
             Ok(report) => return Ok((output, report)),
             // A ring may have dropped its oldest log meanwhile, or a recording has become a log.
             Err(error) if last_try => return Err(error.into()),

@@ -15,6 +15,7 @@ use crate::arguments::Choice;
 use crate::command::relog::selection;
 use crate::exit::{Failure, Kind};
 use crate::output::timestamp;
+use crate::progress::Progress;
 
 const USAGE: &str = "\
 relog FILE... [OPTIONS]
@@ -79,7 +80,9 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
         may_replace(output, words.has("y"))?;
     }
     options.every = words.parsed("t", every)?.unwrap_or(NonZeroU32::MIN);
+    let progress = Progress::of(&options.read.bytes_read, &inputs, 2);
     let report = relog(&inputs, output, &options)?;
+    drop(progress);
     let mut out = io::stdout().lock();
     writeln!(out, "\nInput\n----------------\nFile(s):")?;
     for input in &report.inputs {
