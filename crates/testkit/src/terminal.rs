@@ -75,11 +75,25 @@ impl Terminal {
         loop {
             let screen = self.screen();
             if wanted(&screen) {
-                return screen;
+                // What is the same a moment later is no part of a picture that still comes, most of the time.
+                thread::sleep(Duration::from_millis(20));
+                if self.screen() == screen {
+                    return screen;
+                }
             }
             assert!(Instant::now() < end, "{what} does not come; the screen is\n{screen}");
             thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// Waits until all of this is on the screen: a terminal shows parts of a picture while it comes.
+    ///
+    /// # Panics
+    ///
+    /// As [`Terminal::wait`].
+    #[track_caller]
+    pub fn wait_for(&self, parts: &[&str]) -> String {
+        self.wait(&format!("{parts:?}"), |screen| parts.iter().all(|part| screen.contains(part)))
     }
 }
 

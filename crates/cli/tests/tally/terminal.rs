@@ -152,6 +152,8 @@ fn a_session_from_adding_a_counter_to_saving_it() {
     terminal.line(&format!("'{TALLY}' mon --settings '{}'", folder.file("mine.tallymon")));
     terminal.wait("the counters", |screen| screen.contains("Available Bytes") && screen.contains(" 100 ms "));
     terminal.key("q");
+    // What is typed before the screen goes away is the monitor's.
+    terminal.wait("the shell", |screen| !screen.contains("Tallymon"));
     terminal.line("clear");
     terminal.line(&format!("'{TALLY}' mon --log '{}'", folder.file("seen.csv")));
     terminal.wait("the log", |screen| screen.contains("─ LOG ─ ") && screen.contains("seen.csv"));
@@ -207,8 +209,7 @@ fn a_log_and_properties_in_a_session() {
     terminal.wait("the cursor", |screen| screen.contains("At\n"));
     // Back to what happens now, which goes on with all counters of before.
     terminal.key("C-t");
-    let now = terminal.wait("what happens now", |screen| screen.contains("─ live ▶ ─"));
-    has(&now, &["Context Switches/sec", "% Processor Time"]);
+    let now = terminal.wait_for(&["─ live ▶ ─", "Context Switches/sec", "% Processor Time"]);
     let title = now.lines().next().unwrap().to_string();
     terminal.wait("another time", |screen| screen.lines().next() != Some(title.as_str()));
     // Properties: a title of the chart, typed while its samples go on.
@@ -218,14 +219,12 @@ fn a_log_and_properties_in_a_session() {
     terminal.key("Enter");
     terminal.wait("the title behind the dialog", |screen| screen.matches("Busy mornings").count() == 2);
     terminal.key("Escape");
-    let screen = terminal.wait("no dialog", |screen| !screen.contains("Properties"));
-    has(&screen, &["Busy mornings"]);
+    terminal.wait("no dialog", |screen| !screen.contains("Properties") && screen.contains("Busy mornings"));
     // What is no log says so and changes nothing.
     terminal.types("o");
     terminal.types("/dev/null");
     terminal.key("Enter");
-    let screen = terminal.wait("the reason", |screen| screen.contains("/dev/null: "));
-    has(&screen, &["─ live ▶ ─", "Busy mornings"]);
+    terminal.wait_for(&["/dev/null: ", "─ live ▶ ─", "Busy mornings"]);
     terminal.key("q");
     terminal.is_restored();
 }
@@ -381,8 +380,7 @@ fn chosen_counters_are_printed() {
     terminal.line("unset LANG LC_ALL LC_MESSAGES TALLY_LANG NO_COLOR COLORTERM; echo before");
     // The dialog is on the screen while the output goes into a variable.
     terminal.line(&format!(r"chosen=$('{TALLY}' browse '\System\Processes'); echo ended with $?"));
-    let screen = terminal.wait("the dialog", |screen| screen.contains("Add counters"));
-    has(&screen, &[r"\System\Processes"]);
+    terminal.wait_for(&["Add counters", r"\System\Processes"]);
     terminal.key("Enter");
     terminal.types("available bytes");
     // All of it: before its end the same counter is found, and two Escapes that are read in one piece are one.
