@@ -8,7 +8,7 @@ use tallymon_core::request::Request;
 use tallymon_core::title::TitleIndex;
 use tallymon_host::Host;
 use tallymon_linux::System;
-use tallymon_provider::{Health, Provider, Tier, TierChoice};
+use tallymon_provider::{Health, Interest, Provider, Tier, TierChoice};
 
 const PROVIDER: TitleIndex = TitleIndex(990_000);
 const PROCESSOR: TitleIndex = TitleIndex(238);
@@ -77,9 +77,20 @@ fn objects_know_when_they_were_read() {
             assert_eq!(object.header().perf_time.0.cast_unsigned(), window.middle().0, "object {name}");
         }
     }
-    // One pass, one stamp.
-    let window = |name| snapshot.object(TitleIndex(name)).unwrap().window();
-    assert_eq!(window(230), window(232));
+    // One pass, one stamp. What does not look at processes has its own.
+    let window = |snapshot: &Snapshot, name| snapshot.object(TitleIndex(name)).unwrap().window();
+    assert_eq!(window(&snapshot, 230), window(&snapshot, 232));
+    assert_eq!(window(&snapshot, 2), window(&snapshot, 230));
+    let mut interest = Interest::everything();
+    interest.add(TitleIndex(2), TitleIndex(146));
+    interest.add(TitleIndex(230), TitleIndex(6));
+    let request = Request { interest, ..Request::objects([TitleIndex(2), TitleIndex(230)]) };
+    for _ in 0..5 {
+        let snapshot = host.snapshot(&request).unwrap();
+        let [system, process] = [2, 230].map(|name| window(&snapshot, name).unwrap());
+        // Both need /proc/stat, which System reads.
+        assert!(system.begin <= process.begin && system.end <= process.end, "{system:?} {process:?}");
+    }
     // The processor's times come in ticks, its interrupts one by one.
     let processor = snapshot.object(PROCESSOR).unwrap();
     let quantum = |name| processor.quantum(processor.position(TitleIndex(name)).unwrap());

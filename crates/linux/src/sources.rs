@@ -262,9 +262,10 @@ impl Sources {
         self.process_window.filter(|(request, _)| *request == self.request).map(|(_, window)| window)
     }
 
-    /// Reads the processes, once a request, and notes when.
+    /// Reads the processes, once a request, and notes when. What the object that needs them first has read before is part of that:
+    /// the processors of Idle, and what System has beside the processes.
     fn refresh_processes(&mut self) -> Result<(), Absence> {
-        let begin = self.process_window().map_or_else(steady, |window| window.begin);
+        let begin = self.process_window().map_or(self.earliest, |window| window.begin);
         self.earliest = self.earliest.min(begin);
         let refreshed = self.processes.refresh(&self.facts, self.now, &mut self.buffer);
         if self.process_window().is_none() {
@@ -335,6 +336,9 @@ impl Sources {
 
     /// How many processes there are.
     pub(crate) fn process_count(&mut self) -> Result<u64, Absence> {
+        if self.processes.counts_at_once() {
+            self.refresh_processes()?;
+        }
         // There is always a process: the one that asks. A folder without any is no /proc.
         let count = self.processes.count(&self.facts, self.now, &mut self.buffer);
         count.and_then(|count| if count == 0 { Err(Absence::ReadFailed) } else { Ok(count) })

@@ -229,11 +229,17 @@ impl ProcessTable {
             // Nobody looks at a process in this request, so none need be listed.
             return self.folder.count(&mut self.pids).map_err(|error| absence(&error));
         }
-        if self.has_clocks && self.at_once.is_on() {
+        if self.counts_at_once() {
             self.refresh(facts, now, buffer)?;
             return Ok(u64::try_from(self.rows.len()).unwrap_or(u64::MAX));
         }
         self.list()
+    }
+
+    /// Whether [`ProcessTable::count`] is a look at all processes, and not only at their numbers.
+    pub(crate) fn counts_at_once(&self) -> bool {
+        let is_wanted = self.wants != Wants::default() || self.refreshed.is_some();
+        is_wanted && self.has_clocks && self.at_once.is_on()
     }
 
     /// How many threads all processes have, Idle left out, as they were read for this request; `None` when nobody asked

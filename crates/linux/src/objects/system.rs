@@ -2,7 +2,7 @@
 
 use tallymon_provider::{
     Absence, Ask, CounterBlockMut, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
-    TitleIndex,
+    ReadWindow, TitleIndex,
 };
 
 use super::Object;
@@ -71,17 +71,23 @@ impl Object for System {
         ORIGINS
     }
 
+    fn window(&self, sources: &Sources) -> Option<ReadWindow> {
+        // Where it looks at all processes, it is the first to do so and reads its other files before: one window and one stamp
+        // for it and them. Else its own.
+        sources.process_window()
+    }
+
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
         let mut values = object.single();
         from_stat(sources, &mut values);
         // Where the processes are read anyway, the threads are those of the same pass.
         let threads = sources.thread_count();
-        from_processes(ask, sources, &mut values);
         match threads.map_or_else(|| sources.loadavg().map(|loadavg| loadavg.threads), Ok) {
             Ok(threads) => values.set(At::Threads.at(), threads),
             Err(absence) => values.absent([At::Threads.at()], absence),
         }
+        from_processes(ask, sources, &mut values);
         // The start of the machine on the object's clock.
         values.set(At::SystemUpTime.at(), sources.facts.boot_time.0);
         // There is no registry, so nothing of it is in use; a base of 0 would be no share at all.
