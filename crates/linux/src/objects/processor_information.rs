@@ -30,8 +30,8 @@ rows! { SPEED_COUNTERS, SPEED_ORIGINS {
     900_012 PERF_COUNTER_BULK_COUNT 0 ADVANCED: C "cpuidle/state*/usage" "2.6.24";
     900_014 PERF_AVERAGE_BULK 0 ADVANCED: C "cpuidle/state*/time * 10" "2.6.24";
     900_014 PERF_AVERAGE_BASE 0 ADVANCED: C "cpuidle/state*/usage" "2.6.24";
-    900_016 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "thermal_throttle/core_throttle_count + thermal_throttle/package_throttle_count";
-    900_018 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "cpufreq/scaling_max_freq, cpufreq/bios_limit over cpufreq/cpuinfo_max_freq";
+    900_016 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "thermal_throttle/core_throttle_count + thermal_throttle/package_throttle_count" "2.6.36";
+    900_018 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "cpufreq/scaling_max_freq, or less by cpufreq/bios_limit (2.6.33), over cpufreq/cpuinfo_max_freq";
     900_020 PERF_COUNTER_RAWCOUNT 0 ADVANCED: Z "0";
     900_022 PERF_100NSEC_TIMER 0 ADVANCED: N;
     900_024 PERF_100NSEC_TIMER 0 NOVICE: D "/proc/stat:cpuN: all but idle and iowait, times cpufreq/scaling_cur_freq over cpufreq/base_frequency" "4.15";
