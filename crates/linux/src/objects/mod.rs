@@ -23,6 +23,8 @@ mod kernel_tables;
 mod logical_disk;
 mod memory;
 mod memory_tables;
+#[cfg(test)]
+mod namespaces;
 mod network_interface;
 mod network_tables;
 mod nfs_client;

@@ -1,6 +1,7 @@
 //! All tiers give the same values: the program in the kernel between two readings of the files.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +12,7 @@ use super::at_once::State;
 use super::*;
 use crate::bpf::tasks::{Tasks, Way};
 use crate::kept::Buffer;
+use crate::objects::fake::again_apart;
 use crate::system::{boot_time, clocks};
 
 /// Everything of every process and thread.
@@ -327,45 +329,63 @@ fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
     }
     let name =
         "objects::process_table::tiers::in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers";
-    let result = Command::new("unshare")
-        .args(["--pid", "--fork", "--mount-proc"])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", name])
-        .env(INSIDE, "1")
-        .output();
-    let Ok(output) = result else {
-        eprintln!("skipped: unshare of util-linux is not installed");
-        return;
-    };
-    let (said, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if words.contains("unshare:") {
-        eprintln!("skipped: {words}");
-        return;
-    }
-    assert!(output.status.success() && said.contains("1 passed"), "{said} {words}");
+    again_apart(&["--pid", "--fork", "--mount-proc"], "exec", name, INSIDE);
 }
 
 #[test]
 fn more_threads_than_a_pass_has_room_for() {
-    // Tens of thousands are asked for by this variable.
-    let count = std::env::var("TALLYMON_THREADS").ok().and_then(|count| count.parse().ok()).unwrap_or(100);
     let Some(mut table) = at_once() else { return };
     let little = Tasks::open_with(Way::Walk, 16).unwrap();
     table.at_once.state = State::Works(Box::new(little), Way::Walk);
     let parked = std::sync::Mutex::new(());
     thread::scope(|scope| {
         let held = parked.lock().unwrap();
-        for _ in 0..count {
-            let waits = || drop(parked.lock());
-            thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, waits).unwrap();
+        for _ in 0..100 {
+            scope.spawn(|| drop(parked.lock()));
         }
-        refresh(&mut table, WANTS);
-        let row = table.rows.iter().find(|row| row.pid == std::process::id()).unwrap();
-        assert!(row.threads().len() > count, "{} of {count}", row.threads().len());
-        assert!(row.threads().is_sorted_by(|one, other| one.tid < other.tid), "a thread was given twice");
-        assert_eq!(row.parts.stat.map(|stat| stat.threads), Ok(row.threads().len() as u64));
+        has_threads(&mut table, std::process::id(), 101);
         drop(held);
     });
+}
+
+/// More than one pass has room for at first: a machine with so many, of which one process has nearly all.
+#[test]
+fn thousands_of_threads_in_one_process() {
+    // Tens of thousands are asked for by this variable.
+    let count = std::env::var("TALLYMON_THREADS").ok().and_then(|count| count.parse().ok()).unwrap_or(3000);
+    let (Some(mut table), Some(python)) = (at_once(), tallymon_testkit::peer("python3")) else { return };
+    let script = format!(
+        "import sys, threading; threading.stack_size(65536); wait = threading.Event().wait
+for _ in range({count}): threading.Thread(target=wait, daemon=True).start()
+print('ready', flush=True); sys.stdin.read()"
+    );
+    let mut command = Command::new(python);
+    command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut many = Ends(command.spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(many.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    for _ in 0..3 {
+        has_threads(&mut table, many.0.id(), count + 1);
+    }
+    // The files give the same threads, and what they are doing.
+    let all = |table: &ProcessTable| -> Vec<(u32, FileTime)> {
+        let row = table.rows.iter().find(|row| row.pid == many.0.id()).unwrap();
+        row.threads().iter().map(|thread| (thread.tid, thread.start)).collect()
+    };
+    let mut files = self::table(TierChoice::Only(Tier::T0));
+    refresh(&mut files, WANTS);
+    assert_eq!(all(&table), all(&files));
+}
+
+/// Looks at all processes, and at the threads of one that has so many.
+fn has_threads(table: &mut ProcessTable, pid: u32, count: usize) {
+    refresh(table, WANTS);
+    assert!(table.at_once.is_on(), "{:?}", table.at_once.refusal());
+    let row = table.rows.iter().find(|row| row.pid == pid).unwrap();
+    assert!(row.threads().len() >= count, "{} of {count}", row.threads().len());
+    assert!(row.threads().is_sorted_by(|one, other| one.tid < other.tid), "a thread was given twice");
+    assert_eq!(row.parts.stat.map(|stat| stat.threads), Ok(row.threads().len() as u64));
 }
 
 /// Set in a copy of the test below that is being watched: its tier.
