@@ -19,7 +19,8 @@ the first is missing. A file without `/` at its beginning is in the folder of th
 E exact, C close, A an approximation, D kept by the collector itself, O only when asked for, Z a true zero,
 `-` Linux has nothing like it, or it is not collected: no data. *Unit* is that of the shown value. *Tier* is how processes are read
 (`tally doctor`): T0 by their files, T2 by a program in the kernel; *as root* is with CAP_SYS_PTRACE; `all` for what does
-not depend on it. *Since* is the first kernel that has the source, `all` for those before 2.6.20 and what is no file.
+not depend on it. *Since* is the first kernel that has the source, or one of those that stand there; `all` for what every kernel of 2.6.20 and
+later has, and for what is no file.
 ";
 
 /// The whole page.

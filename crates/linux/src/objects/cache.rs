@@ -33,11 +33,11 @@ rows! { COUNTERS, ORIGINS {
     130 PERF_COUNTER_COUNTER 0 WIZARD: N;
     132 PERF_COUNTER_COUNTER 0 WIZARD: N;
     134 PERF_COUNTER_COUNTER 0 WIZARD: N;
-    136 PERF_COUNTER_COUNTER 0 ADVANCED: C "/proc/vmstat:nr_written";
+    136 PERF_COUNTER_COUNTER 0 ADVANCED: C "/proc/vmstat:nr_written" "2.6.37";
     138 PERF_COUNTER_COUNTER 0 WIZARD: N;
     140 PERF_COUNTER_COUNTER 0 ADVANCED: N;
     906_002 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "/proc/vmstat:nr_dirty";
-    906_004 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "/proc/vmstat:nr_dirty_threshold";
+    906_004 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "/proc/vmstat:nr_dirty_threshold" "2.6.37";
 }}
 
 /// The object Cache.

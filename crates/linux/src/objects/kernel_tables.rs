@@ -29,7 +29,7 @@ rows! { SYSTEM_COUNTERS, SYSTEM_ORIGINS {
     905_808 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "/proc/stat:procs_running";
     905_810 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "/proc/stat:procs_blocked";
     905_812 PERF_COUNTER_BULK_COUNT 0 NOVICE: E "/proc/stat:processes";
-    905_814 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/stat:softirq";
+    905_814 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/stat:softirq" "2.6.31";
     905_816 PERF_100NSEC_TIMER 0 ADVANCED: E "/proc/stat:cpu#8 * 100000" "2.6.11";
     905_818 PERF_100NSEC_TIMER 0 ADVANCED: A "/proc/stat:cpu#5 * 100000";
     905_820 PERF_100NSEC_TIMER 0 ADVANCED: E "/proc/stat:cpu#2 * 100000";
@@ -39,17 +39,17 @@ rows! { SYSTEM_COUNTERS, SYSTEM_ORIGINS {
 }}
 
 rows! { SOFTIRQ_COUNTERS, SOFTIRQ_ORIGINS {
-    901_802 PERF_COUNTER_COUNTER 0 NOVICE: E "/proc/stat:softirq#1";
-    901_804 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#2";
-    901_806 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#3";
-    901_808 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#4";
-    901_810 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#5";
-    901_812 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#6";
-    901_814 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#7";
-    901_816 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#8";
-    901_818 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#9";
-    901_820 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#10";
-    901_822 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#11";
+    901_802 PERF_COUNTER_COUNTER 0 NOVICE: E "/proc/stat:softirq#1" "2.6.31";
+    901_804 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#2" "2.6.31";
+    901_806 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#3" "2.6.31";
+    901_808 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#4" "2.6.31";
+    901_810 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#5" "2.6.31";
+    901_812 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#6" "2.6.31";
+    901_814 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#7" "2.6.31";
+    901_816 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#8" "2.6.31";
+    901_818 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#9" "2.6.31";
+    901_820 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#10" "2.6.31";
+    901_822 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/stat:softirq#11" "2.6.31";
 }}
 
 /// The object Kernel Objects.

@@ -32,15 +32,15 @@ rows! { TCP_COUNTERS, TCP_ORIGINS {
 }}
 
 rows! { IP_COUNTERS, IP_ORIGINS {
-    903_202 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/net/netstat:IpExt.InOctets";
-    903_204 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/net/netstat:IpExt.OutOctets";
-    903_206 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InMcastPkts";
-    903_208 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.OutMcastPkts";
-    903_210 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InBcastPkts";
-    903_212 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.OutBcastPkts";
+    903_202 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/net/netstat:IpExt.InOctets" "2.6.31";
+    903_204 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/net/netstat:IpExt.OutOctets" "2.6.31";
+    903_206 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InMcastPkts" "2.6.24";
+    903_208 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.OutMcastPkts" "2.6.24";
+    903_210 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InBcastPkts" "2.6.24";
+    903_212 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.OutBcastPkts" "2.6.24";
     903_214 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InCsumErrors" "3.10";
     903_216 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InCEPkts" "3.12";
-    903_218 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InNoRoutes";
+    903_218 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InNoRoutes" "2.6.24";
 }}
 
 rows! { SOCKET_COUNTERS, SOCKET_ORIGINS {

@@ -46,7 +46,7 @@ rows! { QUEUE_COUNTERS, QUEUE_ORIGINS {
     1306 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     1308 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     1310 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1312 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "/proc/fs/nfsd/pool_stats:sockets-enqueued";
+    1312 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "/proc/fs/nfsd/pool_stats:sockets-enqueued" "2.6.30";
     1314 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     264 (1317) PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
     506 (1319) PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
@@ -56,8 +56,8 @@ rows! { QUEUE_COUNTERS, QUEUE_ORIGINS {
     298 (1327) PERF_COUNTER_BULK_COUNT 0 ADVANCED: N;
     1328 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
     508 (1331) PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
-    1332 PERF_COUNTER_BULK_COUNT 0 ADVANCED: A "/proc/fs/nfsd/pool_stats:packets-arrived";
-    404 PERF_COUNTER_COUNTER 0 ADVANCED: C "/proc/fs/nfsd/pool_stats:sockets-enqueued";
+    1332 PERF_COUNTER_BULK_COUNT 0 ADVANCED: A "/proc/fs/nfsd/pool_stats:packets-arrived" "2.6.30";
+    404 PERF_COUNTER_COUNTER 0 ADVANCED: C "/proc/fs/nfsd/pool_stats:sockets-enqueued" "2.6.30";
 }}
 
 /// The object Server.

@@ -15,10 +15,10 @@ use crate::proc::scan::{decimal, signed_decimal};
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
-    900_602 PERF_COUNTER_RAWCOUNT -1 NOVICE: E "temp + 273150 / 1000";
-    900_604 PERF_COUNTER_RAWCOUNT -2 ADVANCED: E "temp + 273150 / 100";
-    900_606 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "cdev*/cur_state, cdev*/max_state" "2.6.24";
-    900_608 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "cdev*/cur_state, /sys/devices/system/cpu/cpu*/thermal_throttle/package_throttle_count" "2.6.24";
+    900_602 PERF_COUNTER_RAWCOUNT -1 NOVICE: E "temp + 273150 / 1000" "2.6.25";
+    900_604 PERF_COUNTER_RAWCOUNT -2 ADVANCED: E "temp + 273150 / 100" "2.6.25";
+    900_606 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "cdev*/cur_state, cdev*/max_state" "2.6.25";
+    900_608 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "cdev*/cur_state, /sys/devices/system/cpu/cpu*/thermal_throttle/package_throttle_count" "2.6.25";
 }}
 
 /// The bit of Throttle Reasons that says that it was too hot.
