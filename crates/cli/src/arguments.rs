@@ -128,8 +128,8 @@ pub(crate) struct Get {
     /// Time between the two samples that rates need, such as 500ms, 2s, 1m or 00:00:05.
     #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Duration,
-    /// Say how far rates and shares may be off, by the time that reading took and the steps in which the system counts, and
-    /// why values are old.
+    /// Say how far rates and shares may be off, by the time that reading took and the steps in which the system counts, or
+    /// why that is unknown, and why values are old.
     #[arg(long, short)]
     pub(crate) verbose: bool,
     #[command(flatten)]

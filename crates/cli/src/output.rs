@@ -120,7 +120,10 @@ impl<'w> Rows<'w> {
                 Ok(_) => reading.definition.counter_type.suffix().as_str(),
                 Err(_) => "",
             };
-            let note = note(reading);
+            let mut note = note(reading);
+            if let Some(why) = reading.why_no_error().filter(|_| self.with_errors) {
+                note = format!("{note}  (error unknown: {why})");
+            }
             writeln!(self.out, "{}{note}", format!("{path}{gap}{cell} {unit}").trim_end())?;
         }
         Ok(())

@@ -21,10 +21,11 @@ pub mod registry;
 pub mod titles;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tallymon_core::block::{
-    BlockWriter, DataBlock, Object, ObjectLayout, ObjectSpec, ObjectsWriter, Snapshot, WriteHeader,
-    definitions_only,
+    BlockWriter, DataBlock, Object, ObjectLayout, ObjectNote, ObjectSpec, ObjectsWriter, ReadWindow,
+    Snapshot, WriteHeader, definitions_only,
 };
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
@@ -310,7 +311,11 @@ impl Host {
         if matches!(request.kind, RequestKind::Metadata { .. }) {
             write_definitions(&[provider_object::SPEC], &[provider_object::NAME], writer);
         } else {
+            let begin = builtin::clocks().time_100ns;
             provider_object::write(&self.sources(), writer.objects());
+            let window = ReadWindow { begin, end: builtin::clocks().time_100ns };
+            let (quanta, means) = (Arc::default(), Arc::default());
+            writer.objects().note(ObjectNote { object: provider_object::NAME, window, quanta, means }, begin);
         }
     }
 }

@@ -68,7 +68,8 @@ fn objects_know_when_they_were_read() {
     let snapshot = host.snapshot(&Request::parse("Global")).unwrap();
     let after = Host::clocks().time_100ns;
     let header = snapshot.header();
-    for object in snapshot.objects().filter(|object| object.header().name != PROVIDER) {
+    assert!(snapshot.object(PROVIDER).is_some());
+    for object in snapshot.objects() {
         let name = object.header().name.0;
         let window = object.window().unwrap_or_else(|| panic!("object {name} does not say"));
         assert!(before <= header.perf_time_100ns && header.perf_time_100ns <= window.begin, "object {name}");

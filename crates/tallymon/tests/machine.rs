@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::UdpSocket;
 use std::process::{Child, Command, Stdio};
@@ -12,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use tallymon::core::flow::Sample;
+use tallymon::core::title::TitleIndex;
 use tallymon::{Location, Query, Reading};
 use tallymon_testkit::{peer, skip};
 
@@ -62,6 +64,46 @@ fn stat_line(name: &str) -> Vec<u64> {
     let text = fs::read_to_string("/proc/stat").unwrap();
     let line = text.lines().find(|line| line.split(' ').next() == Some(name)).unwrap();
     line.split_whitespace().skip(1).map(|word| word.parse().unwrap()).collect()
+}
+
+/// What comes from this machine, and not from programs and libraries that others have put on it: NT's own objects, and ours.
+fn is_built_in(object: TitleIndex) -> bool {
+    (1..=1847).contains(&object.0) || (900_000..=999_999).contains(&object.0)
+}
+
+#[test]
+fn every_rate_of_every_object_has_its_error_or_a_reason() {
+    let mut query = Query::open(&Location::Local).unwrap();
+    let instances = |has_instances| if has_instances { "(*)" } else { "" };
+    let objects = query.catalog().objects().iter();
+    let paths = objects.map(|object| format!(r"\{}{}\*", object.name.0, instances(object.has_instances)));
+    for path in paths.collect::<Vec<_>>() {
+        query.add(&path).unwrap_or_else(|error| panic!("{error}"));
+    }
+    query.collect().unwrap();
+    thread::sleep(Duration::from_millis(1200));
+    query.collect().unwrap();
+    let mut objects = BTreeSet::new();
+    for reading in query.readings() {
+        let is_rate = reading.definition.counter_type.needs_two_samples();
+        let (path, error, why) = (&reading.path, reading.error(), reading.why_no_error());
+        if !is_rate || reading.cell.value.is_err() {
+            assert_eq!(why, None, "{path}");
+        } else if is_built_in(reading.object) {
+            let precision = reading.precision.unwrap_or_else(|| panic!("{path}: nobody knows when"));
+            let (older, newer) = (precision.older, precision.newer);
+            let is_ordered = older.begin <= older.end && older.end <= newer.begin && newer.begin <= newer.end;
+            assert!(is_ordered, "{path}: {older:?} {newer:?}");
+            assert!(error.is_some_and(|error| error.is_finite() && error >= 0.0), "{path}: {error:?}");
+            assert_eq!(why, None, "{path}");
+            objects.insert(reading.object.0);
+        } else {
+            assert_ne!(error.is_some(), why.is_some(), "{path}");
+        }
+    }
+    for object in [2, 4, 230, 232, 238, 510, 546, 638, 900_000, 990_000] {
+        assert!(objects.contains(&object), "no rate of object {object} among {objects:?}");
+    }
 }
 
 #[test]

@@ -202,6 +202,9 @@ fn a_log_is_asked_instead_of_the_machine() {
     assert_eq!(column(&all, "cache faults/sec"), column(&windows, r"\memory\cache faults/sec"));
     // The last one, one at a time, and a range.
     assert_eq!(tally(&["get", "--log", &log, path, "--plain"]).data().trim(), *of_windows.last().unwrap());
+    // Windows does not write when it has read an object.
+    let rate = tally(&["get", "--log", &log, path, "--verbose"]).data();
+    assert!(rate.contains("(error unknown: its source does not say when it was read)"), "{rate}");
     let at = tally(&["get", "--log", &log, path, "--plain", "--at", "2016-11-26T21:46:35Z"]).data();
     assert_eq!(at.trim(), of_windows[1]);
     let range = ["--from", "2016-11-26T21:46:33Z", "--to", "2016-11-26T21:46:37Z"];

@@ -66,6 +66,19 @@ impl Reading {
         self.precision?.error(self.older.as_ref()?, self.cell.sample.as_ref()?)
     }
 
+    /// Why the error of a value is not known, in words; `None` where it is, and for values that have none: those that are missing,
+    /// and those that are no rate, share or average.
+    pub fn why_no_error(&self) -> Option<&'static str> {
+        if self.cell.value.is_err() || !self.definition.counter_type.needs_two_samples() {
+            return None;
+        }
+        match (self.precision, self.error()) {
+            (None, _) => Some("its source does not say when it was read"),
+            (Some(_), None) => Some("it is too large to be computed"),
+            (Some(_), Some(_)) => None,
+        }
+    }
+
     /// Its full path in the user's language, for people to read; scripts take [`Reading::path`].
     pub fn local_path(&self, names: &Names) -> String {
         // What stands in the parentheses is the same in every language, also where it names no instance.
