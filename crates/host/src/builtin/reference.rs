@@ -150,6 +150,21 @@ fn units_of_types_and_names() {
 }
 
 #[test]
+fn the_readme_names_every_object() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let part = text.split("\n## ").find(|part| part.starts_with("What it reads")).unwrap();
+    // A name may go over the end of a line.
+    let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
+    let system = System::open().unwrap().with_profile(Profile::NtStrict);
+    let names = titles::titles(Language::ENGLISH).unwrap();
+    for object in system.objects().iter().chain([&crate::provider_object::SPEC]) {
+        let name = names.name(object.name).unwrap();
+        assert!(part.contains(name), "\"What it reads\" of the README does not name {name}");
+    }
+}
+
+#[test]
 fn the_reference_is_that_of_the_tables() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/linux-counters.md");
     let page = page(&System::open().unwrap(), &System::open().unwrap().with_profile(Profile::NtStrict));
