@@ -128,15 +128,18 @@ fn runs_with_little_room_give_the_same_tasks() {
         eprintln!("skipped: the kernel does not let us");
         return;
     };
-    // More threads in a process than there is room for at first.
+    // More threads in a process than there is room for at first, and as many as somebody wants to see.
+    let threads: usize = std::env::var(THREADS).ok().and_then(|number| number.parse().ok()).unwrap_or(20);
     let (stop, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Arc::new(std::sync::Mutex::new(wait));
-    let threads: Vec<_> = (0..20)
+    let started: Vec<_> = (0..threads)
         .map(|_| {
             let wait = std::sync::Arc::clone(&wait);
-            std::thread::spawn(move || {
+            let thread = std::thread::Builder::new().stack_size(64 << 10);
+            let body = move || {
                 let _ = wait.lock().unwrap().recv();
-            })
+            };
+            thread.spawn(body).unwrap()
         })
         .collect();
     let own = std::process::id();
@@ -151,13 +154,16 @@ fn runs_with_little_room_give_the_same_tasks() {
     })
     .unwrap();
     let count = tasks.len();
-    assert!(of_own > 20, "{of_own}");
+    assert!(of_own > threads, "{of_own}");
     tasks.sort_unstable();
     tasks.dedup();
     assert_eq!(tasks.len(), count, "a task was given twice");
     drop(stop);
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    started.into_iter().for_each(|thread| thread.join().unwrap());
 }
+
+/// May say how many threads a process has in the test before.
+const THREADS: &str = "TALLYMON_TEST_THREADS";
 
 /// Set in a copy of this test that has been given few rights: how many of them.
 const RIGHTS: &str = "TALLYMON_TEST_RIGHTS";
