@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use tallymon::Query;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::{FileTime, SystemTime};
-use tallymon::Query;
 use tallymon_monitor::settings::Settings;
 use tallymon_monitor::{LocalTime, Options, SourceThread, usual_of_log};
 
