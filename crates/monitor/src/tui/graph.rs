@@ -336,10 +336,11 @@ fn times(app: &App, buffer: &mut Buffer, area: Rect) {
         let text = app.clock_between(time, from, to);
         put(buffer, x, area.y, area.right().saturating_sub(x), &text, app.theme.dim());
     }
-    if let Some(cursor) = monitor.window.cursor
+    if let Some(cursor) = monitor.window.cursor.filter(|cursor| monitor.view().contains(cursor))
         && let Some(time) = monitor.time(cursor)
     {
-        // It is told to the second, whatever is beside it.
+        // It is told to the second, and of a log of days which day it is, however little of it is in view.
+        let (from, to) = app.log().map_or((from, to), |log| (log.summary().first, log.summary().last));
         let text = match app.clock_between(time, from, to) {
             clock if clock == app.clock(time) => format!(" {clock} "),
             date => format!(" {} {} ", date.split(' ').next().unwrap_or_default(), app.clock(time)),

@@ -104,8 +104,8 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::End => app.monitor.window.live(),
         KeyCode::Char(',') => move_cursor(app, -1),
         KeyCode::Char('.') => move_cursor(app, 1),
-        KeyCode::Char('[') => app.monitor.window.zoom(true),
-        KeyCode::Char(']') => app.monitor.window.zoom(false),
+        KeyCode::Char('[') => zoom(app, true),
+        KeyCode::Char(']') => zoom(app, false),
         KeyCode::Char('m') => app.monitor.window.sweep = !app.monitor.window.sweep,
         KeyCode::Char('<') => interval(app, false),
         KeyCode::Char('>') => interval(app, true),
@@ -432,6 +432,16 @@ fn freeze(app: &mut App) {
 fn update(app: &mut App) {
     let rows = app.monitor.rows();
     app.monitor.window.update(&rows);
+}
+
+/// Fewer rows in view, or more; the one at the cursor stays there.
+fn zoom(app: &mut App, closer: bool) {
+    let rows = app.monitor.rows();
+    let window = &mut app.monitor.window;
+    window.zoom(closer);
+    if let Some(cursor) = window.cursor.filter(|cursor| !window.rows(&rows).contains(cursor)) {
+        window.go_to(&rows, cursor);
+    }
 }
 
 /// Half a window back or forward.

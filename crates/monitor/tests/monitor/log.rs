@@ -281,6 +281,10 @@ fn a_log_of_days_says_which_day_and_a_file_that_is_dropped_opens() {
     has(&screen, &["LOG", "days.csv", "72 records", " 11-28 00:15 ━", "━ 11-30 23:15", "     11-28 00:15 "]);
     bench.types(":2016-11-29 12:00").key(KeyCode::Enter);
     has(&bench.screen(), &[" 11-29 12:15:30 "]);
+    // Also when only some hours of it are in view.
+    bench.types("[[[");
+    has(&bench.screen(), &[" 11-29 12:15:30 ", " 11:15:30 "]);
+    bench.types("]]]");
     // All lines in view: each as high as its values allow.
     bench.app.event(&Event::Paste(r"\System\Threads".to_string()));
     bench.settle();
