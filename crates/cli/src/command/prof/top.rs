@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tallymon_clr::export::time;
 use tallymon_clr::reader::{MethodTotal, Profile};
-use unicode_width::UnicodeWidthChar;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::arguments::{ProfSort, ProfTop};
 use super::place;
@@ -187,17 +187,24 @@ fn short(value: f64) -> String {
     }
 }
 
-/// What of a line fits, without anything that would move the cursor.
+/// What of a line fits, without anything that would move the cursor; dots stand for what does not.
 fn cut(line: &str, width: usize) -> String {
-    let mut left = width;
-    let clean = line.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if clean.width() <= width {
+        return clean;
+    }
+    let dots = DOTS.get(..width).unwrap_or(DOTS);
+    let mut left = width.saturating_sub(dots.len());
     let fits = |c: &char| {
         let Some(rest) = left.checked_sub(c.width().unwrap_or(0)) else { return false };
         left = rest;
         true
     };
-    clean.take_while(fits).collect()
+    clean.chars().take_while(fits).chain(dots.chars()).collect()
 }
+
+/// Every terminal has these, unlike the one character that means the same.
+const DOTS: &str = "...";
 
 /// A terminal that shows one update at a time, or a file that gets them one behind the other.
 struct Screen {
@@ -310,5 +317,10 @@ mod tests {
         assert_eq!(page.len(), HEAD + 1);
         assert_eq!(page[4], "      100    25.0    50.0    128 ns    128 ns      0  N.C.Run() [2J");
         assert!(page.iter().all(|line| line.chars().count() <= 80), "{page:?}");
+        assert_eq!(cut(&page[4], 60), "      100    25.0    50.0    128 ns    128 ns      0  N.C...");
+        assert_eq!(
+            (cut("호출 수", 6), cut("calls", 2), cut("", 0)),
+            ("호...".into(), "..".into(), String::new())
+        );
     }
 }
