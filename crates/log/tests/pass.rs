@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::slice::from_ref;
 
 use tallymon_log::relog::Options;
 use tallymon_log::{FORMATS, Passed, ReadOptions, open, relog};
-use tallymon_testkit::shared;
+use tallymon_testkit::{Scratch, shared};
 
 const SAMPLES: [&str; 4] = [
     "PowerShell_CounterSamples.blg",
@@ -15,21 +15,6 @@ const SAMPLES: [&str; 4] = [
     "PAL_SampleLog.blg",
     "PowerShell_CounterSamples.tsv",
 ];
-
-/// A file that goes away with the test.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str) -> File {
-        File(std::env::temp_dir().join(format!("tallymon-pass-{}-{name}", std::process::id())))
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 /// Goes through a log in both ways; the number of its records.
 fn compare(path: &Path, what: &str) -> usize {
@@ -70,11 +55,12 @@ fn passing_finds_what_reading_finds() {
     for name in SAMPLES {
         let Some(sample) = shared(&format!("logs/{name}")) else { return };
         assert!(compare(&sample, name) > 0);
+        let scratch = Scratch::new();
         for info in FORMATS.iter().filter(|info| info.reads && info.writes) {
-            let copy = File::new(&format!("{name}.{}", info.name));
+            let copy = scratch.join(info.name);
             let options = Options { format: info.format, ..Options::default() };
-            relog(from_ref(&sample), &copy.0, &options).unwrap();
-            assert!(compare(&copy.0, &format!("{name} as {}", info.name)) > 0);
+            relog(from_ref(&sample), &copy, &options).unwrap();
+            assert!(compare(&copy, &format!("{name} as {}", info.name)) > 0);
         }
     }
 }
@@ -91,12 +77,13 @@ fn passing_finds_the_damage_that_reading_finds() {
     let mut with_records = 0;
     for name in SAMPLES {
         let Some(sample) = shared(&format!("logs/{name}")) else { return };
-        let native = File::new(&format!("{name}.tally"));
+        let scratch = Scratch::new();
+        let native = scratch.join("log.tally");
         let options = Options { format: tallymon_log::Format::Tally, ..Options::default() };
-        relog(from_ref(&sample), &native.0, &options).unwrap();
-        for path in [&sample, &native.0] {
+        relog(from_ref(&sample), &native, &options).unwrap();
+        for path in [&sample, &native] {
             let whole = std::fs::read(path).unwrap();
-            let damaged = File::new("damaged");
+            let damaged = scratch.join("damaged");
             for round in 0..16 {
                 let mut bytes = whole.clone();
                 if round % 4 == 0 {
@@ -107,9 +94,9 @@ fn passing_finds_the_damage_that_reading_finds() {
                     let end = (at + 1 + random(40)).min(bytes.len());
                     bytes[at.min(end)..end].iter_mut().for_each(|byte| *byte ^= 1 + random(255) as u8);
                 }
-                std::fs::write(&damaged.0, bytes).unwrap();
+                std::fs::write(&damaged, bytes).unwrap();
                 let what = format!("{} with damage {round}", path.display());
-                with_records += usize::from(compare(&damaged.0, &what) > 0);
+                with_records += usize::from(compare(&damaged, &what) > 0);
             }
         }
     }
