@@ -1,7 +1,7 @@
 //! The native log: what goes in comes out, whatever format it came from.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::slice::from_ref;
 
 use tallymon_core::counter::CounterType;
@@ -13,24 +13,7 @@ use tallymon_log::native::{
 };
 use tallymon_log::relog::Options;
 use tallymon_log::{Format, LogReader, ReadOptions, Records, info, open, relog, relog_to};
-use tallymon_testkit::shared;
-
-/// A folder that goes away with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tallymon-native-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use tallymon_testkit::{Scratch, shared};
 
 fn to(format: Format) -> Options {
     Options { format, line_end: LineEnd::Lf, strip_path: true, ..Options::default() }
@@ -52,10 +35,10 @@ const SAMPLES: [&str; 5] = [
 
 #[test]
 fn samples_come_back_from_a_native_log() {
-    let folder = Folder::new("samples");
+    let folder = Scratch::new();
     for name in SAMPLES {
         let Some(path) = shared(&format!("logs/{name}")) else { return };
-        let native = folder.0.join(name).with_extension("tally");
+        let native = folder.join(name).with_extension("tally");
         let report = relog(from_ref(&path), &native, &to(Format::Tally)).unwrap();
         assert_eq!(report.remarks, [""; 0]);
         let mut one = open(&path, &ReadOptions::default()).unwrap();
@@ -93,10 +76,10 @@ fn samples_come_back_from_a_native_log() {
 
 #[test]
 fn a_blg_made_of_a_native_log_is_that_made_of_the_blg() {
-    let folder = Folder::new("blg");
+    let folder = Scratch::new();
     for name in SAMPLES.iter().take(3) {
         let Some(path) = shared(&format!("logs/{name}")) else { return };
-        let [native, direct, back] = ["n.tally", "d.blg", "b.blg"].map(|name| folder.0.join(name));
+        let [native, direct, back] = ["n.tally", "d.blg", "b.blg"].map(|name| folder.join(name));
         relog(from_ref(&path), &native, &to(Format::Tally)).unwrap();
         relog(from_ref(&path), &direct, &to(Format::Blg)).unwrap();
         relog(from_ref(&native), &back, &to(Format::Blg)).unwrap();
@@ -244,8 +227,8 @@ fn instances_texts_and_missing_values_come_back() {
 
 #[test]
 fn a_log_is_gone_on_with() {
-    let folder = Folder::new("append");
-    let path = folder.0.join("a.tally");
+    let folder = Scratch::new();
+    let path = folder.join("a.tally");
     for (sealed, torn) in [(true, 0u64), (false, 0), (false, 3), (true, 5)] {
         let _ = std::fs::remove_file(&path);
         let mut rows = 0;
@@ -288,8 +271,8 @@ fn a_log_is_gone_on_with() {
 
 #[test]
 fn a_sealed_log_has_all_that_was_recorded() {
-    let folder = Folder::new("seal");
-    let path = folder.0.join("s.tally");
+    let folder = Scratch::new();
+    let path = folder.join("s.tally");
     let options = WriteOptions { flush_seconds: 2, ..WriteOptions::default() };
     let mut writer = NativeWriter::new(Vec::new(), options).unwrap();
     write_mixed(&mut writer, 0..400);
@@ -301,7 +284,7 @@ fn a_sealed_log_has_all_that_was_recorded() {
     assert!(sealed.len() < recorded.len() / 2, "{} of {}", sealed.len(), recorded.len());
     let mut reader = NativeReader::new(&sealed[..]).unwrap();
     assert_eq!(check_mixed(&mut reader, 0), 400);
-    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
 }
 
 /// A block of one object whose instances are processes of these names and numbers.

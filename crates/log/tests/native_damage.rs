@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tallymon_core::counter::CounterType;
@@ -10,27 +10,11 @@ use tallymon_core::flow::Sample;
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_log::native::{Counter, Definition, NativeReader, NativeWriter, Output, RowTime, WriteOptions};
 use tallymon_log::{LogReader, Notes, ReadOptions, Record, Records, info, read_bytes};
+use tallymon_testkit::{Scratch, skip};
 
 const SECOND: u64 = 10_000_000;
 const START: u64 = 133_000_000_000_000_000;
 const RAW: CounterType = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
-
-/// A folder that goes away with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tallymon-damage-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn definition() -> Definition {
     let counter = |name: &str| Counter {
@@ -137,8 +121,8 @@ fn every_prefix_keeps_its_whole_chunks() {
         }
         // It can be gone on with, and nothing of it is lost.
         if length.is_multiple_of(7) {
-            let folder = Folder::new("prefix");
-            let path = folder.0.join("p.tally");
+            let folder = Scratch::new();
+            let path = folder.join("p.tally");
             std::fs::write(&path, &bytes[..length]).unwrap();
             let mut writer = NativeWriter::append_to(&path, WriteOptions::default()).unwrap();
             put(&mut writer, 500, at(500)).unwrap();
@@ -269,12 +253,12 @@ fn without_room_only_the_rows_that_are_held_are_lost() {
 
 #[test]
 fn a_full_disk_costs_only_the_rows_that_are_held() {
-    let folder = Folder::new("full");
-    let disk = folder.0.join("disk");
+    let folder = Scratch::new();
+    let disk = folder.join("disk");
     std::fs::create_dir_all(&disk).unwrap();
     let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=16k", "none"]).arg(&disk).output();
     if !mount.is_ok_and(|output| output.status.success()) {
-        tallymon_testkit::skip("a small file system can not be mounted here, so that no disk can be full");
+        skip("a small file system can not be mounted here, so that no disk can be full");
         return;
     }
     let path = disk.join("f.tally");
@@ -286,11 +270,11 @@ fn a_full_disk_costs_only_the_rows_that_are_held() {
     }
     drop(writer);
     let before = read(&std::fs::read(&path).unwrap());
-    std::fs::copy(&path, folder.0.join("f.tally")).unwrap();
+    std::fs::copy(&path, folder.join("f.tally")).unwrap();
     assert!(Command::new("umount").arg(&disk).status().unwrap().success());
     assert!(failed, "the disk was full");
     assert!(before.0.len() > 100 && before.1 == Notes::default(), "{:?}", before.1);
-    let path = folder.0.join("f.tally");
+    let path = folder.join("f.tally");
     let mut writer = NativeWriter::append_to(&path, options).unwrap();
     put(&mut writer, 6_000, at(6_000)).unwrap();
     writer.seal().unwrap();
@@ -317,8 +301,8 @@ fn the_child_that_is_killed() {
 
 #[test]
 fn a_writer_may_be_killed_at_any_time() {
-    let folder = Folder::new("kill");
-    let path = folder.0.join("k.tally");
+    let folder = Scratch::new();
+    let path = folder.join("k.tally");
     let mut told = 0u64;
     for round in 0..25u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -345,8 +329,8 @@ fn a_writer_may_be_killed_at_any_time() {
 
 #[test]
 fn clocks_may_be_set_back_and_zones_change() {
-    let folder = Folder::new("clock");
-    let path = folder.0.join("c.tally");
+    let folder = Scratch::new();
+    let path = folder.join("c.tally");
     let options = WriteOptions { flush_seconds: 5, numbers_between_keys: 30, ..WriteOptions::default() };
     let mut writer = NativeWriter::create(&path, options).unwrap();
     // Over midnight, where summer time ends too; then the clock is set back by a quarter of an hour, then on by a day.

@@ -9,24 +9,7 @@ use tallymon_core::time::FileTime;
 use tallymon_log::csv::LineEnd;
 use tallymon_log::relog::Options;
 use tallymon_log::{Format, ReadOptions, Records, Selection, info, open, relog, relog_to};
-use tallymon_testkit::{peer, shared};
-
-/// A folder that goes away with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tallymon-relog-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use tallymon_testkit::{Scratch, peer, shared};
 
 fn text(inputs: &[PathBuf], options: &Options) -> String {
     let mut out = Vec::new();
@@ -52,10 +35,10 @@ fn csv_and_tsv_equal_what_windows_made() {
 
 #[test]
 fn a_written_blg_has_the_same_values() {
-    let folder = Folder::new("same");
+    let folder = Scratch::new();
     for name in ["PowerShell_CounterSamples.blg", "Tx_BasicPerfCounters.blg", "PAL_SampleLog.blg"] {
         let Some(path) = shared(&format!("logs/{name}")) else { return };
-        let copy = folder.0.join(name);
+        let copy = folder.join(name);
         let report = relog(from_ref(&path), &copy, &Options::default()).unwrap();
         assert_eq!(report.remarks, [""; 0]);
         let mut one = open(&path, &ReadOptions::default()).unwrap();
@@ -89,7 +72,7 @@ fn a_written_blg_has_the_same_values() {
 fn a_decoder_of_others_reads_our_blg() {
     let Some(path) = shared("logs/PowerShell_CounterSamples.blg") else { return };
     let Some(python) = peer("python3") else { return };
-    let folder = Folder::new("python");
+    let folder = Scratch::new();
     let decoder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/blg_decoder.py");
     let decode = |blg: &Path| {
         let output = Command::new(&python).arg(&decoder).arg(blg).output().unwrap();
@@ -99,7 +82,7 @@ fn a_decoder_of_others_reads_our_blg() {
     for (name, path) in
         [("power shell", path.clone()), ("tx", path.with_file_name("Tx_BasicPerfCounters.blg"))]
     {
-        let copy = folder.0.join("copy.blg");
+        let copy = folder.join("copy.blg");
         relog(from_ref(&path), &copy, &Options::default()).unwrap();
         let (ours, windows) = (decode(&copy), decode(&path));
         assert!(windows.lines().count() > 100);
@@ -110,7 +93,7 @@ fn a_decoder_of_others_reads_our_blg() {
         assert_eq!(ours, windows, "{name}");
     }
     // A log of whole objects becomes one of counters, whose records are long.
-    let copy = folder.0.join("objects.blg");
+    let copy = folder.join("objects.blg");
     relog(&[path.with_file_name("PAL_SampleLog.blg")], &copy, &Options::default()).unwrap();
     let decoded = decode(&copy);
     assert_eq!(
@@ -160,8 +143,8 @@ fn chosen_counters_and_records() {
 fn several_inputs_of_several_formats() {
     let Some(blg) = shared("logs/PowerShell_CounterSamples.blg") else { return };
     let inputs = [blg.with_extension("csv"), blg.with_file_name("Tx_BasicPerfCounters.blg")];
-    let folder = Folder::new("several");
-    let out = folder.0.join("all.blg");
+    let folder = Scratch::new();
+    let out = folder.join("all.blg");
     let report = relog(&inputs, &out, &Options { strip_path: true, ..Options::default() }).unwrap();
     assert_eq!((report.columns, report.records), (20, 626));
     assert_eq!(report.inputs[0].format, Format::Blg, "the older one comes first");
@@ -173,7 +156,7 @@ fn several_inputs_of_several_formats() {
     assert_eq!(hosts, ["GEORGIS3", "charlieparker"]);
     assert_eq!((info.records, info.gap_count), (626, 25));
     // Nothing is left of the file that was written first.
-    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
 }
 
 #[test]
@@ -216,8 +199,8 @@ fn what_each_counter_takes() {
     let (bytes, info) = all(&blg);
     assert_eq!(bytes, info.records * (5 * 48 + 4 * (24 + 4) + (24 + 14)));
 
-    let folder = Folder::new("sizes");
-    let native = folder.0.join("sizes.tally");
+    let folder = Scratch::new();
+    let native = folder.join("sizes.tally");
     relog(&[blg], &native, &Options { format: Format::Tally, ..Options::default() }).unwrap();
     let (bytes, info) = all(&native);
     assert!(bytes > info.bytes / 3 && bytes < info.bytes, "{bytes} of {}", info.bytes);

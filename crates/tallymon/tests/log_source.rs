@@ -8,7 +8,7 @@ use tallymon::core::flow::{NoValue, Value};
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, ReadOptions, Record};
 use tallymon::{Log, LogSource};
-use tallymon_testkit::shared;
+use tallymon_testkit::{Scratch, shared};
 
 const BLG: &str = "logs/PowerShell_CounterSamples.blg";
 const CSV: &str = "logs/PowerShell_CounterSamples.csv";
@@ -76,7 +76,8 @@ fn a_range_begins_anew() {
 #[test]
 fn going_to_a_time_is_reading_up_to_it() {
     let samples = [BLG, CSV, "logs/Tx_BasicPerfCounters.blg", "logs/PAL_SampleLog.blg"];
-    let native = std::env::temp_dir().join(format!("tallymon-log-source-{}.tally", std::process::id()));
+    let folder = Scratch::new();
+    let native = folder.join("copy.tally");
     for sample in samples {
         let Some(sample) = shared(sample) else { return };
         let options = Options { format: Format::Tally, ..Options::default() };
@@ -114,7 +115,6 @@ fn going_to_a_time_is_reading_up_to_it() {
             let expected: Vec<_> = records[nth_of(&records)..].iter().map(|record| record.time).collect();
             assert_eq!(times, expected);
         }
-        std::fs::remove_file(&native).unwrap();
     }
 }
 
@@ -126,7 +126,8 @@ fn columns_are_read_from_a_time_on() {
         .map(|row| format!("\"01/02/2020 03:04:{row:02}.000\",\"{row}\",\"{}\"\n", 100 - row))
         .collect();
     let head = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\a\\Memory\\Available Bytes\",\"\\\\a\\System\\Processes\"\n";
-    let made = std::env::temp_dir().join(format!("tallymon-columns-{}.csv", std::process::id()));
+    let folder = Scratch::new();
+    let made = folder.join("made.csv");
     std::fs::write(&made, format!("{head}{text}")).unwrap();
     let samples = [BLG, CSV, "logs/Tx_BasicPerfCounters.blg", "logs/PAL_SampleLog.blg"];
     let native = made.with_extension("tally");
@@ -170,9 +171,7 @@ fn columns_are_read_from_a_time_on() {
             log.read_from(&columns, all[all.len() / 2].0, || false, each).unwrap();
             assert_eq!(read, 1, "{path:?}");
         }
-        std::fs::remove_file(&native).unwrap();
     }
-    std::fs::remove_file(&made).unwrap();
 }
 
 /// A record in the second half.
