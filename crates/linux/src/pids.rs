@@ -60,10 +60,15 @@ impl NumberFolder {
     ///
     /// When the folder can not be listed; `numbers` holds what came before the error then.
     pub fn list(&mut self, numbers: &mut Vec<u32>) -> Result<(), ReadError> {
+        self.list_by_own(numbers).map(|_| ())
+    }
+
+    /// As [`NumberFolder::list_with`], with the buffer of this folder.
+    fn list_by_own(&mut self, numbers: &mut Vec<u32>) -> Result<u64, ReadError> {
         let mut listing = std::mem::take(&mut self.listing);
         let result = self.list_with(&mut listing, numbers);
         self.listing = listing;
-        result.map(|_| ())
+        result
     }
 
     /// How many numbers name an entry now. `numbers` is replaced by them when that takes a listing.
@@ -82,10 +87,7 @@ impl NumberFolder {
             return Ok(count);
         }
         let before = self.links();
-        let mut listing = std::mem::take(&mut self.listing);
-        let result = self.list_with(&mut listing, numbers);
-        self.listing = listing;
-        let folders = result?;
+        let folders = self.list_by_own(numbers)?;
         let count = u64::try_from(numbers.len()).unwrap_or(u64::MAX);
         // A process that came or went meanwhile makes them differ; the next listing tries again.
         let adds_up =
