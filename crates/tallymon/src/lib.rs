@@ -42,7 +42,7 @@ pub use catalog::{Catalog, CatalogObject};
 pub use explain::{Explanation, explain};
 pub use history::{History, Statistics};
 pub use location::{FileSource, Location, open};
-pub use log_source::{Log, LogReading, LogSource, LogSummary};
+pub use log_source::{Log, LogReading, LogSource, LogSummary, Overlap};
 pub use matching::{InstanceIdentity, InstanceKey, Matching};
 pub use names::Names;
 pub use path_error::{PathError, PathPart, PathProblem, nearest_words};

@@ -6,9 +6,11 @@
 //! Values in it come computed, since a log of computed values has nothing else; the definitions say what type they were, and
 //! [`Log::complete`] adds the samples that they were computed from.
 
+mod joined;
 mod place;
 mod shelf;
 mod source;
+mod values;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -19,16 +21,17 @@ use tallymon_core::flow::{Cell, NoValue, Sample, SourceError, SourceErrorKind, V
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::TitleIndex;
-use tallymon_log::{
-    Column, Cooker, Format, LogError, LogErrorKind, LogReader, Notes, Passed, ReadOptions, Record,
-};
+use tallymon_log::{Column, Format, LogError, LogErrorKind, LogReader, Notes, Passed, ReadOptions};
 
 use crate::matching::InstanceKey;
 use crate::query::Reading;
 
 pub use source::LogSource;
 
-use place::{Mark, Marks, Place, Wanted};
+pub use joined::Overlap;
+
+use joined::Joined;
+use place::{Mark, Marks, Moment, Place, Wanted};
 use shelf::{LogHost, LogObject, Shelf};
 
 /// One host of a log of any format that can be read: the first one, until [`Log::of_host`] asks for another. Clones are of
@@ -54,6 +57,8 @@ struct Opened {
     place: Mutex<Option<Place>>,
     /// Whoever read columns last and knows all of them.
     spare: Mutex<Option<Place>>,
+    /// The logs that it is of, when these are several; then it has no reader of its own.
+    joined: Option<Joined>,
 }
 
 /// What is in a log.
@@ -61,7 +66,7 @@ struct Opened {
 pub struct LogSummary {
     /// Its format.
     pub format: Format,
-    /// Number of records.
+    /// Number of records; where several logs have records of the same time about so many.
     pub records: u64,
     /// Time of the first record, UTC.
     pub first: FileTime,
@@ -161,6 +166,7 @@ impl Log {
             place: Mutex::new(begin_at(reader, marks.first()).map_err(|error| unusable(error.to_string()))?),
             spare: Mutex::new(None),
             marks,
+            joined: None,
         };
         Ok(Some(Log { opened: Arc::new(opened), host: 0 }))
     }
@@ -242,10 +248,10 @@ impl Log {
     /// The file can no longer be read.
     pub fn reading(&self, column: usize) -> Result<Option<LogReading>, SourceError> {
         let Some(known) = self.opened.columns.get(column) else { return Ok(None) };
-        let mut place = self.place();
-        let place = self.go(&mut place)?;
-        let is_there = place.newer.as_ref().is_some_and(|record| column < record.cells.len());
-        Ok(is_there.then(|| place.reading(column, known)))
+        self.at(|moment| {
+            let is_there = moment.newer.as_ref().is_some_and(|record| column < record.cells.len());
+            is_there.then(|| moment.reading(column, known))
+        })
     }
 
     /// Puts the samples of the log, and their values, into what a [`Query`](crate::Query) over its source has read. A snapshot
@@ -255,19 +261,29 @@ impl Log {
     ///
     /// The file can no longer be read.
     pub fn complete(&self, readings: &mut [Reading], format: &Shown) -> Result<(), SourceError> {
-        let mut place = self.place();
-        let place = self.go(&mut place)?;
-        for reading in readings {
-            let column = self.column(reading.object, reading.counter, reading.instance.as_ref());
-            let Some((at, column)) = column.and_then(|at| Some((at, self.opened.columns.get(at)?))) else {
-                continue;
-            };
-            let (older, newer) = place.samples(at);
-            reading.cell.sample = newer.ok();
-            reading.cell.value = value(older, newer, column, format);
-            reading.older = older;
+        self.at(|moment| {
+            for reading in readings {
+                let column = self.column(reading.object, reading.counter, reading.instance.as_ref());
+                let Some((at, column)) = column.and_then(|at| Some((at, self.opened.columns.get(at)?)))
+                else {
+                    continue;
+                };
+                let (older, newer) = moment.samples(at);
+                reading.cell.sample = newer.ok();
+                reading.cell.value = value(older, newer, column, format);
+                reading.older = older;
+            }
+        })
+    }
+
+    /// What the log has at its time.
+    fn at<T>(&self, then: impl FnOnce(&Moment) -> T) -> Result<T, SourceError> {
+        if let Some(joined) = &self.opened.joined {
+            let wanted = *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+            return Ok(then(&joined.moment(wanted, self.opened.columns.len())?));
         }
-        Ok(())
+        let mut place = self.place();
+        Ok(then(&self.go(&mut place)?.moment))
     }
 
     /// Reads some columns from the first record to the last: `each` gets the time and the values in the order of the
@@ -297,27 +313,16 @@ impl Log {
         is_wanted: impl Fn() -> bool,
         mut each: impl FnMut(FileTime, &[Result<Value, NoValue>]) -> bool,
     ) -> Result<(), SourceError> {
-        let Place { mut reader, mut count, .. } = self.begin_before(from, is_wanted)?;
-        let (mut cooker, mut values) = (Cooker::default(), Vec::new());
-        let mut wanted = Record { time: FileTime(0), local_minutes: 0, cells: Vec::new() };
-        while let Some(mut record) = reader.next_record().map_err(source_error)? {
-            self.opened.marks.cut(count, &mut record);
-            count = count.saturating_add(1);
-            wanted.cells.clear();
-            wanted.cells.extend(
-                columns
-                    .iter()
-                    .map(|column| record.cells.get(*column).copied().unwrap_or(Err(NoValue::NoInstance))),
-            );
-            cooker.cook_into(&wanted, &mut values);
-            if !each(record.time, &values) {
+        if let Some(joined) = &self.opened.joined {
+            return joined.read_from(columns, from, is_wanted, each);
+        }
+        let mut values = self.values(columns.to_vec(), from, is_wanted)?;
+        while let Some(time) = values.next()? {
+            if !each(time, values.row()) {
                 break;
             }
         }
-        if reader.about().columns.len() >= self.opened.columns.len() {
-            *self.opened.spare.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some(Place::new(reader, count));
-        }
+        self.keep(values);
         Ok(())
     }
 
@@ -351,7 +356,7 @@ impl Log {
     /// Minutes to add to the time of the log to get its local time.
     pub fn local_minutes(&self) -> i32 {
         let place = self.place();
-        let newer = place.as_ref().and_then(|place| place.newer.as_ref());
+        let newer = place.as_ref().and_then(|place| place.moment.newer.as_ref());
         newer.map_or(self.opened.summary.local_minutes, |record| record.local_minutes)
     }
 
@@ -393,6 +398,13 @@ impl Log {
     ///
     /// The file can no longer be read.
     pub fn advance(&self, from: FileTime, to: FileTime, every: u64) -> Result<Option<FileTime>, SourceError> {
+        if let Some(joined) = &self.opened.joined {
+            let time = joined.advance(from, to, every)?;
+            if let Some(time) = time {
+                self.want(Wanted::At(time));
+            }
+            return Ok(time);
+        }
         let mut place = self.place();
         let place = match &mut *place {
             Some(place) => place,
@@ -422,6 +434,9 @@ impl Log {
 
     /// Goes back before the first record, from where [`Log::advance`] begins.
     pub fn rewind(&self) {
+        if let Some(joined) = &self.opened.joined {
+            return joined.rewind();
+        }
         let mut place = self.place();
         let reader = place.take().map(|place| place.reader);
         // What can not go back is opened again when it is read.

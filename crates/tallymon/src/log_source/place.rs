@@ -103,11 +103,17 @@ impl Marks {
     }
 }
 
+/// A record, and the one before it.
+#[derive(Debug, Default)]
+pub(super) struct Moment {
+    pub(super) older: Option<Record>,
+    pub(super) newer: Option<Record>,
+}
+
 /// How far a log was read.
 pub(super) struct Place {
     pub(super) reader: Box<dyn LogReader>,
-    older: Option<Record>,
-    pub(super) newer: Option<Record>,
+    pub(super) moment: Moment,
     /// Records up to the newer one.
     pub(super) count: u64,
     /// The record behind it, when it was read already.
@@ -117,11 +123,11 @@ pub(super) struct Place {
 impl Place {
     /// Before the record of a reader that has so many before it.
     pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Place {
-        Place { reader, older: None, newer: None, count, ahead: None }
+        Place { reader, moment: Moment { older: None, newer: None }, count, ahead: None }
     }
 
     pub(super) fn time(&self) -> Option<FileTime> {
-        self.newer.as_ref().map(|record| record.time)
+        self.moment.time()
     }
 
     /// Whether it is behind what is wanted, so that reading has to begin anew.
@@ -134,7 +140,7 @@ impl Place {
 
     /// Whether a record that follows is too late.
     pub(super) fn is_enough(&self, next: &Record, wanted: Wanted) -> bool {
-        self.newer.is_some()
+        self.moment.newer.is_some()
             && match wanted {
                 Wanted::At(wanted) => next.time > wanted,
                 Wanted::Nth(nth) => self.count > nth,
@@ -151,8 +157,15 @@ impl Place {
     /// Takes the next record.
     pub(super) fn accept(&mut self, mut record: Record, marks: &Marks) {
         marks.cut(self.count, &mut record);
-        self.older = self.newer.replace(record);
+        self.moment.older = self.moment.newer.replace(record);
         self.count = self.count.saturating_add(1);
+    }
+}
+
+impl Moment {
+    /// When the record was taken.
+    pub(super) fn time(&self) -> Option<FileTime> {
+        self.newer.as_ref().map(|record| record.time)
     }
 
     /// The sample of a column in the record before, and the one of this record.

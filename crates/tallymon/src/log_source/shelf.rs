@@ -104,13 +104,15 @@ impl Shelf {
         })
     }
 
-    pub(super) fn put(&mut self, position: usize, column: &Column) {
-        let Some(parts) = &column.parts else { return };
+    /// Takes the column at a position. Returns the position of the first one of that counter: of two columns with one
+    /// path it is shown. `None` for what is no counter.
+    pub(super) fn put(&mut self, position: usize, column: &Column) -> Option<usize> {
+        let parts = column.parts.as_ref()?;
         let host = self.host(parts);
         let object = self.object(host, parts);
         let instance = self.instance(host, object, parts);
         let name = self.index(&parts.counter);
-        let Some(object) = self.known_object(host, object) else { return };
+        let object = self.known_object(host, object)?;
         let counter = object.counters.iter().position(|known| known.name == name).unwrap_or_else(|| {
             object.counters.push(CounterSpec {
                 scale: column.scale,
@@ -119,8 +121,7 @@ impl Shelf {
             });
             object.counters.len().saturating_sub(1)
         });
-        // Of two columns with one path the first is shown.
-        object.columns.entry((instance, counter)).or_insert(position);
+        Some(*object.columns.entry((instance, counter)).or_insert(position))
     }
 
     fn host(&mut self, parts: &CounterPath) -> usize {

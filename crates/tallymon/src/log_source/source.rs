@@ -12,7 +12,7 @@ use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_host::titles;
 use tallymon_log::select::is_meant;
 
-use super::{Log, LogReading, Place, value};
+use super::{Log, LogReading, Moment, value};
 use crate::path_error::PathError;
 use crate::query::CounterHandle;
 
@@ -166,9 +166,7 @@ impl Source for LogSource {
         if metadata {
             return self.block(log.summary().first, true, wanted, None);
         }
-        let mut place = log.place();
-        let place = log.go(&mut place)?;
-        self.block(place.time().unwrap_or_default(), false, wanted, Some(place))
+        log.at(|moment| self.block(moment.time().unwrap_or_default(), false, wanted, Some(moment)))?
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
@@ -190,7 +188,7 @@ impl LogSource {
         time: FileTime,
         metadata: bool,
         wanted: Option<&[TitleIndex]>,
-        place: Option<&Place>,
+        moment: Option<&Moment>,
     ) -> Result<Snapshot, SourceError> {
         let header = WriteHeader {
             system_name: self.log.host(),
@@ -205,9 +203,9 @@ impl LogSource {
         let objects = self.log.objects().iter();
         for object in objects.filter(|object| wanted.is_none_or(|wanted| wanted.contains(&object.name))) {
             object.write(&mut writer, metadata, |column| {
-                let known = place.and_then(|place| Some((place, self.log.columns().get(column)?)));
-                let (place, known) = known.ok_or(NoValue::NoInstance)?;
-                let (older, newer) = place.samples(column);
+                let known = moment.and_then(|moment| Some((moment, self.log.columns().get(column)?)));
+                let (moment, known) = known.ok_or(NoValue::NoInstance)?;
+                let (older, newer) = moment.samples(column);
                 value(older, newer, known, &Format { cap100: false, ..Format::default() })
             });
         }

@@ -1,0 +1,463 @@
+//! Several logs on one time axis.
+//!
+//! A counter of a host that is in several of them is one column: where their times overlap, those of the log that begins
+//! first are taken. Records of different logs that are as near as the records of the quickest of them are one row, so that
+//! the hosts of a group do not take turns in having gaps. In rows between two records of a slower log its values stay, and
+//! what has ended, or stood still for more than two of its records, is absent.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tallymon_core::flow::{NoValue, SourceError, Value};
+use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
+use tallymon_log::{Column, LogError, LogErrorKind, Notes, ReadOptions, Record};
+
+use super::place::{Marks, Moment, Wanted};
+use super::shelf::Shelf;
+use super::values::Values;
+use super::{Log, LogSummary, Opened};
+
+/// A value stays for so many steps of its log.
+const STAYS: u64 = 2;
+
+/// Two logs that have counters of the same paths at the same time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlap {
+    /// The log whose values are taken.
+    pub taken: PathBuf,
+    /// The other one.
+    pub other: PathBuf,
+    /// How many counters are in both.
+    pub counters: usize,
+    /// From when on, UTC.
+    pub first: FileTime,
+    /// Until when, UTC.
+    pub last: FileTime,
+}
+
+/// Logs that are one.
+pub(super) struct Joined {
+    /// In the order of their first records.
+    parts: Vec<Log>,
+    /// The columns of these logs that each column is, in their order.
+    sources: Vec<Vec<(usize, usize)>>,
+    overlaps: Vec<Overlap>,
+    axis: Axis,
+    rows: Mutex<Option<Walk>>,
+    /// Held by whoever moves the parts.
+    moving: Mutex<()>,
+}
+
+/// Where rows begin.
+#[derive(Debug, Clone, Copy)]
+struct Axis {
+    first: FileTime,
+    /// Time between the records of the quickest log.
+    step: u64,
+}
+
+/// Rows that are gone through one by one.
+struct Walk {
+    merge: Merge,
+    /// The time of the row that was given last.
+    given: Option<FileTime>,
+}
+
+impl Log {
+    /// Opens several logs as one that has the hosts and counters of all of them, on one time axis.
+    ///
+    /// # Errors
+    ///
+    /// As [`Log::open`], of the first that fails; or there is none.
+    pub fn open_all<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Log, LogError> {
+        let log = Log::open_all_while(paths, options, || true)?;
+        log.ok_or_else(|| LogError::new(LogErrorKind::Unusable("it was not read to its end".to_string())))
+    }
+
+    /// The same for somebody who may no longer want it, see [`Log::open_while`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Log::open_all`].
+    pub fn open_all_while<P: AsRef<Path>>(
+        paths: &[P],
+        options: &ReadOptions,
+        is_wanted: impl Fn() -> bool,
+    ) -> Result<Option<Log>, LogError> {
+        let mut logs = Vec::new();
+        for path in paths {
+            match Log::open_while(path.as_ref(), options, &is_wanted)? {
+                Some(log) => logs.push(log),
+                None => return Ok(None),
+            }
+        }
+        match (logs.pop(), logs.is_empty()) {
+            (None, _) => Err(LogError::new(LogErrorKind::Request("no log was named".to_string()))),
+            (Some(log), true) => Ok(Some(log)),
+            (Some(log), false) => {
+                logs.push(log);
+                Ok(Some(joined(logs, options)?))
+            }
+        }
+    }
+
+    /// The logs that it is of, in the order of their first records: itself, when it was opened alone.
+    pub fn parts(&self) -> &[Log] {
+        match &self.opened.joined {
+            Some(joined) => &joined.parts,
+            None => std::slice::from_ref(self),
+        }
+    }
+
+    /// Which of the logs have the same counters at the same time.
+    pub fn overlaps(&self) -> &[Overlap] {
+        self.opened.joined.as_ref().map_or(&[], |joined| joined.overlaps.as_slice())
+    }
+}
+
+fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
+    parts.sort_by_key(|part| part.summary().first);
+    let unusable = |error: SourceError| LogError::new(LogErrorKind::Unusable(error.to_string()));
+    let mut shelf = Shelf::new().map_err(unusable)?;
+    let mut columns: Vec<Column> = Vec::new();
+    let mut sources: Vec<Vec<(usize, usize)>> = Vec::new();
+    for (nth, part) in parts.iter().enumerate() {
+        for (at, column) in part.columns().iter().enumerate() {
+            let position = columns.len();
+            let known = shelf.put(position, column).filter(|known| *known != position);
+            match known.and_then(|known| sources.get_mut(known)) {
+                // Of two columns with one path in one log the first is shown.
+                Some(source) if source.last().is_some_and(|(last, _)| *last == nth) => {}
+                Some(source) => source.push((nth, at)),
+                None => {
+                    columns.push(column.clone());
+                    sources.push(vec![(nth, at)]);
+                }
+            }
+        }
+    }
+    let first = parts.iter().map(|part| part.summary().first).min().unwrap_or_default();
+    let axis = Axis { first, step: parts.iter().filter_map(step).min().unwrap_or(UNITS_PER_SECOND) };
+    let last = parts.iter().map(Log::summary).max_by_key(|summary| summary.last);
+    let mut notes = Notes::default();
+    for known in parts.iter().map(|part| &part.summary().notes) {
+        notes.damage.extend(known.damage.iter().cloned());
+        notes.damage_count = notes.damage_count.saturating_add(known.damage_count);
+        notes.remarks.extend(known.remarks.iter().cloned());
+    }
+    let one = parts.first().map(|part| &part.opened);
+    let unnamed = || LogError::new(LogErrorKind::Request("no log was named".to_string()));
+    let (one, last) = one.zip(last).ok_or_else(unnamed)?;
+    let summary = LogSummary {
+        format: one.summary.format,
+        records: about_rows(&parts, axis),
+        first,
+        last: last.last,
+        local_minutes: last.local_minutes,
+        notes,
+        hosts: shelf.hosts.iter().map(|host| host.name.clone()).collect(),
+    };
+    let opened = Opened {
+        path: one.path.clone(),
+        options: options.clone(),
+        hosts: shelf.hosts,
+        own_names: shelf.own_names,
+        columns,
+        summary,
+        marks: Marks::default(),
+        wanted: Mutex::new(Wanted::At(FileTime(0))),
+        place: Mutex::new(None),
+        spare: Mutex::new(None),
+        joined: Some(Joined {
+            overlaps: overlaps(&parts, &sources),
+            parts,
+            sources,
+            axis,
+            rows: Mutex::new(None),
+            moving: Mutex::new(()),
+        }),
+    };
+    Ok(Log { opened: std::sync::Arc::new(opened), host: 0 })
+}
+
+/// Time between two records of a log on average; `None` for a single one.
+fn step(log: &Log) -> Option<u64> {
+    let summary = log.summary();
+    let span = summary.last.0.saturating_sub(summary.first.0);
+    span.checked_div(summary.records.saturating_sub(1)).filter(|step| *step > 0)
+}
+
+/// How many rows there will be: those of the quickest log wherever some overlap.
+fn about_rows(parts: &[Log], axis: Axis) -> u64 {
+    let mut rows = 0u64;
+    let mut group: Vec<&Log> = Vec::new();
+    let last = |group: &[&Log]| group.iter().map(|part| part.summary().last).max();
+    for part in parts {
+        if last(&group).is_some_and(|last| last < part.summary().first) {
+            rows = rows.saturating_add(rows_of(&group, axis));
+            group.clear();
+        }
+        group.push(part);
+    }
+    rows.saturating_add(rows_of(&group, axis))
+}
+
+fn rows_of(group: &[&Log], axis: Axis) -> u64 {
+    if let [one] = group {
+        return one.summary().records;
+    }
+    let ends = |part: &&Log| [part.summary().first, part.summary().last];
+    let mut times: Vec<FileTime> = group.iter().flat_map(ends).collect();
+    times.sort_unstable();
+    // Stretches in which the same log is the quickest, and how long each is.
+    let mut stretches: Vec<(u64, u64)> = Vec::new();
+    for (from, to) in times.iter().zip(times.iter().skip(1)) {
+        let is_there = |part: &&&Log| part.summary().first <= *from && part.summary().last >= *to;
+        let step = group.iter().filter(is_there).filter_map(|part| step(part)).min().unwrap_or(axis.step);
+        let long = to.0.saturating_sub(from.0);
+        match stretches.last_mut().filter(|(known, _)| *known == step) {
+            Some((_, sum)) => *sum = sum.saturating_add(long),
+            None => stretches.push((step, long)),
+        }
+    }
+    let rows = stretches.iter().filter_map(|(step, long)| long.checked_div(*step));
+    rows.fold(1, u64::saturating_add)
+}
+
+fn overlaps(parts: &[Log], sources: &[Vec<(usize, usize)>]) -> Vec<Overlap> {
+    let mut found = Vec::new();
+    for (nth, one) in parts.iter().enumerate() {
+        for (behind, other) in parts.iter().enumerate().skip(nth.saturating_add(1)) {
+            let (ours, theirs) = (one.summary(), other.summary());
+            let (first, last) = (ours.first.max(theirs.first), ours.last.min(theirs.last));
+            let has = |source: &&Vec<(usize, usize)>, part: usize| source.iter().any(|(of, _)| *of == part);
+            let counters = sources.iter().filter(|source| has(source, nth) && has(source, behind)).count();
+            if counters > 0 && first <= last {
+                let (taken, other) = (one.path().to_path_buf(), other.path().to_path_buf());
+                found.push(Overlap { taken, other, counters, first, last });
+            }
+        }
+    }
+    found
+}
+
+impl Axis {
+    /// Which row a time would be in if each log had one record for it.
+    fn row(self, time: FileTime) -> u64 {
+        let since = time.0.saturating_sub(self.first.0).saturating_add(self.step / 2);
+        since.checked_div(self.step).unwrap_or(since)
+    }
+}
+
+impl Joined {
+    /// How long a value of a log stays.
+    fn stays(&self, part: &Log) -> u64 {
+        step(part).unwrap_or(self.axis.step).saturating_mul(STAYS)
+    }
+
+    /// What all logs have at a time.
+    pub(super) fn moment(&self, wanted: Wanted, columns: usize) -> Result<Moment, SourceError> {
+        let time = match wanted {
+            Wanted::At(time) => time.max(self.axis.first),
+            Wanted::Nth(nth) => self.time_of(nth)?,
+        };
+        let _moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
+        let nothing =
+            || Record { time: FileTime(0), local_minutes: 0, cells: vec![Err(NoValue::NoInstance); columns] };
+        let (mut older, mut newer) = (nothing(), nothing());
+        let mut is_taken = vec![false; columns];
+        for (nth, part) in self.parts.iter().enumerate() {
+            part.set_time(time);
+            let stays = self.stays(part);
+            part.at(|moment| {
+                let Some(at) = moment.time() else { return };
+                if at > time || time.0.saturating_sub(at.0) > stays {
+                    return;
+                }
+                newer.time = newer.time.max(at);
+                let places = self.sources.iter().zip(older.cells.iter_mut().zip(&mut newer.cells));
+                for ((source, (older, newer)), is_taken) in places.zip(&mut is_taken) {
+                    let Some((_, column)) = source.iter().find(|(of, _)| *of == nth) else { continue };
+                    if !std::mem::replace(is_taken, true) {
+                        let (before, now) = moment.samples(*column);
+                        (*older, *newer) = (before.ok_or(NoValue::FirstSample), now);
+                    }
+                }
+            })?;
+        }
+        if newer.time == FileTime(0) {
+            newer.time = time;
+        }
+        Ok(Moment { older: Some(older), newer: Some(newer) })
+    }
+
+    /// The time of the row with so many before it, or of the last one.
+    fn time_of(&self, nth: u64) -> Result<FileTime, SourceError> {
+        let last = self.parts.iter().map(|part| part.summary().last).max().unwrap_or_default();
+        if nth == u64::MAX {
+            return Ok(last);
+        }
+        let mut merge = self.merge(&[], FileTime(0), &|| true)?;
+        let (mut before, mut time) = (0u64, last);
+        while let Some(next) = merge.next()? {
+            time = next;
+            if before >= nth {
+                break;
+            }
+            before = before.saturating_add(1);
+        }
+        Ok(time)
+    }
+
+    /// Rows with these columns, from some row before a time on.
+    fn merge(
+        &self,
+        columns: &[usize],
+        from: FileTime,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<Merge, SourceError> {
+        let mut inputs = Vec::new();
+        let mut places: Vec<Vec<(usize, usize)>> = vec![Vec::new(); columns.len()];
+        for (nth, part) in self.parts.iter().enumerate() {
+            let mut own = Vec::new();
+            for (column, places) in columns.iter().zip(&mut places) {
+                let sources = self.sources.get(*column).map_or(&[][..], Vec::as_slice);
+                if let Some((_, at)) = sources.iter().find(|(of, _)| *of == nth) {
+                    places.push((nth, own.len()));
+                    own.push(*at);
+                }
+            }
+            let mut values = part.values(own, from, is_wanted)?;
+            let next = values.next()?;
+            inputs.push(Input { values, next, at: None, held: Vec::new(), stays: self.stays(part) });
+        }
+        Ok(Merge { inputs, places, axis: self.axis, is_taken: Vec::new(), row: Vec::new() })
+    }
+
+    /// As [`Log::read_from`].
+    pub(super) fn read_from(
+        &self,
+        columns: &[usize],
+        from: FileTime,
+        is_wanted: impl Fn() -> bool,
+        mut each: impl FnMut(FileTime, &[Result<Value, NoValue>]) -> bool,
+    ) -> Result<(), SourceError> {
+        let mut merge = self.merge(columns, from, &is_wanted)?;
+        while let Some(time) = merge.next()? {
+            if !each(time, merge.values(time)) {
+                break;
+            }
+        }
+        for input in merge.inputs {
+            let part = input.values.log().clone();
+            part.keep(input.values);
+        }
+        Ok(())
+    }
+
+    /// As [`Log::advance`], with rows for records.
+    pub(super) fn advance(
+        &self,
+        from: FileTime,
+        to: FileTime,
+        every: u64,
+    ) -> Result<Option<FileTime>, SourceError> {
+        let mut rows = self.rows();
+        let walk = match &mut *rows {
+            Some(walk) => walk,
+            none => none.insert(Walk { merge: self.merge(&[], from, &|| true)?, given: None }),
+        };
+        while let Some(time) = walk.merge.next()? {
+            let is_soon = |before: FileTime| time >= before && time.0.saturating_sub(before.0) < every;
+            if time >= from && time <= to && !walk.given.is_some_and(is_soon) {
+                walk.given = Some(time);
+                return Ok(Some(time));
+            }
+        }
+        Ok(None)
+    }
+
+    /// As [`Log::rewind`].
+    pub(super) fn rewind(&self) {
+        *self.rows() = None;
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Option<Walk>> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The records of all logs in the order of their times.
+struct Merge {
+    inputs: Vec<Input>,
+    /// Where the values of each column stand: the log, and which of its columns that are read.
+    places: Vec<Vec<(usize, usize)>>,
+    axis: Axis,
+    /// Which logs have a record in the row.
+    is_taken: Vec<bool>,
+    row: Vec<Result<Value, NoValue>>,
+}
+
+/// A log that is being read.
+struct Input {
+    values: Values,
+    /// The time of its next record, whose values are known.
+    next: Option<FileTime>,
+    /// Its last record.
+    at: Option<FileTime>,
+    held: Vec<Result<Value, NoValue>>,
+    stays: u64,
+}
+
+impl Merge {
+    /// Goes to the next row; its time is that of the last record in it.
+    fn next(&mut self) -> Result<Option<FileTime>, SourceError> {
+        self.is_taken.clear();
+        self.is_taken.resize(self.inputs.len(), false);
+        let mut row: Option<(u64, FileTime)> = None;
+        loop {
+            let times = self.inputs.iter().enumerate().filter_map(|(nth, input)| Some((input.next?, nth)));
+            let Some((time, nth)) = times.min() else { break };
+            let Some((input, is_taken)) = self.inputs.get_mut(nth).zip(self.is_taken.get_mut(nth)) else {
+                break;
+            };
+            let this = self.axis.row(time);
+            if *is_taken || row.is_some_and(|(row, _)| row != this) {
+                break;
+            }
+            *is_taken = true;
+            row = Some((this, row.map_or(time, |(_, last)| last.max(time))));
+            input.at = Some(time);
+            input.values.take_row(&mut input.held);
+            input.next = input.values.next()?;
+        }
+        Ok(row.map(|(_, time)| time))
+    }
+
+    /// The values of the row.
+    fn values(&mut self, time: FileTime) -> &[Result<Value, NoValue>] {
+        let inputs = &self.inputs;
+        let value = |places: &Vec<(usize, usize)>| {
+            let held = places.iter().find_map(|(nth, place)| inputs.get(*nth)?.held(time)?.get(*place));
+            held.cloned().unwrap_or(Err(NoValue::NoInstance))
+        };
+        self.row.clear();
+        self.row.extend(self.places.iter().map(value));
+        &self.row
+    }
+}
+
+impl Input {
+    /// Its values, if they stay until a time.
+    fn held(&self, time: FileTime) -> Option<&Vec<Result<Value, NoValue>>> {
+        let age = time.0.saturating_sub(self.at?.0);
+        (age <= self.stays).then_some(&self.held)
+    }
+}
+
+impl fmt::Debug for Joined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Joined").field("parts", &self.parts).field("axis", &self.axis).finish_non_exhaustive()
+    }
+}

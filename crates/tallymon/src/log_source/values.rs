@@ -1,0 +1,81 @@
+//! The values of some columns of one log, record after record.
+
+use std::sync::PoisonError;
+
+use tallymon_core::flow::{NoValue, SourceError, Value};
+use tallymon_core::time::FileTime;
+use tallymon_log::{Cooker, LogReader, Record};
+
+use super::{Log, Place, source_error};
+
+/// Records on their way through a reader of its own.
+pub(super) struct Values {
+    log: Log,
+    columns: Vec<usize>,
+    reader: Box<dyn LogReader>,
+    /// Records before the next one.
+    count: u64,
+    cooker: Cooker,
+    wanted: Record,
+    row: Vec<Result<Value, NoValue>>,
+}
+
+impl Log {
+    /// The values of some columns from some record before a time on. It may take as long as opening did until that is
+    /// found: `is_wanted` is asked meanwhile.
+    pub(super) fn values(
+        &self,
+        columns: Vec<usize>,
+        from: FileTime,
+        is_wanted: impl Fn() -> bool,
+    ) -> Result<Values, SourceError> {
+        let Place { reader, count, .. } = self.begin_before(from, is_wanted)?;
+        let wanted = Record { time: FileTime(0), local_minutes: 0, cells: Vec::new() };
+        Ok(Values {
+            log: self.clone(),
+            columns,
+            reader,
+            count,
+            cooker: Cooker::default(),
+            wanted,
+            row: Vec::new(),
+        })
+    }
+
+    /// A reader that knows all columns can begin anywhere: it is kept for who reads next.
+    pub(super) fn keep(&self, values: Values) {
+        if values.reader.about().columns.len() >= self.opened.columns.len() {
+            *self.opened.spare.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(Place::new(values.reader, values.count));
+        }
+    }
+}
+
+impl Values {
+    /// Goes to the next record; its time, `None` behind the last one.
+    pub(super) fn next(&mut self) -> Result<Option<FileTime>, SourceError> {
+        let Some(mut record) = self.reader.next_record().map_err(source_error)? else { return Ok(None) };
+        self.log.opened.marks.cut(self.count, &mut record);
+        self.count = self.count.saturating_add(1);
+        self.wanted.cells.clear();
+        let cell = |column: &usize| record.cells.get(*column).copied().unwrap_or(Err(NoValue::NoInstance));
+        self.wanted.cells.extend(self.columns.iter().map(cell));
+        self.cooker.cook_into(&self.wanted, &mut self.row);
+        Ok(Some(record.time))
+    }
+
+    /// The values of that record, in the order of the columns.
+    pub(super) fn row(&self) -> &[Result<Value, NoValue>] {
+        &self.row
+    }
+
+    /// Takes them, and leaves other memory for those of the next record.
+    pub(super) const fn take_row(&mut self, other: &mut Vec<Result<Value, NoValue>>) {
+        std::mem::swap(&mut self.row, other);
+    }
+
+    /// The log that is read.
+    pub(super) const fn log(&self) -> &Log {
+        &self.log
+    }
+}

@@ -1,0 +1,182 @@
+//! Several logs as one: what each of them has alone, on one time axis.
+#![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
+
+use std::path::PathBuf;
+
+use tallymon::core::flow::{NoValue, Value};
+use tallymon::core::time::FileTime;
+use tallymon::core::title::Language;
+use tallymon::log::ReadOptions;
+use tallymon::log::relog::{Options, relog};
+use tallymon::log::{Format, Selection};
+use tallymon::{Log, Query};
+use tallymon_testkit::{Scratch, shared};
+
+/// What reading a log from its begin comes to: each row with its values.
+type Rows = Vec<(FileTime, Vec<Result<Value, NoValue>>)>;
+
+fn rows(log: &Log, columns: &[usize], from: FileTime) -> Rows {
+    let mut rows = Vec::new();
+    log.read_from(
+        columns,
+        from,
+        || true,
+        |time, values| {
+            rows.push((time, values.to_vec()));
+            true
+        },
+    )
+    .unwrap();
+    rows
+}
+
+fn number(number: f64) -> Result<Value, NoValue> {
+    Ok(Value::Number(number))
+}
+
+/// A text log of a host with seconds and the values of one counter.
+fn text(folder: &Scratch, name: &str, path: &str, rows: &[(&str, u32)]) -> PathBuf {
+    let mut text = format!("\"(PDH-CSV 4.0) (UTC)(0)\",\"{path}\"\n");
+    for (time, value) in rows {
+        text += &format!("\"01/02/2020 03:{time}\",\"{value}\"\n");
+    }
+    let file = folder.join(name);
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// A log of Windows cut into two, of two formats, and one of its columns apart: together they are what they were.
+#[test]
+fn a_log_in_pieces_is_whole_again() {
+    let Some(blg) = shared("logs/PAL_SampleLog.blg") else { return };
+    let whole = Log::open(&blg, &ReadOptions::default()).unwrap();
+    let columns: Vec<usize> = (0..whole.columns().len()).collect();
+    let all = rows(&whole, &columns, FileTime(0));
+    let (first, middle) = (whole.summary().first, all.get(all.len() / 2).unwrap().0);
+    let folder = Scratch::new();
+    let cut = |name: &str, format, from, to| {
+        let file = folder.join(name);
+        let select = Selection { from, to, ..Selection::default() };
+        relog(std::slice::from_ref(&blg), &file, &Options { format, select, ..Options::default() }).unwrap();
+        file
+    };
+    let one = cut("one.tally", Format::Tally, None, Some(FileTime(middle.0 - 1)));
+    let other = cut("other.blg", Format::Blg, Some(middle), None);
+    // The order in which they are named does not matter.
+    let joined = Log::open_all(&[&other, &one], &ReadOptions::default()).unwrap();
+    assert_eq!(joined.parts().iter().map(Log::path).collect::<Vec<_>>(), [one.as_path(), other.as_path()]);
+    assert_eq!(joined.summary().hosts, whole.summary().hosts);
+    assert_eq!((joined.summary().first, joined.summary().last), (first, whole.summary().last));
+    assert_eq!(joined.summary().records, all.len() as u64);
+    assert_eq!(joined.columns().len(), whole.columns().len());
+    let again = rows(&joined, &columns, FileTime(0));
+    assert_eq!(again.len(), all.len());
+    let mut compared = 0;
+    for ((time, values), (known, wanted)) in again.iter().zip(&all) {
+        assert_eq!(time, known);
+        for (column, wanted) in columns.iter().zip(wanted) {
+            let path = &whole.columns().get(*column).unwrap().path;
+            let at = joined.columns().iter().position(|column| column.path == *path).unwrap();
+            // Rates begin anew with each log.
+            if *time != middle {
+                assert_eq!(values.get(at).unwrap(), wanted, "{path} at {time:?}");
+                compared += usize::from(wanted.is_ok());
+            }
+        }
+    }
+    assert!(compared > 1_000, "{compared}");
+}
+
+/// Two hosts whose clocks differ by less than their records: both have a value in each row. One that is slower stays, one
+/// that ends leaves a gap.
+#[test]
+fn hosts_share_their_rows_and_what_ends_is_absent() {
+    let folder = Scratch::new();
+    let quick: Vec<(String, u32)> = (0..40).map(|second| (format!("00:{second:02}.100"), second)).collect();
+    let quick: Vec<(&str, u32)> = quick.iter().map(|(time, value)| (time.as_str(), *value)).collect();
+    let quick = text(&folder, "quick.csv", r"\\a\Memory\Available Bytes", &quick);
+    let near = [("00:00.300", 100), ("00:01.300", 101), ("00:02.300", 102), ("00:03.300", 103)];
+    let near = text(&folder, "near.csv", r"\\b\Memory\Available Bytes", &near);
+    let slow = [("00:05.200", 7), ("00:15.200", 8), ("00:25.200", 9)];
+    let slow = text(&folder, "slow.csv", r"\\c\Memory\Available Bytes", &slow);
+    let log = Log::open_all(&[quick, near, slow], &ReadOptions::default()).unwrap();
+    assert_eq!(log.summary().hosts, ["a", "b", "c"]);
+    assert!(log.overlaps().is_empty(), "they are of different hosts");
+    let all = rows(&log, &[0, 1, 2], FileTime(0));
+    assert_eq!(all.len(), 40, "one row a second");
+    assert_eq!(log.summary().records, 40);
+    let gap = || Err(NoValue::NoInstance);
+    let values = |nth: usize| all.get(nth).unwrap().1.clone();
+    assert_eq!(values(0), [number(0.0), number(100.0), gap()]);
+    assert_eq!(values(3), [number(3.0), number(103.0), gap()]);
+    assert_eq!(values(5), [number(5.0), number(103.0), number(7.0)], "a value stays for two records");
+    assert_eq!(values(6), [number(6.0), gap(), number(7.0)]);
+    assert_eq!(values(14), [number(14.0), gap(), number(7.0)]);
+    assert_eq!(values(15), [number(15.0), gap(), number(8.0)]);
+    assert_eq!(values(39), [number(39.0), gap(), number(9.0)]);
+
+    // Reading from the middle comes to the same rows, and so does asking for the time of each.
+    let from = all.get(20).unwrap().0;
+    let later: Rows = rows(&log, &[0, 1, 2], from).into_iter().filter(|(time, _)| *time >= from).collect();
+    assert_eq!(later, all.get(20..).unwrap());
+    let hosts = ["a", "b", "c"].map(|name| log.of_host(name).unwrap());
+    let queries = hosts.map(|host| {
+        let mut query = Query::new(Box::new(host.source()), Language::ENGLISH).unwrap();
+        let handle = query.add(r"\Memory\Available Bytes").unwrap();
+        (query, handle)
+    });
+    let mut queries = queries;
+    for (time, values) in all.iter().rev() {
+        log.set_time(*time);
+        for ((query, handle), wanted) in queries.iter_mut().zip(values) {
+            query.collect().unwrap();
+            let readings = query.readings();
+            let found = readings.iter().find(|reading| reading.handle == *handle).unwrap();
+            assert_eq!(found.cell.value.is_ok(), wanted.is_ok(), "{time:?}");
+            if wanted.is_ok() {
+                assert_eq!(found.cell.value, *wanted, "{time:?}");
+            }
+        }
+    }
+    // Record after record.
+    log.rewind();
+    let mut times = Vec::new();
+    while let Some(time) = log.advance(FileTime(0), FileTime(u64::MAX), 0).unwrap() {
+        times.push(time);
+    }
+    assert_eq!(times, all.iter().map(|(time, _)| *time).collect::<Vec<_>>());
+}
+
+/// The same counter of the same host in two logs: those of the first are taken as long as it goes on.
+#[test]
+fn of_two_logs_of_one_counter_the_first_is_taken() {
+    let folder = Scratch::new();
+    let one = [("00:00.000", 1), ("00:01.000", 2), ("00:02.000", 3), ("00:03.000", 4)];
+    let one = text(&folder, "one.csv", r"\\a\Memory\Available Bytes", &one);
+    let other =
+        [("00:02.100", 30), ("00:03.100", 40), ("00:04.100", 50), ("00:09.100", 60), ("00:10.100", 70)];
+    // Letter case is no difference.
+    let other = text(&folder, "other.csv", r"\\A\memory\Available Bytes", &other);
+    let log = Log::open_all(&[&one, &other], &ReadOptions::default()).unwrap();
+    assert_eq!(log.columns().len(), 1);
+    let values: Vec<_> = rows(&log, &[0], FileTime(0)).into_iter().map(|(_, values)| values).collect();
+    let values: Vec<f64> = values.iter().map(|row| row[0].as_ref().unwrap().as_f64().unwrap()).collect();
+    assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 4.0, 60.0, 70.0]);
+    let [overlap] = log.overlaps() else { panic!("{:?}", log.overlaps()) };
+    assert_eq!((overlap.taken.as_path(), overlap.other.as_path(), overlap.counters), (&*one, &*other, 1));
+    assert_eq!(overlap.first, log.parts().get(1).unwrap().summary().first);
+    assert_eq!(overlap.last, log.parts().first().unwrap().summary().last);
+}
+
+#[test]
+fn one_log_is_itself_and_none_is_an_error() {
+    let folder = Scratch::new();
+    let one = text(&folder, "one.csv", r"\\a\Memory\Available Bytes", &[("00:00.000", 1)]);
+    let log = Log::open_all(&[&one], &ReadOptions::default()).unwrap();
+    assert_eq!((log.parts().len(), log.summary().records), (1, 1));
+    assert!(log.overlaps().is_empty());
+    assert!(Log::open_all::<PathBuf>(&[], &ReadOptions::default()).is_err());
+    let missing = folder.join("missing.blg");
+    let error = Log::open_all(&[one, missing], &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("missing.blg"), "{error}");
+}
