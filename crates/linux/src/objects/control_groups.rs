@@ -31,14 +31,14 @@ rows! { JOB_COUNTERS, JOB_ORIGINS {
 
 rows! { COUNTERS, ORIGINS {
     902_402 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "unified/memory.current | memory/memory.usage_in_bytes" "2.6.25";
-    902_404 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.peak | memory/memory.max_usage_in_bytes" "5.19";
+    902_404 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.peak | memory/memory.max_usage_in_bytes" "2.6.26";
     902_406 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.max | memory/memory.limit_in_bytes" "2.6.25";
     902_408 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.high" "4.5";
     902_410 PERF_COUNTER_LARGE_RAWCOUNT -6 EXPERT: E "unified/memory.low | memory/memory.soft_limit_in_bytes" "2.6.32";
     902_412 PERF_COUNTER_LARGE_RAWCOUNT -6 EXPERT: E "unified/memory.min" "4.18";
     902_414 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.swap.current" "4.5";
-    902_416 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.stat:anon | memory/memory.stat:total_rss" "2.6.25";
-    902_418 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.stat:file | memory/memory.stat:total_cache" "2.6.25";
+    902_416 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.stat:anon | memory/memory.stat:total_rss" "2.6.30";
+    902_418 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.stat:file | memory/memory.stat:total_cache" "2.6.30";
     902_420 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/memory.stat:pgmajfault | memory/memory.stat:total_pgmajfault" "3.0";
     902_422 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/memory.events:high" "4.5";
     902_424 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/memory.events:max | memory/memory.failcnt" "2.6.25";
@@ -53,7 +53,7 @@ rows! { COUNTERS, ORIGINS {
     902_442 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/io.stat:wios" "4.5";
     902_444 PERF_COUNTER_RAWCOUNT 0 NOVICE: E "unified/pids.current | pids/pids.current" "4.3";
     902_446 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "unified/pids.max | pids/pids.max" "4.3";
-    902_448 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/pids.events:max | pids/pids.events:max" "4.7";
+    902_448 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/pids.events:max | pids/pids.events:max" "4.8";
     902_450 PERF_100NSEC_TIMER 0 ADVANCED: E "unified/cpu.pressure:some.total * 10" "4.20";
     902_452 PERF_100NSEC_TIMER 0 ADVANCED: E "unified/memory.pressure:some.total * 10" "4.20";
     902_454 PERF_100NSEC_TIMER 0 ADVANCED: E "unified/memory.pressure:full.total * 10" "4.20";

@@ -30,8 +30,8 @@ rows! { PROCESS_COUNTERS, PROCESS_ORIGINS {
 
 rows! { ADAPTER_COUNTERS, ADAPTER_ORIGINS {
     906_402 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: O "/proc/PID/fdinfo: drm-total-REGION of all clients" "5.19";
-    906_404 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: O "/sys/class/drm: mem_info_vram_used | /proc/PID/fdinfo: drm-resident-REGION of the device itself" "4.19";
-    906_406 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: O "/sys/class/drm: mem_info_gtt_used | /proc/PID/fdinfo: drm-resident-REGION of the machine" "4.19";
+    906_404 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: O "/sys/class/drm: mem_info_vram_used | /proc/PID/fdinfo: drm-resident-REGION of the device itself" "5.2";
+    906_406 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: O "/sys/class/drm: mem_info_gtt_used | /proc/PID/fdinfo: drm-resident-REGION of the machine" "5.2";
     906_408 PERF_COUNTER_RAWCOUNT 0 NOVICE: O "/sys/class/drm: gpu_busy_percent" "4.19";
 }}
 

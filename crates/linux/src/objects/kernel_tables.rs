@@ -10,7 +10,7 @@ rows! { OBJECT_COUNTERS, OBJECT_ORIGINS {
     902_208 PERF_COUNTER_LARGE_RAWCOUNT -3 ADVANCED: E "/proc/sys/fs/inode-nr:#2";
     902_210 PERF_COUNTER_LARGE_RAWCOUNT -3 ADVANCED: E "/proc/sys/fs/dentry-state:#1";
     902_212 PERF_COUNTER_LARGE_RAWCOUNT -3 ADVANCED: E "/proc/sys/fs/dentry-state:#2";
-    902_214 PERF_COUNTER_LARGE_RAWCOUNT -3 EXPERT: E "/proc/sys/fs/dentry-state:#5" "5.1";
+    902_214 PERF_COUNTER_LARGE_RAWCOUNT -3 EXPERT: E "/proc/sys/fs/dentry-state:#5" "5.0";
     902_216 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "/proc/sys/fs/aio-nr";
     902_218 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "/proc/sys/kernel/pty/nr";
     902_220 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "/proc/sys/kernel/random/entropy_avail";

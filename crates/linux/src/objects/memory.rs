@@ -23,10 +23,10 @@ counters! {
         TransitionFaults: 34, 35, PERF_COUNTER_COUNTER, -1, WIZARD: A "/proc/vmstat:pgfault - :pgmajfault";
         CacheFaults: 36, 37, PERF_COUNTER_COUNTER, -1, WIZARD: A "/proc/vmstat:workingset_refault_file | /proc/vmstat:workingset_refault" "3.15";
         DemandZeroFaults: 38, 39, PERF_COUNTER_COUNTER, -1, WIZARD: N;
-        Pages: 40, 41, PERF_COUNTER_COUNTER, 0, NOVICE: C "Pages Input/sec + Pages Output/sec" "2.6.0";
+        Pages: 40, 41, PERF_COUNTER_COUNTER, 0, NOVICE: C "Pages Input/sec + Pages Output/sec";
         PagesInput: 822, 823, PERF_COUNTER_COUNTER, 0, NOVICE: C "/proc/vmstat:pgpgin * 1024 / 4096";
         PageReads: 42, 43, PERF_COUNTER_COUNTER, 0, EXPERT: C "/proc/vmstat:pgmajfault";
-        PagesOutput: 48, 49, PERF_COUNTER_COUNTER, 0, ADVANCED: A "/proc/vmstat:pswpout + :nr_vmscan_write" "2.6.0";
+        PagesOutput: 48, 49, PERF_COUNTER_COUNTER, 0, ADVANCED: A "/proc/vmstat:pswpout + :nr_vmscan_write";
         PoolPagedBytes: 56, 57, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:KReclaimable * 1024 | /proc/meminfo:SReclaimable * 1024" "2.6.19";
         PoolNonpagedBytes: 58, 59, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:SUnreclaim + :KernelStack + :PageTables + :Percpu * 1024" "2.6.19";
         PageWrites: 50, 51, PERF_COUNTER_COUNTER, 0, EXPERT: A "/proc/vmstat:pswpout";
@@ -45,7 +45,7 @@ counters! {
         PercentCommittedBytesInUseBase: 1406, 1407, PERF_RAW_BASE, 0, EXPERT: C "/proc/meminfo:CommitLimit";
         AvailableKBytes: 1380, 1381, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT: C "/proc/meminfo:MemAvailable" "3.14";
         AvailableMBytes: 1382, 1383, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT: C "/proc/meminfo:MemAvailable / 1024" "3.14";
-        TransitionPagesRePurposed: 824, 825, PERF_COUNTER_COUNTER, -1, WIZARD: C "/proc/vmstat:pgsteal_kswapd + :pgsteal_direct + :pgsteal_khugepaged + :pgsteal_proactive" "3.6";
+        TransitionPagesRePurposed: 824, 825, PERF_COUNTER_COUNTER, -1, WIZARD: C "/proc/vmstat:pgsteal_kswapd + :pgsteal_direct + :pgsteal_khugepaged + :pgsteal_proactive" "3.4";
         FreeAndZeroPageListBytes: 1676, 1677, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: E "/proc/meminfo:MemFree * 1024";
         ModifiedPageListBytes: 1678, 1679, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: C "/proc/meminfo:Dirty + :Writeback * 1024";
         StandbyCacheReserveBytes: 1680, 1681, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: N;

@@ -15,7 +15,7 @@ rows! { TCP_COUNTERS, TCP_ORIGINS {
     901_616 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPLossProbes" "3.10";
     901_618 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPSackRecovery";
     901_620 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPDSACKRecv";
-    901_622 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPOFOQueue" "3.3";
+    901_622 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPOFOQueue" "3.6";
     901_624 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.SyncookiesSent";
     901_626 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.SyncookiesFailed";
     901_628 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPAbortOnTimeout";
@@ -23,9 +23,9 @@ rows! { TCP_COUNTERS, TCP_ORIGINS {
     901_632 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPMemoryPressures";
     901_634 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.PruneCalled";
     901_636 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPBacklogDrop" "2.6.34";
-    901_638 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPTimeWaitOverflow" "3.4";
+    901_638 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPTimeWaitOverflow" "2.6.37";
     901_640 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.DelayedACKs";
-    901_642 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPKeepAlive" "5.0";
+    901_642 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPKeepAlive" "4.2";
     901_644 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPDelivered" "4.18";
     901_646 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:TcpExt.TCPDeliveredCE" "4.18";
     901_648 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "/proc/net/netstat:MPTcpExt.MPCurrEstab" "6.5";
@@ -34,13 +34,13 @@ rows! { TCP_COUNTERS, TCP_ORIGINS {
 rows! { IP_COUNTERS, IP_ORIGINS {
     903_202 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/net/netstat:IpExt.InOctets" "2.6.31";
     903_204 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/net/netstat:IpExt.OutOctets" "2.6.31";
-    903_206 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InMcastPkts" "2.6.24";
-    903_208 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.OutMcastPkts" "2.6.24";
-    903_210 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InBcastPkts" "2.6.24";
-    903_212 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.OutBcastPkts" "2.6.24";
+    903_206 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InMcastPkts" "2.6.22";
+    903_208 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.OutMcastPkts" "2.6.22";
+    903_210 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InBcastPkts" "2.6.22";
+    903_212 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.OutBcastPkts" "2.6.22";
     903_214 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InCsumErrors" "3.10";
     903_216 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InCEPkts" "3.12";
-    903_218 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InNoRoutes" "2.6.24";
+    903_218 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/net/netstat:IpExt.InNoRoutes" "2.6.22";
 }}
 
 rows! { SOCKET_COUNTERS, SOCKET_ORIGINS {

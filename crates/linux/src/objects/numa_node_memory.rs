@@ -6,7 +6,7 @@ use super::table::{Table, folders};
 rows! { COUNTERS, ORIGINS {
     900_402 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "meminfo:MemTotal / 1024";
     900_404 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "meminfo:MemFree / 1024";
-    900_406 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: A "meminfo:FilePages - :Dirty - :Shmem / 1024";
+    900_406 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: A "meminfo:FilePages - :Dirty - :Shmem / 1024" "2.6.32";
     900_408 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: A "meminfo:MemFree + :Active(file) + :Inactive(file) / 1024" "2.6.28";
     900_410 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "meminfo:Dirty + :Writeback / 1024";
     900_412 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "numastat:numa_hit";

@@ -31,10 +31,10 @@ counters! {
         PercentProcessorTime: 6, 189, PERF_100NSEC_TIMER, 0, NOVICE: E "clock_gettime(2): the CPU clock of the process | /proc/PID/stat: utime + stime * 100000" "2.6.12";
         PercentUserTime: 142, 157, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/PID/stat: utime * 100000";
         PercentPrivilegedTime: 144, 159, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/PID/stat: stime * 100000";
-        VirtualBytesPeak: 172, 173, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT: E "/proc/PID/status:VmPeak * 1024" "2.6.10";
+        VirtualBytesPeak: 172, 173, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT: E "/proc/PID/status:VmPeak * 1024" "2.6.15";
         VirtualBytes: 174, 175, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT: E "/proc/PID/statm:#1 * page";
         PageFaults: 28, 177, PERF_COUNTER_COUNTER, -1, NOVICE: E "/proc/PID/stat: minflt + majflt";
-        WorkingSetPeak: 178, 179, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: E "/proc/PID/status:VmHWM * 1024" "2.6.10";
+        WorkingSetPeak: 178, 179, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: E "/proc/PID/status:VmHWM * 1024" "2.6.15";
         WorkingSet: 180, 181, PERF_COUNTER_LARGE_RAWCOUNT, -5, NOVICE: E "/proc/PID/statm:#2 * page";
         PageFileBytesPeak: 182, 183, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED: D "the largest Page File Bytes since the reader first saw the process";
         PageFileBytes: 184, 185, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED: A "/proc/PID/status:RssAnon + :VmSwap * 1024" "4.5";

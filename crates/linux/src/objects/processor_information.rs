@@ -24,7 +24,7 @@ rows! { SPEED_COUNTERS, SPEED_ORIGINS {
     900_004 PERF_RAW_FRACTION 0 NOVICE: A "cpufreq/scaling_cur_freq";
     900_004 PERF_RAW_BASE 0 NOVICE: A "cpufreq/cpuinfo_max_freq";
     900_006 PERF_RAW_FRACTION 0 NOVICE: A "cpufreq/scaling_cur_freq";
-    900_006 PERF_RAW_BASE 0 NOVICE: A "cpufreq/base_frequency" "4.15";
+    900_006 PERF_RAW_BASE 0 NOVICE: A "cpufreq/base_frequency" "4.20";
     900_008 PERF_COUNTER_RAWCOUNT 0 ADVANCED: Z "0";
     900_010 PERF_COUNTER_COUNTER -2 ADVANCED: C "/proc/interrupts:LOC";
     900_012 PERF_COUNTER_BULK_COUNT 0 ADVANCED: C "cpuidle/state*/usage" "2.6.24";
@@ -34,8 +34,8 @@ rows! { SPEED_COUNTERS, SPEED_ORIGINS {
     900_018 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "cpufreq/scaling_max_freq, or less by cpufreq/bios_limit (2.6.33), over cpufreq/cpuinfo_max_freq";
     900_020 PERF_COUNTER_RAWCOUNT 0 ADVANCED: Z "0";
     900_022 PERF_100NSEC_TIMER 0 ADVANCED: N;
-    900_024 PERF_100NSEC_TIMER 0 NOVICE: D "/proc/stat:cpuN: all but idle and iowait, times cpufreq/scaling_cur_freq over cpufreq/base_frequency" "4.15";
-    900_026 PERF_100NSEC_TIMER 0 ADVANCED: D "/proc/stat:cpuN: system + irq + softirq, times cpufreq/scaling_cur_freq over cpufreq/base_frequency" "4.15";
+    900_024 PERF_100NSEC_TIMER 0 NOVICE: D "/proc/stat:cpuN: all but idle and iowait, times cpufreq/scaling_cur_freq over cpufreq/base_frequency" "4.20";
+    900_026 PERF_100NSEC_TIMER 0 ADVANCED: D "/proc/stat:cpuN: system + irq + softirq, times cpufreq/scaling_cur_freq over cpufreq/base_frequency" "4.20";
 }}
 
 const COUNTERS: &[CounterSpec] =

@@ -18,7 +18,7 @@ rows! { COUNTERS, ORIGINS {
     901_210 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/fs/cifs/Stats: Bytes read" "2.6.0";
     901_212 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/fs/cifs/Stats: Bytes written" "2.6.0";
     901_214 PERF_COUNTER_COUNTER 0 ADVANCED: E "/proc/fs/cifs/Stats: the sum of failed" "3.7";
-    901_216 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "/proc/fs/cifs/Stats: Open files" "5.0";
+    901_216 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "/proc/fs/cifs/Stats: Open files" "4.20";
 }}
 
 /// The object SMB Client Share, by the name of the share.

@@ -26,7 +26,7 @@ rows! { SESSION_COUNTERS, SESSION_ORIGINS {
     144 (908_039) PERF_100NSEC_TIMER 0 ADVANCED: E "unified/cpu.stat:system_usec * 10 | cpuacct/cpuacct.usage_sys / 100" "4.7";
     28 (908_041) PERF_COUNTER_COUNTER -1 NOVICE: E "unified/memory.stat:pgfault | memory/memory.stat:total_pgfault" "3.0";
     180 (908_043) PERF_COUNTER_LARGE_RAWCOUNT -5 NOVICE: C "unified/memory.current | memory/memory.usage_in_bytes" "2.6.25";
-    186 (908_045) PERF_COUNTER_LARGE_RAWCOUNT -5 ADVANCED: A "unified/memory.stat:anon | memory/memory.stat:total_rss" "2.6.25";
+    186 (908_045) PERF_COUNTER_LARGE_RAWCOUNT -5 ADVANCED: A "unified/memory.stat:anon | memory/memory.stat:total_rss" "2.6.30";
     680 (908_047) PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "unified/pids.current | pids/pids.current" "4.3";
     952 (908_049) PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     174 (908_051) PERF_COUNTER_LARGE_RAWCOUNT -6 EXPERT: N;

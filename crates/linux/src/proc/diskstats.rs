@@ -28,7 +28,7 @@ pub struct Disk<'a> {
     pub sectors_written: u64,
     /// Times and merges; `None` for partitions before Linux 2.6.25.
     pub times: Option<Times>,
-    /// Discards; since Linux 4.18.
+    /// Discards; since Linux 4.19, although its documents say 4.18.
     pub discards: Option<Discards>,
     /// Flushes of the write cache; since Linux 5.5.
     pub flushes: Option<Flushes>,

@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn totals_stand_before_rates() {
         let found = look(Form::Totals, &fixture("written/ip_vs_stats"), &["#1", "#2", "#4", "#6"]);
-        assert_eq!(found, [Some(0x15), Some(0x1_2345), Some(0x1_0000_0001), None]);
+        assert_eq!(found, [Some(0x15), Some(0x1_0001_2345), Some(0x1_0000_0001), None]);
         assert_eq!(look(Form::Totals, b"   Total Incoming\n   Conns  Packets\n", &["#1"]), [None]);
     }
 

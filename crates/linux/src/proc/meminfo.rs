@@ -77,7 +77,7 @@ pub struct MemInfo {
     pub vmalloc_total: Option<u64>,
     /// `VmallocUsed`; always 0 from kernel 4.4 to 5.2.
     pub vmalloc_used: Option<u64>,
-    /// `Percpu`: memory with one copy per processor, since kernel 5.0.
+    /// `Percpu`: memory with one copy per processor, since kernel 4.19.
     pub per_cpu: Option<u64>,
     /// `AnonHugePages`: anonymous memory in huge pages, since kernel 2.6.38.
     pub anon_huge_pages: Option<u64>,
