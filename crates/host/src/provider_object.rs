@@ -92,13 +92,7 @@ pub(crate) fn finding(source: &SourceStatus, english: &Titles) -> Option<Finding
     if !source.reason.is_empty() {
         detail = format!("{detail}; {}", source.reason);
     }
-    let denied = source.reason.contains(Absence::AccessDenied.words());
-    let remedy = match source.health {
-        Health::NotAsked | Health::Healthy => "",
-        _ if denied => "run tally as root, or with CAP_SYS_PTRACE",
-        Health::Unsupported => "nothing to do: this machine has no source for it",
-        Health::Degraded | Health::Failed => "'tally get' of its counters says why each one is missing",
-    };
+    let remedy = source.health.remedy(&source.reason);
     let subject = format!("object {}", words(&source.name, english));
     Some(Finding { subject, state, detail, remedy: remedy.to_string() })
 }

@@ -155,6 +155,34 @@ words! {
     Threshold: "threshold (empty: none)", "임계값 (빈칸: 없음)", "しきい値 (空: なし)", "порог (пусто: нет)";
     NoNumber: "this is no number", "숫자가 아닙니다", "数値ではありません", "это не число";
     Over: "above the threshold", "임계값 초과", "しきい値超過", "выше порога";
+    Providers: "Providers", "공급자", "プロバイダー", "Поставщики";
+    ProviderKeys: "e enable  d disable  Esc close", "e 사용  d 사용 안 함  Esc 닫기", "e 有効  d 無効  Esc 閉じる", "e включить  d отключить  Esc закрыть";
+    KeysScreens: "providers: state, errors, cost", "공급자: 상태, 오류, 비용", "プロバイダー: 状態、エラー、コスト", "поставщики: состояние, ошибки, цена";
+    Name: "Name", "이름", "名前", "Имя";
+    Kind: "Kind", "종류", "種類", "Вид";
+    KindLibrary: "library", "라이브러리", "ライブラリ", "библиотека";
+    KindShared: "shared memory", "공유 메모리", "共有メモリ", "общая память";
+    KindBuiltIn: "built-in", "내장", "組み込み", "встроенный";
+    KindElsewhere: "elsewhere", "외부", "外部", "внешний";
+    State: "State", "상태", "状態", "Состояние";
+    Healthy: "healthy", "정상", "正常", "исправен";
+    Degraded: "degraded", "일부만", "一部のみ", "частично";
+    Unsupported: "unsupported", "지원 안 됨", "非対応", "не поддерживается";
+    Failed: "failed", "실패", "失敗", "сбой";
+    Disabled: "disabled", "사용 안 함", "無効", "отключён";
+    Enabled: "enabled", "사용 중", "有効", "включён";
+    NotAsked: "not asked", "요청 안 됨", "未要求", "не опрошен";
+    Took: "Took", "소요", "所要", "Время";
+    Share: "Share", "비중", "割合", "Доля";
+    Asked: "Asked", "요청", "要求", "Опросов";
+    Errors: "Errors", "오류", "エラー", "Ошибок";
+    Late: "Late", "지연", "遅延", "Поздно";
+    Restarts: "Restarts", "재시작", "再起動", "Запусков";
+    NotTold: "this source does not tell of its providers; these are its objects", "이 원본은 공급자를 알려주지 않습니다. 개체 목록입니다", "このソースはプロバイダーの状態を持ちません。オブジェクトの一覧です", "источник не сообщает о поставщиках; это его объекты";
+    Enable: "enable", "사용", "有効にする", "включить";
+    Disable: "disable", "사용 안 함", "無効にする", "отключить";
+    OnlyLibraries: "only libraries are enabled and disabled", "라이브러리만 사용 여부를 바꿀 수 있습니다", "有効・無効にできるのはライブラリだけです", "включают и отключают только библиотеки";
+    NotHere: "only on the machine itself, now", "현재 이 컴퓨터에서만 가능합니다", "このマシンの現在でのみ可能です", "только на самой машине, сейчас";
     KeysQuit: "quit; Z: back to the shell for a while", "종료; Z: 잠시 셸로", "終了; Z: 一時シェルへ", "выход; Z: временно в оболочку";
     TableKeys: "\u{2190}\u{2192} column  i order  n N object  Enter to the chart  / filter  g graph  ? help  q quit",
         "\u{2190}\u{2192} 열  i 순서  n N 개체  Enter 차트로  / 필터  g 그래프  ? 도움말  q 종료",
@@ -180,9 +208,9 @@ mod tests {
     }
 
     /// Names of keys, endings, commands and forms, which are the same everywhere.
-    const NAMES: [&str; 29] = [
-        "a", "b", "c", "e", "f", "g", "i", "m", "n", "r", "s", "t", "v", "w", "q", "x10", "A", "N", "T", "Z",
-        "Enter", "Esc", "Tab", "Del", "PgUp", "PgDn", "root", "tally", "doctor",
+    const NAMES: [&str; 30] = [
+        "a", "b", "c", "d", "e", "f", "g", "i", "m", "n", "r", "s", "t", "v", "w", "q", "x10", "A", "N", "T",
+        "Z", "Enter", "Esc", "Tab", "Del", "PgUp", "PgDn", "root", "tally", "doctor",
     ];
 
     #[test]

@@ -69,6 +69,23 @@ impl Health {
         }
     }
 
+    /// The state of a number of the counter State.
+    pub fn of_number(number: f64) -> Option<Health> {
+        let all = [Health::NotAsked, Health::Healthy, Health::Degraded, Health::Unsupported, Health::Failed];
+        all.into_iter().find(|health| f64::from(*health as u8) == number)
+    }
+
+    /// What to do about a built-in object that is like this, and why it is; empty when there is nothing to do.
+    pub fn remedy(self, reason: &str) -> &'static str {
+        let denied = reason.contains(Absence::AccessDenied.words());
+        match self {
+            Health::NotAsked | Health::Healthy => "",
+            _ if denied => "run tally as root, or with CAP_SYS_PTRACE",
+            Health::Unsupported => "nothing to do: this machine has no source for it",
+            Health::Degraded | Health::Failed => "'tally get' of its counters says why each one is missing",
+        }
+    }
+
     /// How a source is that wrote this, and why.
     ///
     /// A value that nobody asked for, or that Linux never has, is no loss; an object without instances is healthy: there

@@ -59,4 +59,4 @@ pub use tallymon_log as log;
 pub use tallymon_provider::library;
 #[cfg(target_os = "linux")]
 pub use tallymon_provider::shm;
-pub use tallymon_provider::{Finding, FindingState, Profile, Tier, TierChoice};
+pub use tallymon_provider::{Finding, FindingState, Health, Profile, Tier, TierChoice};

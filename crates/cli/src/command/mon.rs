@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use tallymon::Query;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::{FileTime, SystemTime};
+use tallymon::registry::Roots;
 use tallymon_monitor::settings::Settings;
 use tallymon_monitor::{LocalTime, Options, SourceThread, usual_of_log};
 
@@ -69,6 +70,8 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     }
     options.settings = settings;
     options.log = log;
+    // A saved block and a log are of some machine, this one or another.
+    options.registry = (common.file.is_none() && options.log.is_none()).then(Roots::of_environment);
     options.reading = reading(&wanted.reading);
     options.top = !wanted.no_top;
     if let Some(memory) = wanted.memory {

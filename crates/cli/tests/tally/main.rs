@@ -15,6 +15,7 @@ mod options;
 mod paths;
 mod prof;
 mod record;
+mod screens;
 mod support;
 mod tables;
 mod terminal;

@@ -9,7 +9,7 @@ use tallymon_testkit::shared;
 use tallymon_testkit::terminal::Terminal;
 
 /// What the tests do with the monitor in a terminal.
-trait Session {
+pub(crate) trait Session {
     /// Starts the monitor and waits for its second sample, which has rates.
     fn start(&self, prefix: &str, title: &str) -> String;
 
@@ -69,7 +69,8 @@ fn row<'s>(screen: &'s str, label: &str) -> &'s str {
 /// A counter that every machine has, whose value is a rate.
 const RATE: &str = "Disk Bytes/sec";
 /// What the monitor of the other tests starts with.
-const SWITCHES: &str = r"mon '\System\Context Switches/sec' '\Processor(_Total)\% Processor Time' -i 100ms";
+pub(crate) const SWITCHES: &str =
+    r"mon '\System\Context Switches/sec' '\Processor(_Total)\% Processor Time' -i 100ms";
 
 #[test]
 fn the_monitor_shows_changing_values() {

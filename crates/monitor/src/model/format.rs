@@ -88,6 +88,18 @@ pub fn axis(number: f64) -> String {
     }
 }
 
+/// Seconds in the unit that they are few of: `20 µs`, `1.25 ms`, `3.1 s`.
+pub fn seconds(seconds: f64) -> String {
+    let (number, unit) = match seconds {
+        seconds if seconds < 1e-6 => (seconds * 1e9, "ns"),
+        seconds if seconds < 1e-3 => (seconds * 1e6, "µs"),
+        seconds if seconds < 1.0 => (seconds * 1e3, "ms"),
+        seconds => (seconds, "s"),
+    };
+    let decimals = if number < 10.0 && unit != "ns" { 1 } else { 0 };
+    format!("{number:.decimals$} {unit}")
+}
+
 /// A duration as `1:40` or `2:01:40`.
 pub fn duration(from: FileTime, to: FileTime) -> String {
     let seconds = to.0.saturating_sub(from.0) / UNITS_PER_SECOND;
@@ -102,6 +114,22 @@ pub fn clock(time: SystemTime) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn seconds_have_their_unit() {
+        for (number, expected) in [
+            (0.0, "0 ns"),
+            (9.2e-7, "920 ns"),
+            (3e-6, "3.0 µs"),
+            (2.04e-5, "20 µs"),
+            (0.00125, "1.2 ms"),
+            (0.05, "50 ms"),
+            (3.12, "3.1 s"),
+            (40.0, "40 s"),
+        ] {
+            assert_eq!(super::seconds(number), expected);
+        }
+    }
+
     use super::*;
 
     #[test]

@@ -12,10 +12,12 @@ use tallymon::{Log, Query, Reading};
 
 use super::add::AddDialog;
 use super::compare::Comparison;
+use super::deed::Deed;
 use super::open::Aside;
 use super::opening::Opening;
 use super::options::{LocalTime, Options};
 use super::properties::Properties;
+use super::providers::Providers;
 use super::replay::Replay;
 use super::table::Table;
 use super::theme::Theme;
@@ -72,6 +74,8 @@ pub struct App {
     pub(super) places: Places,
     /// What can be undone, newest last.
     pub(super) steps: VecDeque<Step>,
+    /// What is being done.
+    pub(super) deeds: Vec<Deed>,
     /// Text for the clipboard of the terminal.
     pub(super) clipboard: Option<String>,
     pub(super) quit: bool,
@@ -115,6 +119,7 @@ pub(super) enum Overlay {
     Explain(Vec<(String, String)>),
     Prompt(Prompt, String),
     Properties(Properties),
+    Providers(Box<Providers>),
 }
 
 /// A question with one line as its answer.
@@ -178,6 +183,7 @@ impl App {
             hint: true,
             places: Places::default(),
             steps: VecDeque::new(),
+            deeds: Vec::new(),
             clipboard: None,
             quit: false,
             stops: false,

@@ -6,6 +6,7 @@ use ratatui::style::Style;
 use tallymon::core::flow::NoValue;
 
 use super::app::App;
+use super::providers::is_at_fault;
 use super::text::{cut, put, put_right, rule, width};
 use crate::model::{Series, format};
 use crate::words::Word;
@@ -311,6 +312,13 @@ pub(super) fn value_bar(app: &App, buffer: &mut Buffer, area: Rect) {
 
 /// Why a series has no value now, with the name that the Performance Data Helper has for it, and what to do.
 pub(super) fn reason(app: &App, series: &Series) -> Option<String> {
+    let why = why(app, series)?;
+    // The screen of providers tells more.
+    let more = is_at_fault(series).then(|| format!(" (p: {})", app.words.get(Word::Providers)));
+    Some(why + more.as_deref().unwrap_or_default())
+}
+
+fn why(app: &App, series: &Series) -> Option<String> {
     use tallymon::core::flow::Absence;
     if series.stale {
         return Some(app.words.get(Word::OldValue).to_string());

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use super::app::{App, Overlay, View};
-use super::{keys, properties};
+use super::{keys, properties, providers};
 use crate::chart::Chart;
 
 pub(super) fn mouse(app: &mut App, event: MouseEvent) {
@@ -17,6 +17,7 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
             return keys::asked(app, dialog, asked);
         }
         Overlay::Properties(dialog) => return properties::mouse(app, dialog, event),
+        Overlay::Providers(screen) => return providers::mouse(app, screen, event),
         Overlay::Help | Overlay::Explain(_) if is_click => return,
         other => {
             app.overlay = other;

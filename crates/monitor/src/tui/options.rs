@@ -7,6 +7,7 @@ use std::time::Duration;
 use tallymon::core::flow::SourceError;
 use tallymon::core::time::{FileTime, SystemTime};
 use tallymon::log::ReadOptions;
+use tallymon::registry::Roots;
 use tallymon::{Log, Query};
 
 use super::theme::Colours;
@@ -41,6 +42,8 @@ pub struct Options {
     pub settings: Option<Settings>,
     /// The log to show instead of samples; the query is over its source then.
     pub log: Option<Log>,
+    /// Where provider libraries are enabled and disabled; `None` where the source is not this machine.
+    pub registry: Option<Roots>,
     /// How logs are read that the user opens.
     pub reading: ReadOptions,
     /// UTC to local time; UTC when nobody says otherwise.
@@ -68,6 +71,7 @@ impl Options {
             open: Box::new(open),
             source: None,
             log: None,
+            registry: None,
             reading: ReadOptions::default(),
             settings: None,
             local: Box::new(|time| LocalTime { time: time.system_time(), zone: "UTC".into(), bias: 0 }),

@@ -34,6 +34,7 @@ const KEYS: &[(&str, Word)] = &[
     ("C { }", Word::KeysCompare),
     ("Ctrl-Z drag", Word::KeysUndo),
     ("\u{2190} \u{2192} i n N", Word::KeysTable),
+    ("D p", Word::KeysScreens),
     ("q Ctrl-C Z", Word::KeysQuit),
 ];
 
@@ -86,6 +87,13 @@ pub(super) fn explain(
         let x = inside.x.saturating_add(14);
         put(buffer, x, y, inside.right().saturating_sub(x), text, theme.plain());
     }
+}
+
+/// An empty box over everything but the last line, which has what there is to say; returns the place inside.
+pub(super) fn screen_frame(buffer: &mut Buffer, area: Rect, title: &str, below: &str, theme: Theme) -> Rect {
+    let inside =
+        frame_at(buffer, Rect { height: area.height.saturating_sub(1), ..area }, title, below, theme);
+    Rect { x: inside.x.saturating_add(1), width: inside.width.saturating_sub(2), ..inside }
 }
 
 /// An empty box in the middle; returns the place inside of its border.

@@ -86,6 +86,7 @@ impl App {
         if let Some(time) = row.and_then(|row| self.monitor.time(row)) {
             replay.log.set_time(time);
         }
+        self.look_at_providers();
         if let Some(table) = &mut self.table
             && let Err(error) = table.sample()
         {

@@ -103,6 +103,7 @@ impl App {
         if let Overlay::Add(dialog) = &mut self.overlay {
             dialog.sample();
         }
+        self.look_at_providers();
         if let Some(table) = &mut self.table
             && let Err(error) = table.sample()
         {

@@ -82,7 +82,7 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             }
             let attention = match () {
                 () if app.is_reading() => READS,
-                () if app.is_waiting() || app.is_opening() => AT_ONCE,
+                () if app.is_waiting() || app.is_opening() || app.is_doing() => AT_ONCE,
                 () => ATTENTION,
             };
             if !poll(left.min(attention))? {
@@ -91,7 +91,8 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
                 let sample = app.sample_comes(Duration::ZERO);
                 let file = app.file_comes(Duration::ZERO);
                 let rows = app.rows_come(Duration::ZERO);
-                if left <= attention || sample || file || rows || counts {
+                let deed = app.deed_comes(Duration::ZERO);
+                if left <= attention || sample || file || rows || deed || counts {
                     break;
                 }
                 continue;

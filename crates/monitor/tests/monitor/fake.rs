@@ -275,11 +275,13 @@ impl Bench {
         bench
     }
 
-    /// Waits until files are open and their values there.
+    /// Waits until files are open and their values there, and what was begun is done.
     pub(crate) fn settle(&mut self) {
-        while self.app.is_opening() || self.app.is_reading() {
+        while self.app.is_opening() || self.app.is_reading() || self.app.is_doing() {
             let minute = Duration::from_secs(60);
-            if self.app.is_opening() {
+            if self.app.is_doing() {
+                self.app.deed_comes(minute)
+            } else if self.app.is_opening() {
                 self.app.file_comes(minute)
             } else {
                 self.app.rows_come(minute)

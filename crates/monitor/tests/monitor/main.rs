@@ -9,5 +9,6 @@ mod look;
 mod mouse;
 mod panic;
 mod properties;
+mod providers;
 mod screens;
 mod use_it;

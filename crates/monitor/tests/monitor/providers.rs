@@ -1,0 +1,190 @@
+//! The screen of providers, over a source that tells of its providers and over one that does not.
+
+use crossterm::event::KeyCode;
+use tallymon::Query;
+use tallymon::core::block::{
+    BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
+};
+use tallymon::core::counter::CounterType;
+use tallymon::core::flow::{Absence, Source, SourceError, ValueState};
+use tallymon::core::request::{Request, RequestKind};
+use tallymon::core::time::{FileTime, Frequency, PerfTime};
+use tallymon::core::title::{Language, TitleIndex, Titles};
+use tallymon::registry::{Installed, Roots, Scope, Service, Writer};
+use tallymon_monitor::chart::Glyphs;
+use tallymon_monitor::{App, Colours, Options};
+use tallymon_testkit::Scratch;
+
+use crate::fake::{Bench, DEFAULTS, START};
+use crate::screens::{check, has};
+
+const RAW: CounterType = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
+const COUNTERS: &[CounterSpec] = &[
+    CounterSpec::new(TitleIndex(990_008), RAW),
+    CounterSpec::new(TitleIndex(990_010), RAW),
+    CounterSpec::new(TitleIndex(990_012), RAW),
+    CounterSpec::new(TitleIndex(990_014), RAW),
+    CounterSpec::new(TitleIndex(990_016), RAW),
+    CounterSpec::new(TitleIndex(990_018), RAW),
+    CounterSpec { size: Some(256), ..CounterSpec::new(TitleIndex(990_020), CounterType::PERF_COUNTER_TEXT) },
+];
+const OBJECT: ObjectSpec<'static> =
+    ObjectSpec { status: true, ..ObjectSpec::new(TitleIndex(990_000), InstanceKind::Many, COUNTERS) };
+
+/// Who there is: name, nanoseconds, state, reason.
+const SOURCES: &[(&str, u64, u64, &str)] = &[
+    ("Processor", 20_400, 1, "healthy"),
+    ("Process", 1_250_000, 2, "12 values: more rights are needed to read it"),
+    ("Redirector", 3_000, 3, "37 values: the running kernel does not provide it"),
+    ("GPU Engine", 0, 0, "not asked"),
+    ("program web", 900, 1, "healthy"),
+    ("service Gadgets", 52_000_000, 4, "it crashed: signal 11"),
+];
+
+/// A machine that tells how its sources are, and nothing else.
+struct Told;
+
+impl Source for Told {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        let header = WriteHeader {
+            system_name: "web01",
+            default_object: -1,
+            perf_time: PerfTime(1),
+            perf_freq: Frequency(10_000_000),
+            perf_time_100ns: START,
+            system_time: FileTime(START.0),
+        };
+        let mut bytes = Vec::new();
+        let mut writer = BlockWriter::growing(&mut bytes, &header);
+        let is_costly = matches!(&request.kind, RequestKind::Metadata { costly: true, .. });
+        if !is_costly {
+            let layout = ObjectLayout::new(OBJECT);
+            if matches!(request.kind, RequestKind::Metadata { .. }) {
+                writer.objects().object(&layout, PerfTime(0), Frequency(0)).metadata();
+                writer.finish().unwrap();
+                return Ok(Snapshot::new(bytes)?);
+            }
+            let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+            for (name, last, state, reason) in SOURCES {
+                let mut block = object.instance(name, None, None);
+                let values = [*last, 3, u64::from(*state > 1), 2, 4, *state];
+                for (position, value) in values.into_iter().enumerate() {
+                    block.set(position, value);
+                }
+                if !name.starts_with("service") {
+                    for position in [3, 4] {
+                        block.state(position, ValueState::Absent(Absence::NotFromThisDevice));
+                    }
+                }
+                block.set_text(6, reason);
+            }
+        }
+        writer.finish().unwrap();
+        Ok(Snapshot::new(bytes)?)
+    }
+
+    fn titles(&mut self, _language: Language) -> Result<Titles, SourceError> {
+        Ok(Titles::from_pairs([
+            (990_000, "Tallymon Provider"),
+            (990_008, "Last Collection Nanoseconds"),
+            (990_010, "Collections"),
+            (990_012, "Errors"),
+            (990_014, "Late Answers"),
+            (990_016, "Restarts"),
+            (990_018, "State"),
+            (990_020, "State Reason"),
+        ]))
+    }
+
+    fn languages(&self) -> Vec<Language> {
+        vec![Language::ENGLISH, Language::KOREAN, Language::JAPANESE]
+    }
+}
+
+/// The monitor over it.
+fn told(language: Language, registry: Option<Roots>) -> Bench {
+    let query = move || Query::new(Box::new(Told), language);
+    let mut options = Options::new(query);
+    (options.glyphs, options.colours, options.registry) = (Glyphs::Braille, Colours::Sixteen, registry);
+    Bench::of(App::new(query().unwrap(), options))
+}
+
+#[test]
+fn what_is_wrong_comes_first_with_its_reason() {
+    let mut bench = told(Language::ENGLISH, None);
+    bench.run(2).types("D");
+    let screen = check("providers", &mut bench);
+    has(&screen, &["Providers: web01 (6)", "52 ms", "it crashed: signal 11", "shared memory"]);
+    let order: Vec<usize> = ["service Gadgets", "Process ", "program web", "Processor", "Redirector", "GPU"]
+        .iter()
+        .map(|name| screen.lines().position(|line| line.starts_with(&format!("│ {name}"))).unwrap())
+        .collect();
+    assert!(order.is_sorted(), "{order:?}\n{screen}");
+    // The next one has a remedy, and stays chosen when others come before it.
+    bench.key(KeyCode::Down).run(1);
+    has(&bench.screen(), &["run tally as root"]);
+    bench.key(KeyCode::Esc);
+    has(&bench.screen(), &["No counters"]);
+}
+
+#[test]
+fn a_small_screen_tells_the_same_of_the_chosen_one() {
+    let mut bench = told(Language::ENGLISH, None);
+    let screen = check("providers-small", bench.resize(40, 12).run(1).types("D"));
+    has(&screen, &["service Gadgets", "failed", "it crashed", "Restarts 4"]);
+    for (name, language) in [("korean", Language::KOREAN), ("japanese", Language::JAPANESE)] {
+        check(&format!("providers-{name}"), told(language, None).run(1).types("D"));
+    }
+}
+
+#[test]
+fn a_source_that_does_not_tell_has_objects() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(3).key(KeyCode::Down);
+    bench.types("p");
+    has(&bench.screen(), &["counter path:"]);
+    bench.key(KeyCode::Esc);
+    // The line of a provider that is late leads to it.
+    bench.script.memory.set(Some(ValueState::Stale));
+    bench.run(1);
+    has(&bench.screen(), &["old value", "p: Providers"]);
+    let screen = check("providers-elsewhere", bench.types("p"));
+    has(&screen, &["this source does not tell", "elsewhere"]);
+    let detail = screen.lines().rfind(|line| line.contains("Memory")).unwrap();
+    assert_eq!(detail.trim_matches(['│', ' ']), "Memory", "{screen}");
+    // Samples go on behind it.
+    let rows = bench.app.monitor().rows().end;
+    assert_eq!(bench.run(2).app.monitor().rows().end, rows + 2);
+}
+
+#[test]
+fn a_library_is_disabled_and_enabled_after_a_question() {
+    let folder = Scratch::in_memory();
+    let roots = Roots::in_folder(&folder);
+    let writer = Writer::open(&roots, Some(Scope::User)).unwrap();
+    writer.register(&[Service { name: "Gadgets".into(), ..Service::default() }]).unwrap();
+    let is_disabled = || {
+        let installed = Installed::read(&roots).unwrap();
+        installed.services().any(|(_, service)| service.name == "Gadgets" && service.disabled)
+    };
+    let mut bench = told(Language::ENGLISH, Some(roots.clone()));
+    bench.run(1).types("Dd");
+    has(&bench.screen(), &["disable: Gadgets? y n"]);
+    bench.types("n");
+    assert!(!bench.screen().contains("? y n") && !is_disabled());
+    bench.types("dy");
+    has(&bench.screen(), &["Gadgets: disabled", "Providers: web01"]);
+    assert!(is_disabled());
+    bench.types("ey");
+    has(&bench.screen(), &["Gadgets: enabled"]);
+    assert!(!is_disabled());
+    // Nobody else is asked for that, and a refusal is shown.
+    bench.key(KeyCode::Down).types("d");
+    has(&bench.screen(), &["only libraries are enabled and disabled"]);
+    let mut bench = told(Language::ENGLISH, None);
+    has(&bench.types("Dd").screen(), &["only on the machine itself, now"]);
+    let nowhere = Roots::in_folder(&folder.join("nowhere"));
+    let mut bench = told(Language::ENGLISH, Some(nowhere));
+    has(&bench.types("Ddy").screen(), &["Gadgets"]);
+    assert!(!bench.screen().contains("Gadgets: disabled"), "{}", bench.screen());
+}
