@@ -10,13 +10,14 @@
 //! | `frame` | records, and finding them behind damage |
 //! | `schema` | objects, counters, instances |
 //! | `series`, `bits`, `fields`, `status` | numbers as bits and bytes |
-//! | `table`, `write` | writing |
+//! | `cells`, `table`, `write` | writing |
 //! | `rows`, `snapshots` | writing rows of columns, and whole objects |
 //! | `state`, `read` | reading |
 //! | `index` | going to a time |
 //! | `seal` | writing a log once more, complete |
 
 mod bits;
+mod cells;
 mod fields;
 mod frame;
 mod index;

@@ -13,8 +13,8 @@ use crate::reader::Column;
 #[derive(Debug)]
 pub struct RowWriter<W: Output> {
     writer: NativeWriter<W>,
-    /// Where each column goes.
-    places: Vec<(InstanceId, usize)>,
+    /// The instances, each with the positions in a row of its columns.
+    places: Vec<(InstanceId, Vec<usize>)>,
 }
 
 /// Columns of one object of one host.
@@ -48,9 +48,7 @@ impl<W: Output> RowWriter<W> {
     ) -> io::Result<RowWriter<W>> {
         let mut objects: Vec<Object> = Vec::new();
         let mut by_name: HashMap<(String, String), usize> = HashMap::new();
-        let mut count = 0usize;
         for (position, column) in columns.into_iter().enumerate() {
-            count = position.saturating_add(1);
             let (host, object, instance) = match &column.parts {
                 Some(parts) => (
                     parts.machine.clone().unwrap_or_default(),
@@ -68,8 +66,7 @@ impl<W: Output> RowWriter<W> {
                 object.add(column, instance, position);
             }
         }
-        let nowhere = InstanceId { table: usize::MAX, position: 0 };
-        let mut places = vec![(nowhere, 0); count];
+        let mut places = Vec::new();
         for object in objects {
             let table = writer.table(&object.definition)?;
             for Named { text, columns } in object.instances {
@@ -81,12 +78,7 @@ impl<W: Output> RowWriter<W> {
                         },
                     );
                 let instance = Instance { text, columns: (!plain).then_some(listed) };
-                let instance = writer.instance_with(table, instance, 0)?;
-                for (nth, position) in positions.into_iter().enumerate() {
-                    if let Some(place) = places.get_mut(position) {
-                        *place = (instance, nth);
-                    }
-                }
+                places.push((writer.instance_with(table, instance, 0)?, positions));
             }
         }
         Ok(RowWriter { writer, places })
@@ -99,8 +91,9 @@ impl<W: Output> RowWriter<W> {
     /// Those of the output.
     pub fn row(&mut self, time: RowTime, values: &[Result<Sample, NoValue>]) -> io::Result<()> {
         self.writer.row(time)?;
-        for ((instance, nth), value) in self.places.iter().zip(values) {
-            self.writer.put(*instance, *nth, *value, false);
+        for (instance, positions) in &self.places {
+            let value = |position: &usize| values.get(*position).unwrap_or(&Err(NoValue::NoInstance));
+            self.writer.put_all(*instance, positions.iter().map(|position| (value(position), false)));
         }
         Ok(())
     }

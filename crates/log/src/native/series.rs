@@ -64,9 +64,51 @@ pub(super) fn encode(
         differences.push(difference);
         before = *value;
     }
-    if changes.saturating_mul(6) <= values.len() {
+    encode_differences(out, differences, changes, parameters);
+}
+
+/// Writes the numbers of a chunk of `rows` rows of which only the changes are known: the row of each, in their order, and the
+/// difference from the number before it. What [`encode`] writes of all the numbers is just the same.
+pub(super) fn encode_changed(
+    out: &mut BitWriter,
+    changed: impl ExactSizeIterator<Item = (u32, i64)> + Clone,
+    rows: usize,
+    parameters: &mut Parameters,
+    scratch: &mut Scratch,
+) {
+    // Two changes in one row are one, or none.
+    if is_seldom(changed.len(), rows) && changed.clone().is_sorted_by(|(one, _), (other, _)| one < other) {
         out.bit(true);
-        encode_changes(out, differences, changes);
+        encode_changes(out, changed.len(), changed);
+        return;
+    }
+    let differences = &mut scratch.differences;
+    differences.clear();
+    differences.resize(rows, 0);
+    for (row, difference) in changed {
+        if let Some(place) = usize::try_from(row).ok().and_then(|row| differences.get_mut(row)) {
+            *place = place.wrapping_add(difference);
+        }
+    }
+    let changes = differences.iter().map(|difference| usize::from(*difference != 0)).sum();
+    encode_differences(out, differences, changes, parameters);
+}
+
+/// Whether a series is written as its changes alone.
+const fn is_seldom(changes: usize, rows: usize) -> bool {
+    changes.saturating_mul(6) <= rows
+}
+
+fn encode_differences(
+    out: &mut BitWriter,
+    differences: &mut [i64],
+    changes: usize,
+    parameters: &mut Parameters,
+) {
+    if is_seldom(changes, differences.len()) {
+        out.bit(true);
+        let changed = (0..).zip(differences.iter().copied()).filter(|(_, difference)| *difference != 0);
+        encode_changes(out, changes, changed);
         return;
     }
     out.bit(false);
@@ -144,18 +186,14 @@ pub(super) fn decode(
 }
 
 /// Writes how many differences are not 0, and each with the number of zeros before it.
-fn encode_changes(out: &mut BitWriter, differences: &[i64], changes: usize) {
+fn encode_changes(out: &mut BitWriter, changes: usize, changed: impl Iterator<Item = (u32, i64)>) {
     out.small(changes as u64);
     let mut rice = Rice::new(0);
-    let mut zeros = 0u64;
-    for difference in differences {
-        if *difference == 0 {
-            zeros = zeros.saturating_add(1);
-            continue;
-        }
-        out.small(zeros);
-        zeros = 0;
-        rice.encode(out, zigzag(*difference).wrapping_sub(1));
+    let mut next = 0u32;
+    for (row, difference) in changed {
+        out.small(u64::from(row.wrapping_sub(next)));
+        next = row.wrapping_add(1);
+        rice.encode(out, zigzag(difference).wrapping_sub(1));
     }
 }
 

@@ -51,6 +51,8 @@ struct Object {
     /// Groups of the counters of the definition.
     groups: Vec<u32>,
     identity: [Option<usize>; 2],
+    /// It has text counters.
+    has_texts: bool,
     /// What is chosen: positions in `positions`, and of which instances. Nothing means everything.
     choice: Vec<(Vec<usize>, Option<InstancePattern>)>,
     /// The row that it was last in, and the epoch of the writer then.
@@ -224,6 +226,7 @@ impl<W: Output> SnapshotWriter<W> {
             groups: definition.counters.iter().map(|counter| counter.group).collect(),
             made_of,
             positions,
+            has_texts: definition.counters.iter().any(|counter| counter.counter_type.is_text()),
             identity: IDENTITIES.map(|index| object.position(index)),
             choice,
             written: (self.rows, self.writer.epoch()),
@@ -277,18 +280,8 @@ impl Object {
                     place
                 }
             };
-            let Some(Place { id, columns }) = place else { continue };
-            let count = columns.as_ref().map_or(self.positions.len(), |columns| columns.len());
-            for nth in 0..count {
-                let position = columns.as_ref().map_or(Some(nth), |columns| columns.get(nth).copied());
-                let Some(position) = position.and_then(|nth| self.positions.get(nth)) else { continue };
-                let is_text = self.made_of.get(*position).is_some_and(|(_, kind, _)| kind.is_text());
-                if let Some(text) = is_text.then(|| instance.text(*position)).flatten() {
-                    writer.put_text(id, nth, &text);
-                    continue;
-                }
-                let stale = instance.state(*position) == ValueState::Stale;
-                writer.put(id, nth, instance.sample(*position), stale);
+            if let Some(place) = place {
+                self.put(writer, &place, &instance);
             }
         }
         if changed {
@@ -296,6 +289,29 @@ impl Object {
             self.forget();
         }
         Ok(())
+    }
+
+    /// Notes the values of an instance.
+    fn put<W: Output>(&self, writer: &mut NativeWriter<W>, place: &Place, instance: &SnapshotInstance<'_>) {
+        let value =
+            |position: usize| (instance.sample(position), instance.state(position) == ValueState::Stale);
+        let Place { id, columns } = place;
+        if columns.is_none() && !self.has_texts {
+            writer.put_all(*id, self.positions.iter().map(|position| value(*position)));
+            return;
+        }
+        let count = columns.as_ref().map_or(self.positions.len(), |columns| columns.len());
+        for nth in 0..count {
+            let position = columns.as_ref().map_or(Some(nth), |columns| columns.get(nth).copied());
+            let Some(position) = position.and_then(|nth| self.positions.get(nth)) else { continue };
+            let is_text = self.made_of.get(*position).is_some_and(|(_, kind, _)| kind.is_text());
+            if let Some(text) = is_text.then(|| instance.text(*position)).flatten() {
+                writer.put_text(*id, nth, &text);
+                continue;
+            }
+            let (value, stale) = value(*position);
+            writer.put(*id, nth, value, stale);
+        }
     }
 
     fn identify(&self, instance: &SnapshotInstance<'_>) -> Identity {

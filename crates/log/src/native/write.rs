@@ -1,5 +1,6 @@
 //! Writes native logs: rows of values are held until a chunk is full, and written as one record.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -9,6 +10,7 @@ use tallymon_core::flow::{NoValue, Sample};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
 use super::bits::BitWriter;
+use super::cells::Row;
 use super::fields::PutFields;
 use super::frame::{LONGEST, frame, kind};
 use super::index::{self, Entry};
@@ -326,13 +328,34 @@ impl<W: Output> NativeWriter<W> {
     /// Notes the value of the `nth` counter of an instance in this row, or why there is none. A stale value is one of an
     /// earlier time.
     pub fn put(&mut self, instance: InstanceId, nth: usize, value: Result<Sample, NoValue>, stale: bool) {
+        let row = self.now();
         if let Some(table) = self.tables.get_mut(instance.table) {
-            table.put(instance.position, nth, (self.rows, self.stamp), value, stale);
+            table.put(instance.position, nth, row, std::iter::once((value, stale)));
         }
+    }
+
+    /// Notes the values of the columns of an instance in this row, in their order, each with whether it is one of an earlier
+    /// time; the same as [`NativeWriter::put`] for each, in less time.
+    #[inline]
+    pub fn put_all<V: Borrow<Result<Sample, NoValue>>>(
+        &mut self,
+        instance: InstanceId,
+        values: impl IntoIterator<Item = (V, bool)>,
+    ) {
+        let row = self.now();
+        if let Some(table) = self.tables.get_mut(instance.table) {
+            table.put(instance.position, 0, row, values);
+        }
+    }
+
+    /// The row that is being filled.
+    fn now(&self) -> Row {
+        Row { number: u32::try_from(self.rows).unwrap_or(u32::MAX), stamp: self.stamp }
     }
 
     /// Notes the text of a text counter in this row.
     pub fn put_text(&mut self, instance: InstanceId, nth: usize, text: &str) {
+        let row = self.now();
         let Some(table) = self.tables.get_mut(instance.table) else { return };
         let (first, new) = &mut self.new_texts;
         let number = match self.texts.get(text) {
@@ -352,7 +375,7 @@ impl<W: Output> NativeWriter<W> {
             multi_count: 1,
             time: self.times.values.last().copied().map(FileTime).unwrap_or_default(),
         };
-        table.put(instance.position, nth, (self.rows, self.stamp), Ok(sample), false);
+        table.put(instance.position, nth, row, std::iter::once((Ok(sample), false)));
     }
 
     /// Notes from when to when an object was read in this row, UTC.
@@ -456,12 +479,12 @@ impl<W: Output> NativeWriter<W> {
         if !std::mem::replace(&mut self.open, false) {
             return;
         }
-        let (row, stamp) = (self.rows, self.stamp);
+        let row = self.now();
         let time = self.times.last();
         // What the object of the same host before this one has: most often just the same.
         let mut before: Vec<[u64; CLOCKS]> = vec![[time, 0, 0, 0, time, time]; self.hosts.len()];
         for table in &mut self.tables {
-            let sampled = table.sampled_in == stamp;
+            let sampled = table.sampled_in == row.stamp;
             table.sampled.values.push(u64::from(sampled));
             let before = before.get_mut(table.host).filter(|_| sampled);
             let Some(before) = before else {
@@ -469,7 +492,7 @@ impl<W: Output> NativeWriter<W> {
                 table.now = [None; CLOCKS];
                 continue;
             };
-            table.end_row(row, stamp);
+            table.end_row(row);
             for ((clock, before), now) in table.clocks.iter_mut().zip(before).zip(&mut table.now) {
                 let difference = now.take().map_or_else(|| clock.last(), |now| now.wrapping_sub(*before));
                 clock.values.push(difference);

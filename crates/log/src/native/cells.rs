@@ -1,0 +1,378 @@
+//! The columns of an object while rows are noted: the newest numbers of each, and what changed since the last chunk.
+//!
+//! Noting a value is what a writer does most, and most values do not change. So all that has to be known of a column lies in
+//! one line of the processor's cache, five of its six numbers are compared as if they were one, and what changed is
+//! put behind what changed before; it is ordered by columns only when the chunk is written.
+
+use std::borrow::Borrow;
+
+use tallymon_core::flow::{NoValue, Sample};
+
+use super::bits::BitWriter;
+use super::series::{self, Parameters, Scratch};
+use super::status;
+use super::table::{CLOCKS, STATUS, STREAMS, TIME};
+
+/// Position of the stream of the counter itself.
+const FIRST: usize = 0;
+/// [`Cell::clock`] of a column whose second number is no clock.
+const NO_CLOCK: u8 = u8::MAX;
+
+/// A column.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Cell {
+    /// Its newest numbers, in the order of the streams; how many resources and ticks per second as samples have them.
+    numbers: [u64; STREAMS],
+    /// The row, counted over all chunks, in which it had a number last.
+    seen: u64,
+    /// A bit for each stream in which it changed in this chunk.
+    changed: u8,
+    /// It is new in this chunk and had no sample yet: the first one is what it begins with.
+    begins: bool,
+    /// The clock of its object that its second number is told from.
+    clock: u8,
+}
+
+impl Cell {
+    /// A column that is not there yet, with the clock of its second number and the ticks per second of its definition.
+    pub(super) fn new((clock, time_base): (Option<usize>, u64)) -> Cell {
+        let clock = clock.and_then(|clock| u8::try_from(clock).ok()).unwrap_or(NO_CLOCK);
+        let numbers = [0, 0, 1, status::GONE, 0, time_base];
+        Cell { numbers, seen: 0, changed: 0, begins: true, clock }
+    }
+
+    /// Whether there is no such column any more.
+    pub(super) const fn is_gone(&self) -> bool {
+        let [.., state, _, _] = self.numbers;
+        state == status::GONE
+    }
+}
+
+/// A number of a column that is not that of the row before.
+#[derive(Debug, Clone, Copy, Default)]
+struct Change {
+    cell: u32,
+    row: u32,
+    difference: u64,
+}
+
+/// What changed in one kind of number of all columns, in the order in which it was noted.
+#[derive(Debug, Default)]
+struct Stream {
+    /// Only the first `used` are changes; those behind them are room, so that noting one takes no branch.
+    changes: Vec<Change>,
+    used: usize,
+    parameters: Vec<Parameters>,
+}
+
+impl Stream {
+    /// Makes room for so many changes.
+    fn reserve(&mut self, more: usize) {
+        let needed = self.used.saturating_add(more);
+        if self.changes.len() < needed {
+            self.changes.resize(needed.saturating_mul(2), Change::default());
+        }
+    }
+
+    /// Notes a number, when it is not the same as before. Returns 1 then, else 0.
+    #[inline]
+    fn note(&mut self, cell: u32, row: u32, difference: u64) -> u8 {
+        let changed = u8::from(difference != 0);
+        if let Some(room) = self.changes.get_mut(self.used) {
+            *room = Change { cell, row, difference };
+        }
+        self.used = self.used.wrapping_add(usize::from(changed));
+        changed
+    }
+}
+
+/// The row that is being noted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    /// Its number in the chunk.
+    pub(super) number: u32,
+    /// Its number over all chunks, from 1.
+    pub(super) stamp: u64,
+}
+
+/// The columns of an object.
+#[derive(Debug, Default)]
+pub(super) struct Cells {
+    cells: Vec<Cell>,
+    streams: [Stream; STREAMS],
+    /// Columns from here on began in this chunk.
+    fresh: usize,
+    /// Series that the next chunk has.
+    changed: usize,
+    /// The newest row, over all chunks, and how many columns had a number in it.
+    seen: (u64, usize),
+    /// Changes in the order of their columns.
+    sorted: Vec<Change>,
+    /// Where the changes of each column go.
+    places: Vec<u32>,
+}
+
+impl Cells {
+    pub(super) const fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Series that the next chunk has.
+    pub(super) const fn changed(&self) -> usize {
+        self.changed
+    }
+
+    pub(super) fn get(&self, cell: usize) -> Option<&Cell> {
+        self.cells.get(cell)
+    }
+
+    pub(super) fn push(&mut self, cell: Cell) {
+        self.cells.push(cell);
+    }
+
+    /// Begins anew with some of the columns. Nothing is held that was not written.
+    pub(super) fn restart(&mut self, cells: Vec<Cell>) {
+        self.cells = cells;
+        self.cells.iter_mut().for_each(|cell| cell.begins = false);
+        self.streams.iter_mut().for_each(|stream| stream.parameters.clear());
+        self.fresh = self.cells.len();
+    }
+
+    /// Notes values of columns side by side. Returns whether one of these was there.
+    #[inline]
+    pub(super) fn put<V: Borrow<Result<Sample, NoValue>>>(
+        &mut self,
+        cells: std::ops::Range<usize>,
+        row: Row,
+        now: &mut [Option<u64>; CLOCKS],
+        values: impl IntoIterator<Item = (V, bool)>,
+    ) -> bool {
+        if self.seen.0 != row.stamp {
+            self.seen = (row.stamp, 0);
+        }
+        let first = cells.start;
+        for stream in &mut self.streams {
+            stream.reserve(cells.len());
+        }
+        let mut there = false;
+        let places = self.cells.get_mut(cells).unwrap_or_default();
+        for ((at, cell), (value, stale)) in (first..).zip(places).zip(values) {
+            let at = Place { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: at >= self.fresh };
+            self.seen.1 = self.seen.1.wrapping_add(usize::from(cell.seen != row.stamp));
+            cell.seen = row.stamp;
+            match value.borrow() {
+                Ok(sample) => {
+                    there = true;
+                    self.changed =
+                        self.changed.wrapping_add(cell.put(&mut self.streams, at, now, sample, stale));
+                }
+                Err(reason) => {
+                    let code = status::code(*reason);
+                    there |= code != status::GONE;
+                    self.changed = self.changed.wrapping_add(cell.put_status(&mut self.streams, at, code));
+                }
+            }
+        }
+        there
+    }
+
+    /// Ends a row in which the object was sampled: what was not seen is gone.
+    pub(super) fn end_row(&mut self, row: Row) {
+        if self.seen == (row.stamp, self.cells.len()) {
+            return;
+        }
+        for (at, cell) in self.cells.iter_mut().enumerate() {
+            if cell.seen != row.stamp && !cell.is_gone() {
+                let at = Place { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: false };
+                let [.., state, _, _] = &mut self.streams;
+                state.reserve(1);
+                self.changed =
+                    self.changed.wrapping_add(cell.put_status(&mut self.streams, at, status::GONE));
+            }
+        }
+    }
+
+    /// Takes what the columns from `first` on began with in this chunk, in one stream, into `starts`.
+    pub(super) fn starts(&self, stream: usize, first: usize, starts: &mut Vec<u64>) {
+        let number = |cell: &Cell| cell.numbers.get(stream).copied().unwrap_or(0);
+        starts.clear();
+        starts.extend(self.cells.get(first..).unwrap_or_default().iter().map(number));
+        let Some(stream) = self.streams.get(stream) else { return };
+        for change in stream.changes.get(..stream.used).unwrap_or_default() {
+            let place = usize::try_from(change.cell).ok().and_then(|cell| cell.checked_sub(first));
+            if let Some(start) = place.and_then(|place| starts.get_mut(place)) {
+                *start = start.wrapping_sub(change.difference);
+            }
+        }
+    }
+
+    /// Writes which columns changed in one stream, and how, and gets ready for the next chunk. Returns how many series that
+    /// were.
+    pub(super) fn encode(
+        &mut self,
+        out: &mut BitWriter,
+        stream: usize,
+        rows: usize,
+        key: bool,
+        scratch: &mut Scratch,
+    ) -> usize {
+        let bit = 1u8.wrapping_shl(u32::try_from(stream).unwrap_or(0));
+        let Some(stream) = self.streams.get_mut(stream) else { return 0 };
+        if key {
+            stream.parameters.clear();
+        }
+        let used = std::mem::take(&mut stream.used);
+        let changes = stream.changes.get_mut(..used).unwrap_or_default();
+        let sorted = sort(changes, self.cells.len(), &mut self.sorted, &mut self.places);
+        let count = sorted.chunk_by(|one, other| one.cell == other.cell).count();
+        out.small(count as u64);
+        if count == 0 {
+            return 0;
+        }
+        stream.parameters.resize(self.cells.len(), Parameters::default());
+        let mut next = 0;
+        for changes in sorted.chunk_by(|one, other| one.cell == other.cell) {
+            let cell = changes.first().and_then(|change| usize::try_from(change.cell).ok()).unwrap_or(0);
+            out.small(cell.saturating_sub(next) as u64);
+            next = cell.saturating_add(1);
+            if let Some(parameters) = stream.parameters.get_mut(cell) {
+                let changes = changes.iter().map(|change| (change.row, change.difference.cast_signed()));
+                series::encode_changed(out, changes, rows, parameters, scratch);
+            }
+            if let Some(cell) = self.cells.get_mut(cell) {
+                cell.changed &= !bit;
+            }
+        }
+        self.changed = self.changed.saturating_sub(count);
+        count
+    }
+
+    /// Ends the chunk whose streams were all written.
+    pub(super) fn end_chunk(&mut self) {
+        let fresh = self.cells.get_mut(self.fresh..).unwrap_or_default();
+        fresh.iter_mut().for_each(|cell| cell.begins = false);
+        self.fresh = self.cells.len();
+    }
+}
+
+/// Where a number is noted.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    cell: u32,
+    row: Row,
+    /// The column began in this chunk.
+    is_fresh: bool,
+}
+
+impl Cell {
+    /// Notes a sample. Returns how many more streams have changes of this column.
+    #[inline]
+    fn put(
+        &mut self,
+        streams: &mut [Stream; STREAMS],
+        at: Place,
+        now: &mut [Option<u64>; CLOCKS],
+        sample: &Sample,
+        stale: bool,
+    ) -> usize {
+        let time = *now.get_mut(TIME).map_or(&mut 0, |now| now.get_or_insert(sample.time.0));
+        let second = match now.get_mut(usize::from(self.clock)) {
+            Some(now) => sample.second.wrapping_sub(*now.get_or_insert(sample.second)),
+            None => sample.second,
+        };
+        let numbers = [
+            sample.first,
+            second,
+            u64::from(sample.multi_count),
+            if stale { status::STALE } else { status::PRESENT },
+            sample.time.0.wrapping_sub(time),
+            sample.frequency.0.cast_unsigned(),
+        ];
+        let [_, rest @ ..] = &numbers;
+        let [_, known @ ..] = &self.numbers;
+        let other = rest.iter().zip(known).fold(0, |other, (one, two)| other | (one ^ two));
+        let more = if other != 0 || self.begins { self.put_rest(streams, at, &numbers) } else { 0 };
+        let [known, ..] = &mut self.numbers;
+        let difference = sample.first.wrapping_sub(*known);
+        *known = sample.first;
+        let [stream, ..] = streams;
+        let changed = stream.note(at.cell, at.row.number, difference);
+        let new = changed & !self.changed;
+        self.changed |= changed;
+        more.wrapping_add(usize::from(new & 1))
+    }
+
+    /// Notes the numbers of a sample that seldom change, or all that a column begins with.
+    #[cold]
+    fn put_rest(&mut self, streams: &mut [Stream; STREAMS], at: Place, numbers: &[u64; STREAMS]) -> usize {
+        let [.., state, _, _] = numbers;
+        let mut more = self.put_status(streams, at, *state);
+        let begins = std::mem::replace(&mut self.begins, false);
+        for (nth, ((known, number), stream)) in self.numbers.iter_mut().zip(numbers).zip(streams).enumerate()
+        {
+            if nth == STATUS || nth == FIRST && !begins {
+                continue;
+            }
+            let difference = number.wrapping_sub(std::mem::replace(known, *number));
+            if begins || stream.note(at.cell, at.row.number, difference) == 0 {
+                continue;
+            }
+            let bit = 1u8.wrapping_shl(u32::try_from(nth).unwrap_or(0));
+            more = more.wrapping_add(usize::from(self.changed & bit == 0));
+            self.changed |= bit;
+        }
+        more
+    }
+
+    /// Notes whether there is a value, or why not. Returns how many more streams have changes of this column.
+    fn put_status(&mut self, streams: &mut [Stream; STREAMS], at: Place, code: u64) -> usize {
+        let [.., known, _, _] = &mut self.numbers;
+        let difference = code.wrapping_sub(std::mem::replace(known, code));
+        if difference == 0 || at.is_fresh && at.row.number == 0 {
+            return 0;
+        }
+        let [.., stream, _, _] = streams;
+        stream.note(at.cell, at.row.number, difference);
+        let bit = const { 1u8 << STATUS };
+        let more = usize::from(self.changed & bit == 0);
+        self.changed |= bit;
+        more
+    }
+}
+
+/// The changes in the order of their columns, and of their rows in each.
+fn sort<'a>(
+    changes: &'a mut [Change],
+    cells: usize,
+    sorted: &'a mut Vec<Change>,
+    places: &mut Vec<u32>,
+) -> &'a [Change] {
+    if changes.len() < cells.div_ceil(4) {
+        changes.sort_by_key(|change| change.cell);
+        return changes;
+    }
+    places.clear();
+    places.resize(cells.saturating_add(1), 0);
+    for change in changes.iter() {
+        let behind = usize::try_from(change.cell).unwrap_or(usize::MAX).saturating_add(1);
+        if let Some(place) = places.get_mut(behind) {
+            *place = place.wrapping_add(1);
+        }
+    }
+    let mut sum = 0u32;
+    for place in places.iter_mut() {
+        sum = sum.wrapping_add(*place);
+        *place = sum;
+    }
+    sorted.resize(changes.len(), Change::default());
+    for change in changes.iter() {
+        let place = places.get_mut(usize::try_from(change.cell).unwrap_or(usize::MAX));
+        let Some(place) = place else { continue };
+        if let Some(to) = usize::try_from(*place).ok().and_then(|place| sorted.get_mut(place)) {
+            *to = *change;
+        }
+        *place = place.wrapping_add(1);
+    }
+    sorted
+}
