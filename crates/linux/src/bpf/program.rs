@@ -212,13 +212,14 @@ const CONTROL: Reg = Reg::R8;
 /// What is asked for; loaded anew for each question, see [`load_asked`].
 const ASKED: Reg = Reg::R9;
 
-// What the frame holds, as bytes below its end.
+// What the frame holds, as bytes below its end. The table takes the place of the memory, which was written before.
 const ITERATOR: u16 = 24;
 const KEY: u16 = 32;
 const OWN: u16 = 40;
 const SEQUENCE: u16 = 48;
 const SAVED: u16 = 56;
 const MEMORY: u16 = 64;
+const TABLE: u16 = 64;
 
 /// Each process and each of its threads.
 const ALL_THREADS: i32 = 1;
@@ -391,6 +392,8 @@ fn two_numbers(code: &mut Code, cast: Cast) {
 }
 
 fn write_files(code: &mut Code, kernel: &Kernel) {
+    /// Bytes of a table that is read word by word.
+    const SMALL: u32 = 32;
     let steps = &kernel.steps;
     let [none, many, set, behind] = std::array::from_fn(|_| code.place());
     unless_asked(code, Asked::HANDLES, behind);
@@ -404,14 +407,26 @@ fn write_files(code: &mut Code, kernel: &Kernel) {
     code.store_in_frame(SAVED, Reg::R2);
     code.load(Width::B8, Reg::R3, Reg::R3, steps.open);
     if let Some(cast) = kernel.cast {
-        // Most have the smallest table, which needs no call.
+        // Most have one of the smallest tables, for 64 to 256 files, which need no call.
         let larger = code.place();
-        code.jump_if(When::Differ, Reg::R2, 8, larger);
-        code.copy(Reg::R1, Reg::R3);
-        two_numbers(code, cast);
-        code.load(Width::B8, Reg::R1, Reg::R0, 0);
-        code.store(Width::B8, RECORD, record::OPEN_FILES.offset(), Reg::R1);
-        code.number(Reg::R2, 8);
+        code.jump_if(When::AtLeast, Reg::R2, SMALL.saturating_add(1).cast_signed(), larger);
+        code.store_in_frame(TABLE, Reg::R3);
+        for first in (0..SMALL).step_by(16) {
+            let more = code.place();
+            code.load_from_frame(Reg::R2, SAVED);
+            code.jump_if(When::AtLeast, Reg::R2, first.saturating_add(1).cast_signed(), more);
+            code.jump(set);
+            code.set(more);
+            code.load_from_frame(Reg::R1, TABLE);
+            code.compute_number(Compute::Add, Reg::R1, first.cast_signed());
+            two_numbers(code, cast);
+            // A table for 64 files has one word, and what is behind it is not looked at.
+            for (offset, place) in [(0, first), (8, first.saturating_add(8))] {
+                code.load(Width::B8, Reg::R1, Reg::R0, offset);
+                code.store(Width::B8, RECORD, record::OPEN_FILES.offset().saturating_add(place), Reg::R1);
+            }
+        }
+        code.load_from_frame(Reg::R2, SAVED);
         code.jump(set);
         code.set(larger);
     }

@@ -90,6 +90,52 @@ fn memory_is_what_the_page_tables_say() {
 }
 
 #[test]
+fn open_files_are_counted_in_tables_of_all_sizes() {
+    // The highest number decides how large the table is: 64, 128, 256, 512 and 2,048 files.
+    let children: Vec<_> = [9, 100, 200, 300, 1_500]
+        .into_iter()
+        .filter_map(|highest| {
+            // A shell takes no number above 9 for one of a file.
+            let script =
+                "import os, sys, time; os.dup2(0, int(sys.argv[1])); print('', flush=True); time.sleep(60)";
+            let mut child = std::process::Command::new("python3")
+                .args(["-c", script, &highest.to_string()])
+                .stdin(std::process::Stdio::null())
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .ok()?;
+            let mut byte = [0];
+            let told = std::io::Read::read_exact(child.stdout.as_mut()?, &mut byte);
+            told.ok().map(|()| child)
+        })
+        .collect();
+    if children.is_empty() {
+        eprintln!("skipped: python3 is not installed");
+        return;
+    }
+    for way in [Way::Walk, Way::EachTask] {
+        let Some(mut tasks) = open(way) else { continue };
+        let mut counted = HashMap::new();
+        let note = |record: super::record::Record<'_>| {
+            counted.insert(record.id(), record.open_files());
+        };
+        tasks.read(Asked::HANDLES, note).unwrap();
+        for child in &children {
+            let files = std::fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap().count();
+            let size = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+            let size = size.lines().find_map(|line| line.strip_prefix("FDSize:")).unwrap().trim();
+            // A record has room for the bits of 1,024 files.
+            let expected = (size.parse::<u32>().unwrap() <= 1_024).then_some(files as u64);
+            assert_eq!(counted.get(&child.id()), Some(&expected), "{way:?}, a table for {size} files");
+        }
+    }
+    for mut child in children {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
 fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
     let Some(tasks) = open(Way::Walk) else { return };
     if let Some(refusal) = tasks.refusal_of_ends() {
