@@ -18,12 +18,18 @@
 //! |---|---|
 //! | `container` | buffers and events, and how to go on behind damage |
 //! | `records` | what stands in the events: [`Entry`], [`RawCounter`], [`Catalogue`] |
-//! | `read` | [`BlgReader`]: columns and samples out of the records |
+//! | `parts` | the parts of a long record |
+//! | `read` | [`BlgReader`]: one event after the other |
+//! | `columns` | which column a counter is |
+//! | `decode` | samples out of a record |
 //! | `write` | [`BlgWriter`]: the same the other way, counter mode |
 //!
 //! The whole description is `docs/formats/blg.md`.
 
+mod columns;
 mod container;
+mod decode;
+mod parts;
 mod read;
 pub(crate) mod records;
 mod write;
