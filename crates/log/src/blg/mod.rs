@@ -17,8 +17,9 @@
 //! | file | holds |
 //! |---|---|
 //! | `container` | buffers and events, and how to go on behind damage |
-//! | `records` | what stands in the events: [`Entry`], [`RawCounter`], [`Catalogue`] |
+//! | `records` | what stands in the events: [`Entry`], [`RawCounter`] |
 //! | `parts` | the parts of a long record |
+//! | `catalogue` | what logs of whole objects have besides: [`Catalogue`] and names |
 //! | `read` | [`BlgReader`]: one event after the other |
 //! | `columns` | which column a counter is |
 //! | `decode` | samples out of a record |
@@ -26,6 +27,7 @@
 //!
 //! The whole description is `docs/formats/blg.md`.
 
+mod catalogue;
 mod columns;
 mod container;
 mod decode;
@@ -34,11 +36,9 @@ mod read;
 pub(crate) mod records;
 mod write;
 
+pub use catalogue::{Catalogue, CatalogueObject};
 pub(crate) use container::detect;
 pub use container::{FileHeader, PROVIDER};
 pub use read::BlgReader;
-pub use records::{
-    Catalogue, CatalogueObject, Data, Entry, Item, RawCounter, SubRecord, SubRecords, flags, no_value,
-    parse_list,
-};
+pub use records::{Data, Entry, Item, RawCounter, SubRecord, SubRecords, flags, no_value, parse_list};
 pub use write::{BlgWriter, WriteOptions};

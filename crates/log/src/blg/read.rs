@@ -7,11 +7,12 @@ use std::ops::ControlFlow;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::{TitleIndex, Titles};
 
+use super::catalogue::{self, Catalogue};
 use super::columns::{Columns, column_of, entry_path, instance_path};
 use super::container::{Container, Event, FileHeader};
 use super::decode::{Decoder, ObjectCache, ReadEntry};
 use super::parts::Pending;
-use super::records::{self, Catalogue, Entry, kind};
+use super::records::{self, Entry, kind};
 use crate::error::LogError;
 use crate::format::{Format, ReadOptions};
 use crate::reader::{About, LogReader, Passed, ReadPlace, Record};
@@ -197,7 +198,9 @@ impl<R: Read> BlgReader<R> {
             }
             kind::LIST => self.list(pending),
             kind::NAMES => {
-                records::names(&pending.body, |index, name| self.titles.insert_name(TitleIndex(index), name));
+                catalogue::names(&pending.body, |index, name| {
+                    self.titles.insert_name(TitleIndex(index), name)
+                });
             }
             kind::CATALOGUE => self.take_catalogue(pending),
             _ => self.damage(pending, 0, format!("an event of the unknown kind {kind:#04x} was skipped")),

@@ -10,7 +10,7 @@
 //! | `frame` | records, and finding them behind damage |
 //! | `schema` | objects, counters, instances |
 //! | `series`, `bits`, `fields`, `status` | numbers as bits and bytes |
-//! | `cells`, `table`, `write` | writing |
+//! | `cells`, `table`, `write`, `output` | writing |
 //! | `rows`, `snapshots` | writing rows of columns, and whole objects |
 //! | `state`, `read` | reading |
 //! | `index` | going to a time |
@@ -21,6 +21,7 @@ mod cells;
 mod fields;
 mod frame;
 mod index;
+mod output;
 mod read;
 mod rows;
 mod schema;
@@ -32,12 +33,13 @@ mod status;
 mod table;
 mod write;
 
+pub use output::{Output, WriteOptions};
 pub use read::{NativeReader, Window};
 pub use rows::RowWriter;
 pub use schema::{Counter, Definition};
 pub use seal::seal;
 pub use snapshots::{Chosen, SnapshotWriter};
-pub use write::{InstanceId, NativeWriter, Output, RowTime, TableId, WriteOptions};
+pub use write::{InstanceId, NativeWriter, RowTime, TableId};
 
 /// The first bytes of every native log. The first one is in no text, the line ends show a copy that changed them.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89TALLY\r\n";

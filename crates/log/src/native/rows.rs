@@ -5,8 +5,9 @@ use std::io;
 
 use tallymon_core::flow::{NoValue, Sample};
 
+use super::output::Output;
 use super::schema::{Counter, Definition, Instance, Listed};
-use super::write::{InstanceId, NativeWriter, Output, RowTime};
+use super::write::{InstanceId, NativeWriter, RowTime};
 use crate::reader::Column;
 
 /// Writes rows whose columns are known from the start.

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::output::{Output, WriteOptions};
 use super::read::NativeReader;
-use super::write::{NativeWriter, Output, RowTime, WriteOptions};
+use super::write::{NativeWriter, RowTime};
 use crate::error::{LogError, Notes};
 use crate::reader::LogReader;
 

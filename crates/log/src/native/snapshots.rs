@@ -11,8 +11,9 @@ use tallymon_core::path::{InstancePath, InstancePattern};
 use tallymon_core::time::{FileTime, Frequency, UNITS_PER_SECOND};
 use tallymon_core::title::{TitleIndex, Titles};
 
+use super::output::Output;
 use super::schema::{Counter, Definition, Instance, Listed};
-use super::write::{InstanceId, NativeWriter, Output, RowTime, TableId};
+use super::write::{InstanceId, NativeWriter, RowTime, TableId};
 
 /// Counters whose values say which of several instances of a name one is: the numbers of its process and thread.
 const IDENTITIES: [TitleIndex; 2] = [TitleIndex(784), TitleIndex(804)];

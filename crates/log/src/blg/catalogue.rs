@@ -1,0 +1,122 @@
+//! What logs of whole objects have besides their records: the names of objects and counters, and a catalogue.
+
+use tallymon_core::counter::CounterType;
+use tallymon_core::error::Error;
+use tallymon_core::text::{ByteOrder, WideStr};
+use tallymon_core::time::FileTime;
+
+use super::records::{take_text, until_nul};
+use crate::bytes::{self, align8};
+
+/// What the catalogue at the end of a log of whole objects says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Catalogue {
+    /// Local time of the first record.
+    pub first: FileTime,
+    /// Local time of the last record.
+    pub last: FileTime,
+    /// How many data records there are.
+    pub records: u32,
+    /// The objects in the order of the counter list.
+    pub objects: Vec<CatalogueObject>,
+}
+
+/// An object of a [`Catalogue`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CatalogueObject {
+    /// Its counters: title index, type, time base, default scale.
+    pub counters: Vec<(u32, CounterType, i64, i32)>,
+    /// All instances that were there at any time, with their number among those of the same name; `None` for an object
+    /// without instances.
+    pub instances: Option<Vec<(String, u32)>>,
+}
+
+impl Catalogue {
+    /// Reads the body of a catalogue.
+    ///
+    /// # Errors
+    ///
+    /// A length or offset in it leads outside.
+    pub fn parse(body: &[u8]) -> Result<Catalogue, Error> {
+        const WHAT: &str = "catalogue";
+        let mut catalogue = Catalogue {
+            first: FileTime(bytes::u64(body, 0, WHAT)?),
+            last: FileTime(bytes::u64(body, 8, WHAT)?),
+            records: bytes::u32(body, 0x10, WHAT)?,
+            objects: Vec::new(),
+        };
+        let mut at = 0x20usize;
+        for _ in 0..bytes::u32(body, 0x14, WHAT)? {
+            let length = bytes::length(body, at.saturating_add(4), "catalogue object, length")?;
+            let object = bytes::slice(body, at, length.max(16), "catalogue object")?;
+            catalogue.objects.push(CatalogueObject::parse(object)?);
+            at = at.saturating_add(length.max(16));
+        }
+        Ok(catalogue)
+    }
+}
+
+impl CatalogueObject {
+    fn parse(data: &[u8]) -> Result<CatalogueObject, Error> {
+        const WHAT: &str = "catalogue object";
+        let n_instances = bytes::i32(data, 8, WHAT)?;
+        let n_counters = bytes::length(data, 12, WHAT)?;
+        let column =
+            |start: usize, position: usize, size: usize| start.saturating_add(position.saturating_mul(size));
+        let titles = 16usize;
+        let types = column(titles, n_counters, 4);
+        let bases = column(types, n_counters, 4);
+        let scales = column(bases, n_counters, 8);
+        // All four arrays have to be there before anything grows by their number.
+        bytes::slice(data, 0, column(scales, n_counters, 4), WHAT)?;
+        let mut counters = Vec::new();
+        for position in 0..n_counters {
+            counters.push((
+                bytes::u32(data, column(titles, position, 4), WHAT)?,
+                CounterType(bytes::u32(data, column(types, position, 4), WHAT)?),
+                bytes::u64(data, column(bases, position, 8), WHAT)?.cast_signed(),
+                bytes::i32(data, column(scales, position, 4), WHAT)?,
+            ));
+        }
+        let first_instance = align8(column(scales, n_counters, 4));
+        let instances = match usize::try_from(n_instances) {
+            Err(_) => None,
+            Ok(count) => {
+                let mut instances = Vec::new();
+                let names =
+                    bytes::rest(data, column(first_instance, count, 16), "catalogue object, instances")?;
+                let mut budget = names.len();
+                for position in 0..count {
+                    let at = column(first_instance, position, 16);
+                    let name_at = bytes::length(data, at, WHAT)?;
+                    let number = bytes::u32(data, at.saturating_add(4), WHAT)?;
+                    let name_end = name_at.saturating_add(budget).min(names.len());
+                    let Some(name) = names.get(name_at..name_end).and_then(until_nul) else {
+                        let what = "catalogue object, name of an instance";
+                        return Err(bytes::outside(what, at, name_at as u64, 0, names.len() as u64));
+                    };
+                    budget = budget.saturating_sub(name.len().saturating_add(2));
+                    instances.push((WideStr::new(name, ByteOrder::Little).to_string_lossy(), number));
+                }
+                Some(instances)
+            }
+        };
+        Ok(CatalogueObject { counters, instances })
+    }
+}
+
+/// The pairs of title index and name in the body of a names event.
+pub(super) fn names(body: &[u8], mut each: impl FnMut(u32, String)) {
+    // First comes the name of the machine.
+    let Some((_, mut rest)) = take_text(body) else {
+        return;
+    };
+    while let Some((index, after)) = take_text(rest) {
+        // Behind the last pair stands rubbish up to the alignment.
+        let (Ok(index), Some((name, after))) = (index.parse(), take_text(after)) else {
+            return;
+        };
+        each(index, name);
+        rest = after;
+    }
+}
