@@ -9,6 +9,8 @@
 //! Values are computed already, so reading them gives raw samples of the type `PERF_DOUBLE_RAW`. Times are local; the
 //! number in the first line is how many minutes to add to get UTC.
 
+mod fields;
+mod lines;
 mod read;
 mod write;
 

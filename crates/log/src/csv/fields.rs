@@ -1,0 +1,106 @@
+//! Fields of a line, and the times and numbers in them.
+
+use std::borrow::Cow;
+
+use tallymon_core::time::{FileTime, SystemTime};
+
+/// A field of a line.
+#[derive(Debug)]
+pub(super) struct Field<'a> {
+    pub(super) text: Cow<'a, str>,
+    /// Where it begins in the line.
+    pub(super) at: usize,
+    /// It is in quotation marks.
+    pub(super) quoted: bool,
+    /// Its last quotation mark is there, or it has none at all.
+    pub(super) closed: bool,
+}
+
+/// Splits a line. Fields may be quoted or not; a quotation mark inside of a quoted one is written twice.
+pub(super) fn split(line: &str, separator: char) -> Vec<Field<'_>> {
+    let mut fields = Vec::new();
+    let mut rest = line;
+    loop {
+        let at = line.len().saturating_sub(rest.len());
+        let trimmed = rest.trim_start_matches(' ');
+        let (field, after) = match trimmed.strip_prefix('"') {
+            Some(quoted) => quoted_field(quoted, separator),
+            None => match rest.split_once(separator) {
+                Some((field, after)) => ((Cow::Borrowed(field.trim_end()), true), Some(after)),
+                None => ((Cow::Borrowed(rest.trim_end()), true), None),
+            },
+        };
+        fields.push(Field { text: field.0, at, quoted: trimmed.starts_with('"'), closed: field.1 });
+        match after {
+            Some(after) => rest = after,
+            None => return fields,
+        }
+    }
+}
+
+type Split<'a> = ((Cow<'a, str>, bool), Option<&'a str>);
+
+fn quoted_field(quoted: &str, separator: char) -> Split<'_> {
+    let mut from = 0usize;
+    let mut doubled = false;
+    loop {
+        let Some(end) = quoted.get(from..).and_then(|rest| rest.find('"')) else {
+            return ((Cow::Borrowed(quoted), false), None);
+        };
+        let end = from.saturating_add(end);
+        let after = quoted.get(end.saturating_add(1)..).unwrap_or_default();
+        if after.starts_with('"') {
+            doubled = true;
+            from = end.saturating_add(2);
+            continue;
+        }
+        let text = quoted.get(..end).unwrap_or_default();
+        let text = if doubled { Cow::Owned(text.replace("\"\"", "\"")) } else { Cow::Borrowed(text) };
+        // Whatever stands between the quotation mark and the separator is nothing.
+        return ((text, true), after.split_once(separator).map(|(_, after)| after));
+    }
+}
+
+/// `MM/dd/yyyy HH:mm:ss.fff`; the fraction is optional.
+pub(super) fn parse_time(text: &str) -> Option<FileTime> {
+    let (date, time) = text.trim().split_once(' ')?;
+    let mut date = date.split('/');
+    let mut time = time.trim().split(':');
+    let number = |text: Option<&str>| -> Option<u16> {
+        text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
+    };
+    let (month, day, year) = (number(date.next())?, number(date.next())?, number(date.next())?);
+    let (hour, minute) = (number(time.next())?, number(time.next())?);
+    let (second, fraction) = time.next().map(|second| second.split_once('.').unwrap_or((second, "")))?;
+    if date.next().is_some() || time.next().is_some() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let thousandths = format!("{fraction:0<3}");
+    let (second, milliseconds) = (number(Some(second))?, number(thousandths.get(..3))?);
+    let time = SystemTime { month, day, year, hour, minute, second, milliseconds, ..SystemTime::default() };
+    time.file_time()
+}
+
+/// What a cell has instead of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blank {
+    Missing,
+    NotFinite,
+    Bad,
+}
+
+/// The number in a cell. Systems with a decimal comma may write one, and C's names for what is no number.
+pub(super) fn parse_value(text: &str) -> Result<f64, Blank> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Blank::Missing);
+    }
+    if text.contains(".#") {
+        return Err(Blank::NotFinite);
+    }
+    let number = match text.parse::<f64>() {
+        Ok(number) => number,
+        Err(_) => text.replacen(',', ".", 1).parse().map_err(|_| Blank::Bad)?,
+    };
+    if number.is_finite() { Ok(number) } else { Err(Blank::NotFinite) }
+}
