@@ -17,6 +17,7 @@
 pub mod bpf;
 #[allow(unsafe_code, reason = "the CPU clock of another process has no safe interface")]
 pub mod clock;
+pub mod cups;
 pub mod kept;
 pub mod netlink;
 #[allow(unsafe_code, reason = "an event counter of a processor has no safe interface")]

@@ -1,10 +1,15 @@
 //! Findings about sources that not every machine has or allows: netlink, events of processors, files for root only.
 
+use std::path::Path;
+use std::time::{Duration, Instant};
+
 use rustix::io::Errno;
 use tallymon_provider::{Absence, Finding, FindingState};
 
+use crate::cups::CupsError;
 use crate::kept::{Buffer, Kept, Shape};
 use crate::netlink::socket::RouteSocket;
+use crate::objects::print_queue;
 use crate::perf::{Event, PerfCounter};
 use crate::root::Root;
 use crate::sources::absence;
@@ -37,7 +42,24 @@ pub(crate) fn findings(root: &Root, diagnosis: &mut RouteSocket) -> Vec<Finding>
     let read =
         Kept::new(meter, Shape::Whole).read(&mut Buffer::new()).map(|_| ()).map_err(|error| absence(&error));
     all.extend(file(subject, "Energy Meter", read));
+    all.extend(print_server(&root.run("cups/cups.sock")));
     all
+}
+
+/// How the print server is, if there is one.
+fn print_server(socket: &Path) -> Option<Finding> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let answer = print_queue::count_queues(socket, Instant::now() + PATIENCE);
+    let (state, detail, remedy) = match answer {
+        Err(CupsError::NoServer) => return None,
+        Ok(count) => (FindingState::Good, format!("{count} print queues"), ""),
+        Err(error) => (
+            FindingState::Missing,
+            format!("{error}; Print Queue has no data"),
+            "see to cupsd: lpstat -t asks it the same",
+        ),
+    };
+    Some(Finding { subject: socket.display().to_string(), state, detail, remedy: remedy.to_string() })
 }
 
 fn netlink(subject: &str, object: &str, answer: Result<String, String>) -> Finding {
@@ -105,6 +127,19 @@ fn file(subject: String, object: &str, read: Result<(), Absence>) -> Option<Find
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_print_server_that_talks_nonsense() {
+        let path = std::env::temp_dir().join(format!("tallymon-optional-{}", std::process::id()));
+        assert_eq!(print_server(&path), None);
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let server = std::thread::spawn(move || drop(listener.accept().unwrap()));
+        let finding = print_server(&path).unwrap();
+        server.join().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(finding.state, FindingState::Missing);
+        assert!(finding.detail.ends_with("; Print Queue has no data"), "{}", finding.detail);
+    }
 
     #[test]
     fn refusals_say_what_to_do() {

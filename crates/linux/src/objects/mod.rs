@@ -6,6 +6,7 @@ pub(crate) mod disk_table;
 mod fake;
 pub(crate) mod mounts;
 pub(crate) mod paging_file;
+pub(crate) mod print_queue;
 pub(crate) mod process_table;
 pub(crate) mod spec;
 
@@ -218,6 +219,7 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(file_system_kinds::btrfs()),
         Box::new(terminal_services::TerminalServices::new()),
         Box::new(terminal_services::sessions()),
+        Box::new(print_queue::PrintQueue::new()),
         Box::new(gpu::Gpu::engines()),
         Box::new(gpu::Gpu::processes()),
         Box::new(gpu::Gpu::adapters()),

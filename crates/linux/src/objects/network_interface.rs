@@ -198,8 +198,8 @@ fn bits_per_second(text: &[u8]) -> Option<u64> {
     speed.checked_mul(1_000_000)
 }
 
-/// The name of an interface with the characters replaced that stand for something else in a counter path, as NT does.
-fn instance_name(name: &[u8]) -> String {
+/// The name of an interface or a queue with the characters replaced that stand for something else in a counter path, as NT does.
+pub(super) fn instance_name(name: &[u8]) -> String {
     let replaced = |character| match character {
         '(' => '[',
         ')' => ']',

@@ -98,22 +98,6 @@ rows! { TELEPHONY_COUNTERS, TELEPHONY_ORIGINS {
     1168 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
 }}
 
-rows! { PRINT_COUNTERS, PRINT_ORIGINS {
-    1452 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1454 PERF_COUNTER_BULK_COUNT -4 ADVANCED: N;
-    1456 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1458 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1460 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1462 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1464 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1466 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1468 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1470 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1472 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1474 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
-    1476 PERF_COUNTER_RAWCOUNT -1 WIZARD: N;
-}}
-
 /// The objects that only this profile shows. The protocols of NetWare count what NetBEUI counts.
 pub(super) fn all() -> Vec<Box<dyn Object>> {
     vec![
@@ -125,7 +109,6 @@ pub(super) fn all() -> Vec<Box<dyn Object>> {
         Box::new(empty(494, BUFFER_COUNTERS, BUFFER_ORIGINS)),
         Box::new(empty(502, NBT_COUNTERS, NBT_ORIGINS)),
         Box::new(Table::one(1150, TELEPHONY_COUNTERS, TELEPHONY_ORIGINS)),
-        Box::new(empty(1450, PRINT_COUNTERS, PRINT_ORIGINS)),
     ]
 }
 
@@ -169,7 +152,7 @@ mod tests {
         let snapshot = collect(&mut system, 1150, &Interest::everything());
         let none = ValueState::Absent(Absence::NotOnThisSystem);
         assert!((0..9).all(|position| instance(&snapshot, "").state(position) == none));
-        for object in [398, 488, 490, 492, 494, 502, 1450] {
+        for object in [398, 488, 490, 492, 494, 502] {
             assert!(names(&collect(&mut system, object, &Interest::everything())).is_empty(), "{object}");
         }
     }
