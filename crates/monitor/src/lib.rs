@@ -12,6 +12,7 @@
 //! | [`source`] | a source on a thread of its own |
 //! | [`tui`] | the screen and its keys |
 //! | [`save`] | the history as a log, the chart as SVG |
+//! | [`sessions`] | recording sessions, as they are shown |
 //! | [`settings`] | settings files |
 //! | [`words`] | words in four languages |
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@
 pub mod chart;
 pub mod model;
 pub mod save;
+pub mod sessions;
 pub mod settings;
 pub mod source;
 pub mod tui;

@@ -157,7 +157,7 @@ words! {
     Over: "above the threshold", "임계값 초과", "しきい値超過", "выше порога";
     Providers: "Providers", "공급자", "プロバイダー", "Поставщики";
     ProviderKeys: "e enable  d disable  Esc close", "e 사용  d 사용 안 함  Esc 닫기", "e 有効  d 無効  Esc 閉じる", "e включить  d отключить  Esc закрыть";
-    KeysScreens: "providers: state, errors, cost", "공급자: 상태, 오류, 비용", "プロバイダー: 状態、エラー、コスト", "поставщики: состояние, ошибки, цена";
+    KeysScreens: "providers; at a fault; recording sessions", "공급자; 오류 원인; 기록 세션", "プロバイダー; 障害元; 記録セッション", "поставщики; виновник; сеансы записи";
     Name: "Name", "이름", "名前", "Имя";
     Kind: "Kind", "종류", "種類", "Вид";
     KindLibrary: "library", "라이브러리", "ライブラリ", "библиотека";
@@ -183,6 +183,20 @@ words! {
     Disable: "disable", "사용 안 함", "無効にする", "отключить";
     OnlyLibraries: "only libraries are enabled and disabled", "라이브러리만 사용 여부를 바꿀 수 있습니다", "有効・無効にできるのはライブラリだけです", "включают и отключают только библиотеки";
     NotHere: "only on the machine itself, now", "현재 이 컴퓨터에서만 가능합니다", "このマシンの現在でのみ可能です", "только на самой машине, сейчас";
+    Sessions: "Recording sessions", "기록 세션", "記録セッション", "Сеансы записи";
+    SessionKeys: "s start, stop  Enter log  Esc close", "s 시작, 중지  Enter 로그  Esc 닫기", "s 開始、停止  Enter ログ  Esc 閉じる", "s начать, прервать  Enter журнал  Esc закрыть";
+    NoSessions: "there are no recording sessions", "기록 세션이 없습니다", "記録セッションはありません", "сеансов записи нет";
+    NoLogYet: "no log yet", "아직 로그가 없습니다", "ログはまだありません", "журнала ещё нет";
+    Interval: "Every", "간격", "間隔", "Интервал";
+    Size: "Size", "크기", "サイズ", "Размер";
+    Logs: "Logs", "로그", "ログ", "Журналов";
+    AllObjects: "all objects", "모든 개체", "すべてのオブジェクト", "все объекты";
+    Recording: "recording", "기록 중", "記録中", "идёт запись";
+    Waiting: "waiting", "대기 중", "待機中", "ожидает";
+    Stopped: "stopped", "중지됨", "停止", "остановлен";
+    Killed: "killed", "강제 종료됨", "強制終了", "прерван";
+    Start: "start", "시작", "開始", "начать";
+    Stop: "stop", "중지", "停止する", "остановить";
     KeysQuit: "quit; Z: back to the shell for a while", "종료; Z: 잠시 셸로", "終了; Z: 一時シェルへ", "выход; Z: временно в оболочку";
     TableKeys: "\u{2190}\u{2192} column  i order  n N object  Enter to the chart  / filter  g graph  ? help  q quit",
         "\u{2190}\u{2192} 열  i 순서  n N 개체  Enter 차트로  / 필터  g 그래프  ? 도움말  q 종료",

@@ -1,5 +1,7 @@
 //! `tally mon`, and `tally` alone on a terminal: the monitor.
 
+mod sessions;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -11,14 +13,17 @@ use tallymon::Query;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::{FileTime, SystemTime};
 use tallymon::registry::Roots;
+use tallymon_monitor::sessions::Sessions;
 use tallymon_monitor::settings::Settings;
 use tallymon_monitor::{LocalTime, Options, SourceThread, usual_of_log};
 
+use self::sessions::Kept;
 use super::relog::reading;
 use crate::arguments::{Common, Mon};
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::progress::open_log;
+use crate::session::store::Store;
 use crate::words::say;
 
 /// What the first chart shows: one line each for processor, memory, disk and network.
@@ -72,6 +77,11 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     options.log = log;
     // A saved block and a log are of some machine, this one or another.
     options.registry = (common.file.is_none() && options.log.is_none()).then(Roots::of_environment);
+    // Without a place for sessions there are none.
+    options.sessions = Store::of_environment().ok().map(|store| {
+        let kept: Arc<dyn Sessions> = Arc::new(Kept { common: common.clone(), store });
+        kept
+    });
     options.reading = reading(&wanted.reading);
     options.top = !wanted.no_top;
     if let Some(memory) = wanted.memory {

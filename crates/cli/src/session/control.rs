@@ -78,7 +78,7 @@ pub(crate) fn start(common: &Common, store: &Store, settings: &Settings) -> Resu
     let mut child =
         spawned.map_err(|error| Failure::new(Kind::Other, format_args!("starting the recorder: {error}")))?;
     let id = child.id();
-    wait_for(store, name, || match child.try_wait() {
+    let begun = wait_for(store, name, || match child.try_wait() {
         Ok(Some(_)) => {
             let said = store.status(name);
             let words = said.last_error.filter(|_| said.process == id);
@@ -87,7 +87,10 @@ pub(crate) fn start(common: &Common, store: &Store, settings: &Settings) -> Resu
         }
         Ok(None) => Err(()),
         Err(error) => Ok(Some(Failure::new(Kind::Other, format_args!("the recorder: {error}")))),
-    })
+    });
+    // Whoever stays, as the monitor does, is its parent until it ends.
+    let _ = thread::Builder::new().spawn(move || child.wait());
+    begun
 }
 
 /// Waits until a session has begun. `ended` says that its process has ended, and whether that is a failure.
@@ -152,11 +155,7 @@ pub(crate) fn snapshot(
     last: Option<Duration>,
 ) -> Result<(PathBuf, Report), Failure> {
     let settings = store.read(name)?;
-    if !settings.format.info().reads {
-        let words =
-            format!("logs of {} are not read here: record in another format", settings.format.info().name);
-        return Err(Failure::new(Kind::Usage, words));
-    }
+    is_read(&settings)?;
     let time = now();
     let from = last.map(|last| {
         let units = last.as_secs_f64() * UNITS_PER_SECOND as f64;
@@ -186,6 +185,24 @@ pub(crate) fn snapshot(
         }
     }
     Err(Failure::new(Kind::NoData, format_args!("session {name:?} has no logs")))
+}
+
+/// The logs of a session, with everything in them that was recorded so far.
+pub(crate) fn logs(store: &Store, settings: &Settings) -> Result<Vec<PathBuf>, Failure> {
+    is_read(settings)?;
+    if store.is_running(&settings.name) {
+        store.ask(&settings.name, Ask::Flush, BEGINNING)?;
+    }
+    Ok(inputs(settings))
+}
+
+fn is_read(settings: &Settings) -> Result<(), Failure> {
+    let format = settings.format.info();
+    if format.reads {
+        return Ok(());
+    }
+    let words = format!("logs of {} are not read here: record in another format", format.name);
+    Err(Failure::new(Kind::Usage, words))
 }
 
 /// The logs of a session, each once: a log that is there is complete.

@@ -37,6 +37,31 @@ pub(crate) enum Ask {
     Flush,
 }
 
+/// What a session does now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// It waits for its beginning.
+    Waiting,
+    /// It writes records.
+    Recording,
+    /// Its process is gone and did not end as it should.
+    Killed,
+    /// It was ended.
+    Stopped,
+}
+
+impl Doing {
+    /// In a word.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Doing::Waiting => "waiting",
+            Doing::Recording => "recording",
+            Doing::Killed => "killed",
+            Doing::Stopped => "stopped",
+        }
+    }
+}
+
 /// What a session tells about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Status {
@@ -207,6 +232,17 @@ impl Store {
     pub(crate) fn status(&self, name: &str) -> Status {
         let text = fs::read_to_string(self.state_of(name, "status")).unwrap_or_default();
         Status::from_json(&serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    /// What a session does now.
+    pub(crate) fn doing(&self, name: &str) -> Doing {
+        let status = self.status(name);
+        match self.is_running(name) {
+            true if status.records == 0 && status.segment.is_none() => Doing::Waiting,
+            true => Doing::Recording,
+            false if !status.ended && status.process != 0 => Doing::Killed,
+            false => Doing::Stopped,
+        }
     }
 
     /// Asks a session that is recording for something, and waits until it did that.

@@ -3,15 +3,17 @@
 use tallymon::registry::{Roots, Scope, Service, Writer};
 use tallymon_testkit::terminal::Terminal;
 
-use super::support::{Folder, has};
+use super::support::{Folder, has, tally_with};
 use super::terminal::{SWITCHES, Session};
 
 /// What `tally` prints with these folders.
 fn elsewhere(folder: &Folder, arguments: &[&str]) -> serde_json::Value {
-    let mut command = std::process::Command::new(super::support::TALLY);
-    let output = command.env("TALLYMON_ROOT", folder.file("root")).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    let folders = |command: &mut std::process::Command| {
+        command.env("TALLYMON_ROOT", folder.file("root"));
+    };
+    let ran = tally_with(arguments, folders);
+    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+    serde_json::from_str(&ran.out).unwrap()
 }
 
 #[test]
@@ -55,4 +57,47 @@ fn providers_of_this_machine_and_a_library_that_is_disabled() {
     terminal.wait("the chart", |screen| screen.contains(" 100┤"));
     terminal.key("q");
     terminal.is_restored();
+}
+
+#[test]
+fn a_recording_session_is_looked_at_stopped_and_started() {
+    let Some(terminal) = Terminal::open() else { return };
+    let folder = Folder::new();
+    let root = |command: &mut std::process::Command| {
+        command.env("TALLYMON_ROOT", folder.file("root"));
+    };
+    let begun =
+        tally_with(&["log", "start", "mine", "-c", r"\System\Context Switches/sec", "-i", "100ms"], root);
+    assert_eq!(begun.code, Some(0), "{}", begun.err);
+    let prefix = format!("TALLYMON_ROOT='{}'", folder.file("root"));
+    terminal.start_with(&prefix, "Context Switches/sec", SWITCHES);
+    terminal.types("R");
+    let listed = |state: &'static str| {
+        move |screen: &str| screen.lines().any(|line| line.contains("mine ") && line.contains(state))
+    };
+    terminal.wait("the session", |screen| {
+        screen.contains("Recording sessions (1)") && listed("recording")(screen)
+    });
+    terminal.types("s");
+    terminal.wait("the question", |screen| screen.contains("stop: mine? y n"));
+    terminal.types("y");
+    terminal.wait("the end of it", |screen| screen.contains("mine: stopped") || listed("stopped")(screen));
+    terminal.wait("the list", listed("stopped"));
+    let shown = elsewhere(&folder, &["log", "show", "mine", "--json"]);
+    assert_eq!(shown["status"], "stopped");
+    terminal.types("s");
+    terminal.wait("the question", |screen| screen.contains("start: mine? y n"));
+    terminal.types("y");
+    terminal.wait("the list", listed("recording"));
+    assert_eq!(elsewhere(&folder, &["log", "show", "mine", "--json"])["status"], "recording");
+    // Its log, while it is recorded.
+    terminal.key("Enter");
+    terminal
+        .wait("the log", |screen| screen.contains("─ LOG ─ mine") && screen.contains("Context Switches/sec"));
+    terminal.key("q");
+    terminal.is_restored();
+    // A session outlives the monitor that started it.
+    let shown = elsewhere(&folder, &["log", "show", "mine", "--json"]);
+    assert_eq!(shown["status"], "recording");
+    assert_eq!(tally_with(&["log", "stop", "mine"], root).code, Some(0));
 }

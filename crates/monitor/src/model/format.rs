@@ -100,6 +100,18 @@ pub fn seconds(seconds: f64) -> String {
     format!("{number:.decimals$} {unit}")
 }
 
+/// A size of files: `512 B`, `20.5 kB`, `1.3 GB`.
+pub fn bytes(bytes: u64) -> String {
+    let mut number = bytes as f64;
+    for unit in ["B", "kB", "MB", "GB"] {
+        if number < 1_000.0 {
+            return if unit == "B" { format!("{bytes} B") } else { format!("{number:.1} {unit}") };
+        }
+        number /= 1_000.0;
+    }
+    format!("{number:.1} TB")
+}
+
 /// A duration as `1:40` or `2:01:40`.
 pub fn duration(from: FileTime, to: FileTime) -> String {
     let seconds = to.0.saturating_sub(from.0) / UNITS_PER_SECOND;
@@ -114,6 +126,12 @@ pub fn clock(time: SystemTime) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn sizes_have_their_unit() {
+        let sizes = [0, 999, 1_000, 20_480, 7_300_000, 1_250_000_000, u64::MAX].map(super::bytes);
+        assert_eq!(sizes, ["0 B", "999 B", "1.0 kB", "20.5 kB", "7.3 MB", "1.2 GB", "18446744.1 TB"]);
+    }
+
     #[test]
     fn seconds_have_their_unit() {
         for (number, expected) in [

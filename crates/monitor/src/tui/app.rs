@@ -19,6 +19,7 @@ use super::options::{LocalTime, Options};
 use super::properties::Properties;
 use super::providers::Providers;
 use super::replay::Replay;
+use super::sessions::SessionScreen;
 use super::table::Table;
 use super::theme::Theme;
 use super::undo::{Choices, Step};
@@ -120,6 +121,7 @@ pub(super) enum Overlay {
     Prompt(Prompt, String),
     Properties(Properties),
     Providers(Box<Providers>),
+    Sessions(Box<SessionScreen>),
 }
 
 /// A question with one line as its answer.

@@ -1,16 +1,25 @@
 //! What the user wants done to something else than the picture: a library is disabled, a recording is stopped.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use super::app::App;
+use super::app::{App, Overlay};
 use super::task::Task;
 
-/// How it went, in a line for the user.
-pub(super) type Deed = Task<Result<String, String>>;
+/// How it went.
+pub(super) enum Done {
+    /// In a line for the user.
+    Said(String),
+    /// These logs are to be shown.
+    Open(Vec<PathBuf>),
+}
+
+/// Something that is being done; when it fails, why, for the user.
+pub(super) type Deed = Task<Result<Done, String>>;
 
 impl App {
     /// Begins to do something; how it went is told when it is done.
-    pub(super) fn begin_deed(&mut self, work: impl FnOnce() -> Result<String, String> + Send + 'static) {
+    pub(super) fn begin_deed(&mut self, work: impl FnOnce() -> Result<Done, String> + Send + 'static) {
         match Task::begin(work) {
             Ok(deed) => self.deeds.push(deed),
             Err(error) => self.message = Some(error.to_string()),
@@ -19,10 +28,11 @@ impl App {
 
     /// Whether something is being done, or read for a screen.
     pub fn is_doing(&self) -> bool {
-        !self.deeds.is_empty()
+        let is_asked = matches!(&self.overlay, Overlay::Sessions(screen) if screen.is_asked());
+        is_asked || !self.deeds.is_empty()
     }
 
-    /// Tells how it went, when it is done within a time; whether anything looks different now.
+    /// Takes what is done within a time; whether anything looks different now.
     pub fn deed_comes(&mut self, patience: Duration) -> bool {
         let mut done = Vec::new();
         self.deeds.retain(|deed| match deed.wait(patience) {
@@ -32,10 +42,26 @@ impl App {
             }
             None => true,
         });
-        let Some(last) = done.pop() else { return false };
-        let (Ok(words) | Err(words)) = last;
-        // A message has one line.
-        self.message = Some(words.lines().collect::<Vec<_>>().join("; "));
-        true
+        let has_news = !done.is_empty();
+        for answer in done {
+            match answer {
+                Ok(Done::Open(logs)) => {
+                    if let Some(log) = logs.last() {
+                        self.open_file(&log.to_string_lossy());
+                    }
+                }
+                // A message has one line.
+                Ok(Done::Said(words)) | Err(words) => {
+                    self.message = Some(words.lines().collect::<Vec<_>>().join("; "));
+                }
+            }
+        }
+        if has_news {
+            self.look_at_sessions();
+        }
+        match &mut self.overlay {
+            Overlay::Sessions(screen) => screen.comes(patience) || has_news,
+            _ => has_news,
+        }
     }
 }

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use super::app::{App, Overlay, View};
 use super::text::{cut, put, put_right, rule, width};
-use super::{bars, graph, overlay, properties, providers, replay, report, spike, split};
+use super::{bars, graph, overlay, properties, providers, replay, report, sessions, spike, split};
 use crate::chart::Glyphs;
 use crate::words::Word;
 
@@ -56,12 +56,18 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
     footer(app, buffer, area);
     properties::draw(app, buffer, area);
     providers::draw(app, buffer, area);
+    sessions::draw(app, buffer, area);
     let (words, theme) = (app.words, app.theme);
     match &mut app.overlay {
         Overlay::Add(dialog) => dialog.draw(buffer, area, words, theme),
         Overlay::Help => overlay::help(buffer, area, words, theme),
         Overlay::Explain(lines) => overlay::explain(buffer, area, words, theme, lines),
-        Overlay::None | Overlay::Prompt(..) | Overlay::Properties(_) | Overlay::Providers(_) => {}
+        // These have more of the screen, or need more than their own.
+        Overlay::None
+        | Overlay::Prompt(..)
+        | Overlay::Properties(_)
+        | Overlay::Providers(_)
+        | Overlay::Sessions(_) => {}
     }
     if theme.glyphs == Glyphs::Ascii {
         to_ascii(buffer);

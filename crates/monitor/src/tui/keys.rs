@@ -11,8 +11,8 @@ use super::add::{AddDialog, Asked};
 use super::app::{App, Overlay, Prompt, View};
 use super::overlay::PROCESS;
 use super::properties::{self, Properties};
-use super::providers;
 use super::table::Table;
+use super::{providers, sessions};
 use crate::model::Scale;
 use crate::save;
 use crate::words::Word;
@@ -29,6 +29,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         Overlay::Prompt(prompt, text) => return in_prompt(app, prompt, text, key),
         Overlay::Properties(dialog) => return properties::key(app, dialog, key),
         Overlay::Providers(screen) => return providers::key(app, screen, key),
+        Overlay::Sessions(screen) => return sessions::key(app, screen, key),
         // Any key closes them, and Ctrl-C ends the program as always.
         Overlay::Help | Overlay::Explain(_) if control && key.code == KeyCode::Char('c') => {}
         Overlay::Help | Overlay::Explain(_) => return,
@@ -115,6 +116,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('/') => app.overlay = Overlay::Prompt(Prompt::Filter, app.filter.clone()),
         KeyCode::Char(':') => app.overlay = Overlay::Prompt(Prompt::GoTo, String::new()),
         KeyCode::Char('D') => app.open_providers(false),
+        KeyCode::Char('R') => app.open_sessions(),
         // Where a provider is at fault, it is what one wants to look at.
         KeyCode::Char('p') if app.monitor.chosen().is_some_and(providers::is_at_fault) => {
             app.open_providers(true)
@@ -155,7 +157,7 @@ pub(super) fn paste(app: &mut App, text: &str) {
         Overlay::Prompt(_, typed) => typed.push_str(text.lines().next().unwrap_or_default()),
         Overlay::Properties(dialog) => dialog.paste(text),
         // Keys of these screens are no paths.
-        Overlay::Providers(_) => {}
+        Overlay::Providers(_) | Overlay::Sessions(_) => {}
         // A file that is dragged onto a terminal is pasted as its name.
         _ if is_file(text) => app.open_file(unquoted(text)),
         _ => add_lines(app, text),

@@ -31,6 +31,7 @@ mod providers;
 mod replay;
 mod report;
 mod sample;
+mod sessions;
 mod spike;
 mod split;
 mod table;

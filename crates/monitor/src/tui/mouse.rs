@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use super::app::{App, Overlay, View};
-use super::{keys, properties, providers};
+use super::{keys, properties, providers, sessions};
 use crate::chart::Chart;
 
 pub(super) fn mouse(app: &mut App, event: MouseEvent) {
@@ -18,6 +18,7 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
         }
         Overlay::Properties(dialog) => return properties::mouse(app, dialog, event),
         Overlay::Providers(screen) => return providers::mouse(app, screen, event),
+        Overlay::Sessions(screen) => return sessions::mouse(app, screen, event),
         Overlay::Help | Overlay::Explain(_) if is_click => return,
         other => {
             app.overlay = other;

@@ -13,6 +13,7 @@ use tallymon::{Log, Query};
 use super::theme::Colours;
 use crate::chart::Glyphs;
 use crate::model::DEFAULT_BUDGET;
+use crate::sessions::Sessions;
 use crate::settings::Settings;
 use crate::source::SourceThread;
 
@@ -44,6 +45,8 @@ pub struct Options {
     pub log: Option<Log>,
     /// Where provider libraries are enabled and disabled; `None` where the source is not this machine.
     pub registry: Option<Roots>,
+    /// Where recording sessions are listed, started and stopped; `None` where there are none.
+    pub sessions: Option<Arc<dyn Sessions>>,
     /// How logs are read that the user opens.
     pub reading: ReadOptions,
     /// UTC to local time; UTC when nobody says otherwise.
@@ -72,6 +75,7 @@ impl Options {
             source: None,
             log: None,
             registry: None,
+            sessions: None,
             reading: ReadOptions::default(),
             settings: None,
             local: Box::new(|time| LocalTime { time: time.system_time(), zone: "UTC".into(), bias: 0 }),

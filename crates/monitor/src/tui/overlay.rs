@@ -34,7 +34,7 @@ const KEYS: &[(&str, Word)] = &[
     ("C { }", Word::KeysCompare),
     ("Ctrl-Z drag", Word::KeysUndo),
     ("\u{2190} \u{2192} i n N", Word::KeysTable),
-    ("D p", Word::KeysScreens),
+    ("D p R", Word::KeysScreens),
     ("q Ctrl-C Z", Word::KeysQuit),
 ];
 

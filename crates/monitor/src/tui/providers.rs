@@ -11,6 +11,7 @@ use tallymon::registry::{Installed, Writer};
 use tallymon::{Health, Query};
 
 use super::app::{App, Overlay};
+use super::deed::Done;
 use super::list::{self, Cell, Column};
 use super::overlay::screen_frame;
 use super::theme::Theme;
@@ -218,7 +219,7 @@ impl App {
         self.begin_deed(move || {
             let writer = Writer::of_service(&roots, None, &service).map_err(|error| error.to_string())?;
             writer.set_enabled(&service, enabled).map_err(|error| error.to_string())?;
-            Ok(format!("{service}: {state}"))
+            Ok(Done::Said(format!("{service}: {state}")))
         });
     }
 }

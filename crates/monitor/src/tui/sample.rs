@@ -23,6 +23,7 @@ impl App {
     /// Asks for a sample. When the source has a thread of its own, [`App::sample_comes`] takes the answer; one that is
     /// still awaited leaves a gap for this time.
     pub fn begin_sample(&mut self) {
+        self.look_at_sessions();
         if self.replay.is_some() {
             return self.play();
         }

@@ -11,4 +11,5 @@ mod panic;
 mod properties;
 mod providers;
 mod screens;
+mod sessions;
 mod use_it;

@@ -6,7 +6,7 @@ use crate::fake::{Bench, DEFAULTS};
 
 /// Does something with the mouse at the first letter of a text that is on the screen.
 #[track_caller]
-fn at(bench: &mut Bench, text: &str, kind: MouseEventKind) {
+pub(crate) fn at(bench: &mut Bench, text: &str, kind: MouseEventKind) {
     let screen = bench.screen();
     let found = screen.lines().enumerate().find_map(|(row, line)| Some((row, line.split_once(text)?.0)));
     let (row, before) = found.unwrap_or_else(|| panic!("{text:?} is not on\n{screen}"));
@@ -19,7 +19,7 @@ fn at(bench: &mut Bench, text: &str, kind: MouseEventKind) {
     }));
 }
 
-const LEFT: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
+pub(crate) const LEFT: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
 
 #[test]
 fn the_dialog_by_mouse_alone() {

@@ -1,6 +1,6 @@
 //! The screen of providers, over a source that tells of its providers and over one that does not.
 
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, MouseEventKind};
 use tallymon::Query;
 use tallymon::core::block::{
     BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
@@ -16,6 +16,7 @@ use tallymon_monitor::{App, Colours, Options};
 use tallymon_testkit::Scratch;
 
 use crate::fake::{Bench, DEFAULTS, START};
+use crate::mouse::{LEFT, at};
 use crate::screens::{check, has};
 
 const RAW: CounterType = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
@@ -175,6 +176,10 @@ fn a_library_is_disabled_and_enabled_after_a_question() {
     bench.types("dy");
     has(&bench.screen(), &["Gadgets: disabled", "Providers: web01"]);
     assert!(is_disabled());
+    at(&mut bench, "Redirector", LEFT);
+    has(&bench.screen(), &["37 values"]);
+    at(&mut bench, "Name", MouseEventKind::ScrollUp);
+    at(&mut bench, "service Gadgets", LEFT);
     bench.types("ey");
     has(&bench.screen(), &["Gadgets: enabled"]);
     assert!(!is_disabled());

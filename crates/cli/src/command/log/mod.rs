@@ -168,17 +168,6 @@ fn said_of(status: &Status, name: &str) {
     }
 }
 
-/// What a session does now, in a word.
-pub(crate) fn doing(store: &Store, settings: &Settings) -> &'static str {
-    let status = store.status(&settings.name);
-    match store.is_running(&settings.name) {
-        true if status.records == 0 && status.segment.is_none() => "waiting",
-        true => "recording",
-        false if !status.ended && status.process != 0 => "killed",
-        false => "stopped",
-    }
-}
-
 fn list(store: &Store, as_json: bool) -> Result<(), Failure> {
     let mut sessions = Vec::new();
     for name in store.names()? {
@@ -200,7 +189,7 @@ fn list(store: &Store, as_json: bool) -> Result<(), Failure> {
         let line = format!(
             "{}{gap}  {:9}  every {:>6.1} s  {:>8} records  {}",
             settings.name,
-            doing(store, settings),
+            store.doing(&settings.name).word(),
             settings.interval.as_secs_f64(),
             status.records,
             settings.folder.display()
@@ -221,7 +210,7 @@ fn described(store: &Store, settings: &Settings) -> serde_json::Value {
         })
         .collect();
     if let Some(object) = value.as_object_mut() {
-        object.insert("status".into(), doing(store, settings).into());
+        object.insert("status".into(), store.doing(&settings.name).word().into());
         object.insert("process".into(), json!(status.process));
         object.insert("started".into(), json!(status.started.map(rfc3339)));
         object.insert("records".into(), json!(status.records));
@@ -242,7 +231,7 @@ fn show(store: &Store, name: &str, as_json: bool) -> Result<(), Failure> {
     }
     let status = store.status(name);
     let mut line = |title: &str, text: String| writeln!(out, "{title:>10}  {text}");
-    line("session", format!("{name}, {}", doing(store, &settings)))?;
+    line("session", format!("{name}, {}", store.doing(&settings.name).word()))?;
     line("records", format!("one every {:.3} s", settings.interval.as_secs_f64()))?;
     if settings.all_objects {
         line("counters", "all of all objects that are not costly".to_owned())?;

@@ -11,13 +11,12 @@ use tallymon::log::Format;
 use super::completed;
 use super::words::{Known, Takes, Words};
 use crate::arguments::{Common, interval};
-use crate::command::log::doing;
 use crate::command::relog::time;
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::session::control;
 use crate::session::settings::Settings;
-use crate::session::store::{Store, replace};
+use crate::session::store::{Doing, Store, replace};
 
 const USAGE: &str = "\
 logman VERB [counter] NAME [OPTIONS]
@@ -333,10 +332,10 @@ fn place(output: &str, name: &str) -> Result<(PathBuf, String), Failure> {
 
 /// What a session does, in Windows' word.
 fn status(store: &Store, settings: &Settings) -> &'static str {
-    match doing(store, settings) {
-        "recording" => "Running",
-        "waiting" => "Pending",
-        _ => "Stopped",
+    match store.doing(&settings.name) {
+        Doing::Recording => "Running",
+        Doing::Waiting => "Pending",
+        Doing::Stopped | Doing::Killed => "Stopped",
     }
 }
 
