@@ -102,3 +102,41 @@ fn passing_finds_the_damage_that_reading_finds() {
     }
     assert!(with_records > 50, "{with_records} of 128 had records left");
 }
+
+#[test]
+fn a_text_log_with_several_headers_is_gone_to_in_each_part() {
+    let scratch = Scratch::new();
+    let path = scratch.join("several.csv");
+    let part = |zone: &str, names: [&str; 2], day: u32, rows: u32| {
+        let [one, two] = names;
+        let header =
+            format!("\"(PDH-CSV 4.0) ({zone})\",\"\\\\box\\Memory\\{one}\",\"\\\\box\\Memory\\{two}\"\r\n");
+        let row = |row| format!("\"11/{day:02}/2016 10:00:{row:02}.500\",\"{row}.25\",\"-{day}e{row}\"\r\n");
+        header + &(0..rows).map(row).collect::<String>()
+    };
+    let (first, second) = (["Pages/sec", "Free"], ["Free", "Faults/sec"]);
+    let text = part("X)(60", first, 1, 20) + &part("Y)(-120", second, 2, 3) + &part("X)(60", first, 3, 5);
+    // A value that is no number is a fault of the log, whoever goes through it.
+    std::fs::write(&path, text.replace("\"7.25\"", "\"7.2.5\"")).unwrap();
+    assert_eq!(compare(&path, "several headers"), 28);
+    let options = ReadOptions::default();
+    let (mut passing, mut places) = (open(&path, &options).unwrap(), Vec::new());
+    let mut note = |passed: Passed| {
+        places.push((passed.time, passed.place.unwrap()));
+        ControlFlow::Continue(())
+    };
+    passing.pass(&mut note).unwrap();
+    assert_eq!((passing.about().notes.damage_count, passing.about().columns.len()), (1, 3));
+    // From part to part and back, with the columns and the time zone of each.
+    for nth in [21, 3, 27, 22, 0] {
+        let (time, place) = places[nth];
+        assert!(passing.go_to(place).unwrap());
+        let record = passing.next_record().unwrap().unwrap();
+        assert_eq!(
+            (record.time, record.local_minutes),
+            (time, if (20..23).contains(&nth) { 120 } else { -60 })
+        );
+        let there: Vec<bool> = record.cells.iter().map(Result::is_ok).collect();
+        assert_eq!(there, if (20..23).contains(&nth) { [false, true, true] } else { [true, true, false] });
+    }
+}

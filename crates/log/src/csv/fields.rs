@@ -89,6 +89,13 @@ pub(super) enum Blank {
     Bad,
 }
 
+/// Whether a cell is digits with one point at most: surely a number, and found in less time than which one.
+pub(super) fn is_plain(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let points = text.bytes().filter(|byte| *byte == b'.').count();
+    digits > 0 && points < 2 && digits.saturating_add(points) == text.len()
+}
+
 /// The number in a cell. Systems with a decimal comma may write one, and C's names for what is no number.
 pub(super) fn parse_value(text: &str) -> Result<f64, Blank> {
     let text = text.trim();

@@ -126,28 +126,30 @@ impl<R: BufRead> Lines<R> {
         self.byte = self.byte.saturating_add(bytes.len() as u64);
         self.number = self.number.saturating_add(1);
         let too_long = bytes.len() as u64 >= LONGEST_LINE;
-        let (mut text, decoding_failed) = self.decode(&bytes);
+        let (mut text, decoding_failed) = self.decode(bytes);
         let ended = text.ends_with('\n');
         text.truncate(text.trim_end_matches(['\r', '\n']).len());
         Ok(Some(Line { text, number: self.number, byte, ended, decoding_failed, too_long }))
     }
 
-    fn decode(&self, bytes: &[u8]) -> (String, bool) {
+    fn decode(&self, bytes: Vec<u8>) -> (String, bool) {
         let order = match self.width {
             Width::Narrow => {
                 if let Some(code_page) = self.code_page {
-                    return (code_page.decode_without_bom_handling(bytes).0.into_owned(), false);
+                    return (code_page.decode_without_bom_handling(&bytes).0.into_owned(), false);
                 }
-                return match std::str::from_utf8(bytes) {
-                    Ok(text) => (text.to_owned(), false),
-                    Err(_) => {
-                        (encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(), true)
-                    }
-                };
+                return String::from_utf8(bytes).map_or_else(
+                    |error| {
+                        let (text, _) =
+                            encoding_rs::WINDOWS_1252.decode_without_bom_handling(error.as_bytes());
+                        (text.into_owned(), true)
+                    },
+                    |text| (text, false),
+                );
             }
             Width::LittleEndian => encoding_rs::UTF_16LE,
             Width::BigEndian => encoding_rs::UTF_16BE,
         };
-        (order.decode_without_bom_handling(bytes).0.into_owned(), false)
+        (order.decode_without_bom_handling(&bytes).0.into_owned(), false)
     }
 }

@@ -3,17 +3,18 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Seek, SeekFrom};
+use std::ops::ControlFlow;
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Absence, NoValue, Sample};
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::Frequency;
 
-use super::fields::{Blank, parse_time, parse_value, split};
+use super::fields::{Blank, is_plain, parse_time, parse_value, split};
 use super::lines::{LONGEST_LINE, Line, Lines, encoding};
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, Column, LogReader, ReadPlace, Record};
+use crate::reader::{About, Column, LogReader, Passed, ReadPlace, Record};
 use crate::zone::{Zone, add_minutes};
 
 /// Reads a text log line by line.
@@ -24,6 +25,10 @@ pub struct CsvReader<R> {
     separator: char,
     /// The column of each field behind the time.
     places: Vec<usize>,
+    /// What the headers so far said, by their lines: the columns of their fields, and the time zone.
+    headers: HashMap<u64, (Vec<usize>, Zone)>,
+    /// Only times and columns are wanted.
+    passing: bool,
     known: HashMap<(String, u32), usize>,
     fixed_bias: Option<i32>,
     /// Text lines that are no rows were noted.
@@ -63,6 +68,8 @@ impl<R: BufRead> CsvReader<R> {
             about: About::new(Format::Csv),
             separator: ',',
             places: Vec::new(),
+            headers: HashMap::new(),
+            passing: false,
             known: HashMap::new(),
             fixed_bias: options.bias,
             text_noted: false,
@@ -129,6 +136,7 @@ impl<R: BufRead> CsvReader<R> {
             });
             self.places.push(*place);
         }
+        self.headers.insert(line.number, (self.places.clone(), self.about.zone.clone()));
     }
 
     /// Takes the first field: `(PDH-CSV 4.0) (zone)(bias)`. Windows cuts it at the first character that is not ASCII,
@@ -184,12 +192,21 @@ impl<R: BufRead> CsvReader<R> {
         let minutes = self.about.zone.minutes_at_local(local);
         let time = add_minutes(local, minutes.saturating_neg());
         let missing = Err(NoValue::NoData(Absence::Other));
-        let mut cells = vec![missing; self.about.columns.len()];
-        for (place, field) in self.places.clone().iter().zip(values) {
+        let columns = if self.passing { 0 } else { self.about.columns.len() };
+        let mut cells = vec![missing; columns];
+        let places = std::mem::take(&mut self.places);
+        for (place, field) in places.iter().zip(values) {
+            // Who passes looks at values for their faults alone.
+            if self.passing && is_plain(&field.text) {
+                continue;
+            }
             let value = parse_value(&field.text);
             if value == Err(Blank::Bad) {
                 let shown: String = field.text.chars().take(40).collect();
                 self.damage(line, field.at, format!("{shown:?} is no number"));
+            }
+            if self.passing {
+                continue;
             }
             // Its separator and quotation marks are its own.
             let marks = if field.quoted { 3 } else { 1 };
@@ -210,6 +227,7 @@ impl<R: BufRead> CsvReader<R> {
                 };
             }
         }
+        self.places = places;
         self.place = Some(ReadPlace {
             byte: line.byte,
             records: self.about.records,
@@ -266,12 +284,8 @@ impl<R: BufRead> CsvReader<R> {
     }
 }
 
-impl<R: BufRead + Send> LogReader for CsvReader<R> {
-    fn about(&self) -> &About {
-        &self.about
-    }
-
-    fn next_record(&mut self) -> Result<Option<Record>, LogError> {
+impl<R: BufRead> CsvReader<R> {
+    fn next_row(&mut self) -> Result<Option<Record>, LogError> {
         while let Some(line) = self.lines.next_line()? {
             if line.text.trim().is_empty() {
                 continue;
@@ -285,6 +299,28 @@ impl<R: BufRead + Send> LogReader for CsvReader<R> {
         }
         Ok(None)
     }
+}
+
+impl<R: BufRead + Send> LogReader for CsvReader<R> {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record>, LogError> {
+        self.passing = false;
+        self.next_row()
+    }
+
+    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
+        self.passing = true;
+        while let Some(Record { time, local_minutes, .. }) = self.next_row()? {
+            let columns = self.about.columns.len();
+            if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
 
     fn raw_record(&self) -> Option<&[u8]> {
         Some(self.last_line.as_bytes()).filter(|line| !line.is_empty())
@@ -295,8 +331,14 @@ impl<R: BufRead + Send> LogReader for CsvReader<R> {
     }
 
     fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
-        // Logs that were put behind each other have several headers; only the values of the last one can be found.
-        let Some(seek) = self.seek.filter(|_| place.list == self.header_line) else { return Ok(false) };
+        let Some(seek) = self.seek else { return Ok(false) };
+        if place.list != self.header_line {
+            // Logs that were put behind each other have several headers.
+            let Some((places, zone)) = self.headers.get(&place.list) else { return Ok(false) };
+            self.places.clone_from(places);
+            self.about.zone = zone.clone();
+            self.header_line = place.list;
+        }
         seek(&mut self.lines.input, place.byte)?;
         (self.lines.byte, self.lines.number) = (place.byte, place.line.saturating_sub(1));
         self.about.records = place.records;
