@@ -1,8 +1,8 @@
 //! A performance log as a source: what was recorded, at a time of choice.
 //!
-//! A log is gone through once for its counters and its range, and for places to go on from: values are not
-//! looked at meanwhile, but those of a text log for what is no number. Whoever wants the values of a chart reads the columns that are in
-//! it from beginning to end; whoever wants everything at one time asks a [`LogSource`] for a snapshot, as any source.
+//! A log is gone through once for its counters and its range, and for places to go on from: values are not looked at meanwhile,
+//! but those of a text log for what is no number. Whoever wants the values of a chart reads the columns that are in it from
+//! beginning to end; whoever wants everything at one time asks a [`LogSource`] for a snapshot, as any source.
 //! Values in it come computed, since a log of computed values has nothing else; the definitions say what type they were, and
 //! [`Log::complete`] adds the samples that they were computed from.
 
