@@ -40,6 +40,10 @@ impl Source for Shared {
         lock(&self.0).snapshot(request)
     }
 
+    fn give_back(&mut self, snapshot: Snapshot) {
+        lock(&self.0).give_back(snapshot);
+    }
+
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
         lock(&self.0).titles(language)
     }

@@ -22,6 +22,11 @@ pub trait Source: Send {
     /// An object that does not exist is missing from the answer; that is no error.
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError>;
 
+    /// Takes the memory of an answer that is no longer needed, for the next one. A source may ignore it.
+    fn give_back(&mut self, snapshot: Snapshot) {
+        drop(snapshot);
+    }
+
     /// The names and help texts in `language`. A source that has only some languages answers with English for others.
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError>;
 

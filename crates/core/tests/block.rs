@@ -7,7 +7,7 @@ use std::fs;
 
 use tallymon_core::block::{
     BlockWriter, ByteOrder, CounterSpec, DataBlock, DetailLevel, InstanceKind, NumInstances, ObjectLayout,
-    ObjectSpec, Parent, RawValue, Snapshot, SnapshotInstance, WriteHeader,
+    ObjectSpec, Parent, RawValue, Snapshot, SnapshotInstance, SpareMemory, WriteHeader,
 };
 use tallymon_core::counter::{self, CounterType};
 use tallymon_core::flow::{Absence, NoValue, Value, ValueState};
@@ -76,6 +76,26 @@ fn every_vista_block_has_the_known_definitions() {
             };
             assert_eq!(default.name.0, expected, "{name}");
         }
+    }
+}
+
+#[test]
+fn memory_that_is_given_back_changes_no_snapshot() {
+    let files = ["blocks/s00_obj238.bin", "blocks/s01_obj2.bin", "blocks/s01_obj234.bin"];
+    let bytes: Vec<Vec<u8>> =
+        files.into_iter().filter_map(shared).map(|path| fs::read(path).unwrap()).collect();
+    let mut spare = SpareMemory::default();
+    for bytes in bytes.iter().chain(bytes.iter().rev()) {
+        let mut memory = spare.take_bytes();
+        assert!(memory.is_empty());
+        memory.extend_from_slice(bytes);
+        let at = memory.as_ptr();
+        let again = Snapshot::new_in(memory, &mut spare).unwrap();
+        assert_eq!(format!("{again:?}"), format!("{:?}", Snapshot::new(bytes.clone()).unwrap()));
+        spare = again.into_spare();
+        let memory = spare.take_bytes();
+        assert_eq!(memory.as_ptr(), at);
+        assert!(Snapshot::new_in(vec![1, 2], &mut spare).is_err());
     }
 }
 

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use tallymon_core::block::{
     BlockWriter, DataBlock, Object, ObjectLayout, ObjectNote, ObjectSpec, ObjectsWriter, ReadWindow,
-    Snapshot, WriteHeader, definitions_only,
+    Snapshot, SpareMemory, WriteHeader, definitions_only,
 };
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
@@ -49,8 +49,8 @@ pub struct Host {
     libraries: Option<Libraries>,
     /// Whether there is an object that tells how the sources are.
     tells_of_sources: bool,
-    /// The memory of the last block that somebody gave back.
-    spare: Vec<u8>,
+    /// The memory of the last snapshot that somebody gave back.
+    spare: SpareMemory,
 }
 
 impl Host {
@@ -100,7 +100,7 @@ impl Host {
             roots: Some(roots),
             libraries: Some(libraries),
             tells_of_sources: true,
-            spare: Vec::new(),
+            spare: SpareMemory::default(),
         })
     }
 
@@ -113,7 +113,7 @@ impl Host {
             roots: None,
             libraries: None,
             tells_of_sources: false,
-            spare: Vec::new(),
+            spare: SpareMemory::default(),
         }
     }
 
@@ -166,11 +166,6 @@ impl Host {
         findings.extend(self.roots.as_ref().map(titles::registry_finding));
         findings.extend(self.libraries.iter_mut().flat_map(Libraries::findings));
         findings
-    }
-
-    /// Takes the memory of a block that is no longer needed, for the next one.
-    pub fn give_back(&mut self, snapshot: Snapshot) {
-        self.spare = snapshot.into_bytes();
     }
 
     /// Asks those built-in objects once that nobody has asked so far and that this request does not mean, so that
@@ -288,7 +283,7 @@ impl Host {
         } else if let Some(libraries) = &mut self.libraries {
             libraries.wrap(&request.kind, &mut objects);
         }
-        let mut buffer = std::mem::take(&mut self.spare);
+        let mut buffer = self.spare.take_bytes();
         let mut writer = BlockWriter::growing(&mut buffer, header);
         for object in objects_of(&snapshot)? {
             let bytes = objects.get(&object.header().name).map_or(object.bytes(), Vec::as_slice);
@@ -357,7 +352,7 @@ impl Source for Host {
             perf_time_100ns: clocks.time_100ns,
             system_time: clocks.system_time,
         };
-        let mut buffer = std::mem::take(&mut self.spare);
+        let mut buffer = self.spare.take_bytes();
         let mut writer = BlockWriter::growing(&mut buffer, &header);
         collect(&mut self.providers, &objects, request, &mut writer)?;
         if let Some((libraries, asking)) = self.libraries.as_mut().zip(asking.as_ref()) {
@@ -370,7 +365,12 @@ impl Source for Host {
         }
         let notes = writer.objects().take_notes();
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
-        self.wrap(request, Snapshot::new(buffer)?.with_notes(notes), &header)
+        let snapshot = Snapshot::new_in(buffer, &mut self.spare)?.with_notes(notes);
+        self.wrap(request, snapshot, &header)
+    }
+
+    fn give_back(&mut self, snapshot: Snapshot) {
+        self.spare = snapshot.into_spare();
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {

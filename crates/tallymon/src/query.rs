@@ -305,7 +305,9 @@ impl Query {
             }
             self.plan.take();
         }
-        self.older = before;
+        if let Some(oldest) = std::mem::replace(&mut self.older, before) {
+            self.source.give_back(oldest.snapshot);
+        }
         self.newer = Some(Taken { snapshot, instances });
         time
     }
@@ -354,6 +356,7 @@ impl Query {
     ///
     /// A table can not be read.
     pub fn load_all_names(&mut self) -> Result<(), SourceError> {
+        self.plan.take();
         self.names.load_all(self.source.as_mut())
     }
 

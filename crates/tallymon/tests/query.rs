@@ -4,9 +4,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use tallymon::core::block::Snapshot;
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{Absence, NoValue, Source, SourceErrorKind, Value, ValueState};
-use tallymon::core::title::{Language, TitleIndex};
+use tallymon::core::flow::{Absence, NoValue, Source, SourceError, SourceErrorKind, Value, ValueState};
+use tallymon::core::request::Request;
+use tallymon::core::title::{Language, TitleIndex, Titles};
 use tallymon::{
     Expand, FileSource, Host, InstanceIdentity, InstanceKey, Location, Matching, PathPart, PathProblem,
     Query, Reading, explain, open,
@@ -638,4 +640,44 @@ fn paths_follow_names_that_change_places() {
     assert_eq!(sees(&["y", "x"], &[(0, "0", 7), (1, "0", 8)]), (vec![none], vec![Ok(8)]));
     assert_eq!(sees(&["y"], &[(0, "0", 9), (0, "0", 10)]), (vec![Ok(10)], vec![]));
     assert_eq!(sees(&[], &[]), (vec![none], vec![]));
+}
+
+/// A source that notes how many of its answers it has back.
+struct Lender(Host, Arc<Mutex<usize>>);
+
+impl Source for Lender {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        self.0.snapshot(request)
+    }
+
+    fn give_back(&mut self, snapshot: Snapshot) {
+        *self.1.lock().unwrap() += 1;
+        self.0.give_back(snapshot);
+    }
+
+    fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
+        self.0.titles(language)
+    }
+}
+
+#[test]
+fn a_sample_that_no_value_needs_is_given_back() {
+    let machine = Arc::new(Mutex::new(Machine { system: true, ..Machine::default() }));
+    let host = Host::of("here", vec![Box::new(Fake(Arc::clone(&machine)))]);
+    let returned = Arc::new(Mutex::new(0));
+    let source = Box::new(Lender(host, Arc::clone(&returned)));
+    let mut query = Query::new(source, Language::ENGLISH).unwrap();
+    query.add(r"\Process(*)\% Processor Time").unwrap();
+    for round in 1..=6_u32 {
+        let work = u64::from(round) * 20;
+        machine.lock().unwrap().processes = vec![("one", 7, 100, work), ("two", 8, 100, work * 2)];
+        query.collect().unwrap();
+        let values: Vec<_> = query.readings().into_iter().map(|reading| reading.cell.value).collect();
+        let expected = [20, 40].map(Value::Integer);
+        if round > 1 {
+            assert_eq!(values, expected.map(Ok), "in the memory of an older sample");
+        }
+        // The last two are the query's.
+        assert_eq!(*returned.lock().unwrap(), usize::try_from(round).unwrap().saturating_sub(2));
+    }
 }

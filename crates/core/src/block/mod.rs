@@ -37,7 +37,7 @@ pub use crate::bytes::ByteOrder;
 pub use counts::WriteCounts;
 pub use foreign::{definitions_only, with_counter, with_state};
 pub use note::{ObjectNote, ReadWindow};
-pub use snapshot::{Snapshot, SnapshotColumn, SnapshotInstance, SnapshotObject};
+pub use snapshot::{Snapshot, SnapshotColumn, SnapshotInstance, SnapshotObject, SpareMemory};
 pub use spec::{CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};
 pub use values::CounterBlockMut;
 pub use view::{

@@ -47,6 +47,35 @@ struct InstanceEntry {
     block: (u32, u32),
 }
 
+/// The memory of a snapshot that is no longer needed, for the next one.
+///
+/// ```
+/// # use tallymon_core::block::{Snapshot, SpareMemory};
+/// # use tallymon_core::error::Error;
+/// fn next(old: Snapshot, write: impl FnOnce(&mut Vec<u8>)) -> Result<Snapshot, Error> {
+///     let mut spare = old.into_spare();
+///     let mut bytes = spare.take_bytes();
+///     write(&mut bytes);
+///     Snapshot::new_in(bytes, &mut spare)
+/// }
+/// ```
+#[derive(Debug, Default)]
+pub struct SpareMemory {
+    bytes: Vec<u8>,
+    objects: Vec<ObjectEntry>,
+    counters: Vec<CounterDefinition>,
+    instances: Vec<InstanceEntry>,
+}
+
+impl SpareMemory {
+    /// The memory of the block, empty.
+    pub fn take_bytes(&mut self) -> Vec<u8> {
+        let mut bytes = core::mem::take(&mut self.bytes);
+        bytes.clear();
+        bytes
+    }
+}
+
 impl Snapshot {
     /// Takes the bytes of one data block.
     ///
@@ -54,10 +83,23 @@ impl Snapshot {
     ///
     /// The first fault of the walk over all headers, definitions, instances and counter blocks.
     pub fn new(bytes: Vec<u8>) -> Result<Snapshot, Error> {
+        Snapshot::new_in(bytes, &mut SpareMemory::default())
+    }
+
+    /// As [`Snapshot::new`], with an index in the memory of another one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::new`].
+    pub fn new_in(bytes: Vec<u8>, spare: &mut SpareMemory) -> Result<Snapshot, Error> {
         let block = DataBlock::parse(&bytes)?;
         let header = *block.header();
         let system_name = block.system_name()?.to_string_lossy();
-        let (mut objects, mut counters, mut instances) = (Vec::new(), Vec::new(), Vec::new());
+        let SpareMemory { objects, counters, instances, .. } = core::mem::take(spare);
+        let (mut objects, mut counters, mut instances) = (objects, counters, instances);
+        objects.clear();
+        counters.clear();
+        instances.clear();
         for object in block.objects() {
             let object = object?;
             let first_counter = counters.len();
@@ -91,9 +133,15 @@ impl Snapshot {
         &self.bytes
     }
 
-    /// Gives the bytes back, so that their memory can be used for the next block.
+    /// The bytes it was made from, owned.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
+    }
+
+    /// Its memory, for the next one.
+    pub fn into_spare(self) -> SpareMemory {
+        let Snapshot { bytes, objects, counters, instances, .. } = self;
+        SpareMemory { bytes, objects, counters, instances }
     }
 
     /// The fields of the header.

@@ -13,6 +13,7 @@ mod slots;
 
 use std::collections::BTreeSet;
 use std::io;
+use std::mem;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,10 @@ struct Directory {
     path: PathBuf,
     /// Time of the last change when it was last listed, if that was long enough ago to tell it from a later change.
     settled: Option<(i64, i64)>,
+    /// Whether it was there when it was last looked at; before that too, so that the first look is a whole one.
+    was_there: bool,
 }
+
 impl Reader {
     /// A reader of the run directories of this machine and user, see [`directories`].
     pub fn system() -> Reader {
@@ -51,7 +55,8 @@ impl Reader {
 
     /// A reader of some directories; they need not exist.
     pub fn new(directories: impl IntoIterator<Item = PathBuf>) -> Reader {
-        let directories = directories.into_iter().map(|path| Directory { path, settled: None }).collect();
+        let directories =
+            directories.into_iter().map(|path| Directory { path, settled: None, was_there: true }).collect();
         Reader { directories, publications: Vec::new(), refusals: Vec::new() }
     }
 
@@ -83,6 +88,9 @@ impl Reader {
 
     /// Drops publications whose process has ended and whose values are not to be kept, or which could not be read the last time.
     fn drop_dead(&mut self) -> bool {
+        if self.publications.is_empty() {
+            return false;
+        }
         let before = self.publications.len();
         let watched = self.publications.iter().filter_map(Publication::watch);
         let mut asked: Vec<PollFd<'_>> = watched.collect();
@@ -112,12 +120,17 @@ impl Reader {
 
     fn scan_directory(&mut self, at: usize) -> bool {
         let Some(directory) = self.directories.get_mut(at) else { return false };
-        let path = directory.path.clone();
-        let about = std::fs::metadata(&path).ok();
-        let time = about.map(|about| (about.mtime(), about.mtime_nsec()));
+        let about = std::fs::metadata(&directory.path);
+        let is_there = !about.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let was_there = mem::replace(&mut directory.was_there, is_there);
+        if !is_there && !was_there {
+            return false;
+        }
+        let time = about.ok().map(|about| (about.mtime(), about.mtime_nsec()));
         if time.is_some() && time == directory.settled {
             return false;
         }
+        let path = directory.path.clone();
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
         // Clocks of file systems stand still for some milliseconds; a change within them is not seen in the time.
         directory.settled = time.filter(|(seconds, _)| now > seconds.saturating_add(1));

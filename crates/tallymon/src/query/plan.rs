@@ -3,6 +3,7 @@
 //! It is worked out when paths, or instances of their objects, come or go, and not for every sample: most samples find
 //! what the one before found. Ten thousand paths are then read along one list of a few bytes each.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -18,6 +19,16 @@ pub(super) struct Plan {
     columns: Vec<ColumnName>,
     /// Positions of instances, of one path after the other.
     positions: Vec<usize>,
+    /// What the paths of the columns have in common, once somebody wants paths.
+    texts: OnceCell<HashMap<ColumnName, ColumnText>>,
+}
+
+/// What all paths of a counter begin and end with.
+#[derive(Debug)]
+pub(super) struct ColumnText {
+    /// The object, behind its backslash.
+    pub(super) start: String,
+    pub(super) counter: String,
 }
 
 /// A counter of an object.
@@ -87,6 +98,11 @@ impl Plan {
     /// The counters that the runs are of.
     pub(super) fn columns(&self) -> &[ColumnName] {
         &self.columns
+    }
+
+    /// What the paths of the columns have in common; made once.
+    pub(super) fn texts(&self, make: impl Fn(ColumnName) -> ColumnText) -> &HashMap<ColumnName, ColumnText> {
+        self.texts.get_or_init(|| self.columns.iter().map(|name| (*name, make(*name))).collect())
     }
 
     /// Where the instances of a run stand in their object.

@@ -7,7 +7,7 @@ use tallymon_core::path::InstancePath;
 use tallymon_core::time::Frequency;
 use tallymon_core::title::TitleIndex;
 
-use super::plan::{ColumnName, Plan, Run};
+use super::plan::{ColumnName, ColumnText, Plan, Run};
 use super::{CounterHandle, Query};
 use crate::catalog::CatalogObject;
 use crate::matching::{InstanceIdentity, InstanceKey, Instances};
@@ -129,10 +129,9 @@ impl Query {
     /// The same for those values only that somebody wants: texts are made for no others.
     pub fn readings_if(&self, mut is_wanted: impl FnMut(&CounterValue<'_>) -> bool) -> Vec<Reading> {
         let mut readings = Vec::new();
-        let mut paths = Paths { query: self, of: None, start: String::new(), counter: String::new() };
         self.for_each(|value| {
             if is_wanted(&value) {
-                readings.push(paths.reading(value));
+                readings.push(self.reading(value));
             }
         });
         readings
@@ -193,8 +192,7 @@ impl Query {
     /// ```
     pub fn readings_of(&self, handle: CounterHandle) -> Vec<Reading> {
         let mut readings = Vec::new();
-        let mut paths = Paths { query: self, of: None, start: String::new(), counter: String::new() };
-        self.for_each_of(handle, |value| readings.push(paths.reading(value)));
+        self.for_each_of(handle, |value| readings.push(self.reading(value)));
         readings
     }
 
@@ -268,6 +266,44 @@ impl Query {
         }
     }
 
+    /// A value with its path. What the paths of one counter share is made once, until paths come or go.
+    fn reading(&self, value: CounterValue<'_>) -> Reading {
+        let name = ColumnName { object: value.object, counter: value.definition.name };
+        let text = self.plan().texts(|name| self.column_text(name)).get(&name);
+        let (start, counter) = text.map_or(("", ""), |text| (text.start.as_str(), text.counter.as_str()));
+        let wanted = || {
+            let chosen = self.entries.get(&value.handle)?.chosen.as_ref()?;
+            (value.cell.value == Err(NoValue::NoInstance)).then(|| chosen.wanted.clone())
+        };
+        let instance = match value.instance {
+            Some(key) => Some(InstancePath::new(key.parent.as_deref(), &key.name, key.number)),
+            None => wanted(),
+        };
+        Reading {
+            path: match instance {
+                Some(instance) => format!("{start}({instance})\\{counter}"),
+                None => format!("{start}\\{counter}"),
+            },
+            handle: value.handle,
+            object: value.object,
+            counter: value.definition.name,
+            instance: value.instance.cloned(),
+            identity: value.identity,
+            definition: *value.definition,
+            cell: value.cell,
+            older: value.older,
+            precision: value.precision,
+        }
+    }
+
+    fn column_text(&self, name: ColumnName) -> ColumnText {
+        let object = self.catalog.object(name.object);
+        ColumnText {
+            start: format!("\\{}", self.names.english(name.object)),
+            counter: object.map(|object| self.name_in_path(object, name.counter)).unwrap_or_default(),
+        }
+    }
+
     /// The English name of a counter; its number when that name means another counter of the object.
     fn name_in_path(&self, object: &CatalogObject, counter: TitleIndex) -> String {
         let name = self.names.english(counter);
@@ -321,50 +357,6 @@ fn read(
     let value =
         value.map(|value| counter::apply(value, definition.counter_type, definition.default_scale, format));
     (Cell { sample: Some(sample), value, stale }, older)
-}
-
-/// Makes the paths of readings; what those of one counter share is made once.
-struct Paths<'q> {
-    query: &'q Query,
-    of: Option<(TitleIndex, TitleIndex)>,
-    start: String,
-    counter: String,
-}
-
-impl Paths<'_> {
-    fn reading(&mut self, value: CounterValue<'_>) -> Reading {
-        let of = (value.object, value.definition.name);
-        if self.of != Some(of) {
-            self.of = Some(of);
-            self.start = format!("\\{}", self.query.names.english(value.object));
-            let object = self.query.catalog.object(value.object);
-            self.counter = object.map(|object| self.query.name_in_path(object, of.1)).unwrap_or_default();
-        }
-        let wanted = || {
-            let chosen = self.query.entries.get(&value.handle)?.chosen.as_ref()?;
-            (value.cell.value == Err(NoValue::NoInstance)).then(|| chosen.wanted.clone())
-        };
-        let instance = match value.instance {
-            Some(key) => Some(InstancePath::new(key.parent.as_deref(), &key.name, key.number)),
-            None => wanted(),
-        };
-        let (start, counter) = (&self.start, &self.counter);
-        Reading {
-            path: match instance {
-                Some(instance) => format!("{start}({instance})\\{counter}"),
-                None => format!("{start}\\{counter}"),
-            },
-            handle: value.handle,
-            object: value.object,
-            counter: value.definition.name,
-            instance: value.instance.cloned(),
-            identity: value.identity,
-            definition: *value.definition,
-            cell: value.cell,
-            older: value.older,
-            precision: value.precision,
-        }
-    }
 }
 
 const fn no_value(why: NoValue) -> Cell {
