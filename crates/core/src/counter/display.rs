@@ -5,6 +5,7 @@ use core::ops::RangeInclusive;
 
 use crate::flow::Value;
 
+use super::digits::{DIGITS, seventeen};
 use super::types::{CounterType, Size, Subtype, Suffix};
 
 /// Powers of ten that a counter definition and the Performance Data Helper take as a scale.
@@ -171,7 +172,10 @@ pub fn write_g17<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
     if !value.is_finite() {
         return write_not_finite(out, value);
     }
-    // The exact digits come from the standard library, as d.dddddddddddddddde[-]x; only their shape differs.
+    if let Some((digits, power)) = seventeen(value.abs()) {
+        return write_digits(out, value.is_sign_negative(), &digits, power);
+    }
+    // The exact digits of others come from the standard library, as d.dddddddddddddddde[-]x; only their shape differs.
     let mut text = Text::default();
     write!(text, "{:.16e}", value.abs())?;
     let (mantissa, exponent) = text.as_str().split_once('e').ok_or(fmt::Error)?;
@@ -209,6 +213,41 @@ pub fn write_g17<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
             write_decimals(out, zeros, digits)
         }
     }
+}
+
+/// Writes digits of which the first has a power of ten of -4 to 16, without the zeros at the end.
+fn write_digits<W: Write + ?Sized>(
+    out: &mut W,
+    is_negative: bool,
+    digits: &[u8; DIGITS],
+    power: i32,
+) -> fmt::Result {
+    let mut text = Text::default();
+    if is_negative {
+        text.push(b"-");
+    }
+    let used = digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last.saturating_add(1));
+    match usize::try_from(power) {
+        Ok(power) => {
+            let (whole, decimals) = digits.split_at_checked(power.saturating_add(1)).ok_or(fmt::Error)?;
+            text.push(whole);
+            let decimals = decimals.get(..used.saturating_sub(whole.len())).ok_or(fmt::Error)?;
+            if !decimals.is_empty() {
+                text.push(b".");
+                text.push(decimals);
+            }
+        }
+        Err(_) => {
+            // Two characters, and a zero for each power but the first.
+            text.push(
+                b"0.000"
+                    .get(..usize::try_from(power.unsigned_abs()).unwrap_or(0).saturating_add(1))
+                    .ok_or(fmt::Error)?,
+            );
+            text.push(digits.get(..used).ok_or(fmt::Error)?);
+        }
+    }
+    out.write_str(text.as_str())
 }
 
 /// The point and what stands behind it, without the zeros at the end; nothing if only zeros do.
@@ -272,6 +311,15 @@ struct Text {
 }
 
 impl Text {
+    /// Adds characters of ASCII, as far as there is room for them.
+    fn push(&mut self, characters: &[u8]) {
+        let end = self.length.saturating_add(characters.len());
+        if let Some(room) = self.bytes.get_mut(self.length..end) {
+            room.copy_from_slice(characters);
+            self.length = end;
+        }
+    }
+
     fn as_str(&self) -> &str {
         self.bytes.get(..self.length).and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or_default()
     }

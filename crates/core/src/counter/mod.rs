@@ -28,8 +28,10 @@
 //! |---|---|
 //! | `types` | [`CounterType`], its bit fields, and [`TYPES`]: the one table that everything else reads |
 //! | `formula` | [`compute`] and one function for each equation |
+//! | `digits` | the decimal digits of a number |
 //! | `display` | [`apply`]: limits and scales; [`human`] and [`write_g17`]: numbers as text |
 
+mod digits;
 mod display;
 mod formula;
 mod types;
