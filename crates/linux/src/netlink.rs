@@ -1,4 +1,4 @@
-//! Messages of the kernel's route netlink: which network interfaces there are, what went through them, and how long
+//! Messages of the kernel's route netlink, and of the one for drivers ([`ethtool`]): which network interfaces there are, what went through them, and how long
 //! their queues are.
 //!
 //! This file only takes bytes apart; `netlink::socket` sends and receives them. The layouts are those of
@@ -19,6 +19,8 @@
 
 use std::fmt;
 
+pub mod ethtool;
+pub(crate) mod interfaces;
 pub mod socket;
 
 /// The messages in one received datagram.
@@ -184,10 +186,14 @@ pub struct Link {
     pub mtu: Option<u32>,
     /// The operational state of RFC 2863: 6 is up, 2 down, 0 unknown.
     pub state: Option<u8>,
+    /// What it is made by, for example `tun` or `wireguard`; empty for hardware.
+    pub made_by: Vec<u8>,
     /// What went through, when the message has it.
     pub stats: Option<LinkStats>,
 }
 
+/// An interface flag: this is switched on.
+pub const FLAG_UP: u32 = 1;
 /// An interface flag: this is the loopback.
 pub const FLAG_LOOPBACK: u32 = 8;
 
@@ -205,6 +211,7 @@ impl Link {
             flags: u32_at(body, 8, "link flags")?,
             mtu: None,
             state: None,
+            made_by: Vec::new(),
             stats: None,
         };
         for attribute in Attributes::after(body, 16, "link message")? {
@@ -213,6 +220,13 @@ impl Link {
                 IFLA_IFNAME => link.name = until_zero(value).to_vec(),
                 IFLA_MTU => link.mtu = Some(u32_at(value, 0, "link MTU")?),
                 IFLA_OPERSTATE => link.state = value.first().copied(),
+                IFLA_LINKINFO => {
+                    for attribute in Attributes::after(value, 0, "kind of a link")? {
+                        if let (IFLA_INFO_KIND, value) = attribute? {
+                            link.made_by = until_zero(value).to_vec();
+                        }
+                    }
+                }
                 IFLA_STATS64 => link.stats = Some(LinkStats::decode(value)?),
                 _ => {}
             }
@@ -318,6 +332,8 @@ impl Queue {
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 const IFLA_OPERSTATE: u16 = 16;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_INFO_KIND: u16 = 1;
 const IFLA_STATS64: u16 = 23;
 const IFLA_STATS_LINK_64: u16 = 1;
 const TCA_STATS2: u16 = 7;

@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState, PerfTime, ReadWindow};
 
 use crate::kept::{Buffer, Kept, ReadError, Shape};
+use crate::netlink::interfaces::{Interface, Interfaces};
 use crate::netlink::socket::{RouteError, RouteSocket};
 use crate::objects::control_groups::{Groups, find_groups};
 use crate::objects::disk_table::{DiskTable, Row, rows};
@@ -44,6 +45,7 @@ pub(crate) struct Sources {
     pub(crate) processes: ProcessTable,
     /// Asks about sockets.
     pub(crate) diagnosis: RouteSocket,
+    interfaces: Interfaces,
     buffer: Buffer,
     request: u64,
     stat: File<Stat>,
@@ -166,7 +168,8 @@ pub(crate) fn absence_of(error: &RouteError) -> Absence {
             Absence::AccessDenied
         }
         RouteError::Socket(Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT)
-        | RouteError::Kernel(Errno::NOENT | Errno::INVAL | Errno::OPNOTSUPP) => Absence::NotInThisKernel,
+        | RouteError::Kernel(Errno::NOENT | Errno::INVAL | Errno::OPNOTSUPP)
+        | RouteError::NoFamily => Absence::NotInThisKernel,
         _ => Absence::ReadFailed,
     }
 }
@@ -209,6 +212,7 @@ impl Sources {
             spaces: Spaces::new(),
             processes: ProcessTable::new(folder, root.is_system()).with_tier(tier),
             diagnosis: RouteSocket::of_sockets(),
+            interfaces: Interfaces::new(),
             buffer: Buffer::new(),
             request: 0,
             stat: File::new(proc("stat"), Shape::Whole, Stat::parse).with_text(),
@@ -371,6 +375,24 @@ impl Sources {
     pub(crate) fn process_io(&mut self) -> Result<IoTotals, Absence> {
         self.refresh_processes()?;
         self.processes.io_totals()
+    }
+
+    /// The interfaces of this network namespace and what went through them. Netlink knows only its own machine: of another one
+    /// there are none.
+    pub(crate) fn interfaces(&mut self) -> Result<impl Iterator<Item = Interface<'_>>, Absence> {
+        let all = match self.root.is_system() {
+            true => Some(self.interfaces.get(self.request).map_err(|error| absence_of(&error))?),
+            false => None,
+        };
+        if let Some((asked, _)) = &all {
+            self.earliest = self.earliest.min(*asked);
+        }
+        Ok(all.into_iter().flat_map(|(_, all)| all))
+    }
+
+    /// A number that grows when an interface has changed, as of the last time they were asked for.
+    pub(crate) fn changes_of_interfaces(&self) -> u64 {
+        self.interfaces.changes()
     }
 
     /// All processes, with what this request needs of them.

@@ -42,6 +42,11 @@ impl RouteSocket {
         RouteSocket { protocol: Some(rustix::net::netlink::SOCK_DIAG), ..RouteSocket::default() }
     }
 
+    /// A socket for families of commands, in the network namespace of the thread that asks first.
+    pub(super) fn generic() -> RouteSocket {
+        RouteSocket { protocol: Some(rustix::net::netlink::GENERIC), ..RouteSocket::default() }
+    }
+
     /// How many connections of TCP over IPv6 are established, or wait for this side to close, as the kernel's own count has
     /// it. Those of IPv4 on sockets for both are not among them.
     ///
@@ -115,7 +120,7 @@ impl RouteSocket {
     }
 
     /// Asks until an answer was not interrupted by a change, and keeps what `decode` makes of its messages.
-    fn collect<T>(
+    pub(super) fn collect<T>(
         &mut self,
         kind: u16,
         body: &[u8],
@@ -322,6 +327,8 @@ pub enum RouteError {
     Decode(DecodeError),
     /// Interfaces kept changing while the kernel listed them; another try may succeed.
     Interrupted,
+    /// The kernel does not have the family of commands.
+    NoFamily,
 }
 
 impl fmt::Display for RouteError {
@@ -332,6 +339,7 @@ impl fmt::Display for RouteError {
                 write!(f, "netlink: the kernel says {}", std::io::Error::from(*errno))
             }
             RouteError::Decode(error) => error.fmt(f),
+            RouteError::NoFamily => f.write_str("netlink: the kernel has no commands of ethtool"),
             RouteError::Interrupted => {
                 write!(f, "netlink: interfaces changed during each of {TRIES} tries to list them")
             }

@@ -1,11 +1,12 @@
 //! Block Device, MD RAID and Bonding Member: what Linux knows of devices beside the disk objects of NT.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tallymon_provider::Absence;
 
 use super::spec::rows;
 use super::table::{Table, folders, list};
+use crate::netlink::Link;
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
@@ -68,11 +69,21 @@ pub(super) fn members() -> Table {
     Table::many(905_200, MEMBER_COUNTERS, MEMBER_ORIGINS, interfaces)
 }
 
+/// Whether an interface is one of this network namespace. The files may be those of another one, with other names or numbers.
+fn is_here(sources: &mut Sources, name: &str, folder: &Path) -> Result<bool, Absence> {
+    if !sources.root.is_system() {
+        return Ok(true);
+    }
+    let number = std::fs::read_to_string(folder.join("ifindex")).unwrap_or_default();
+    let is_same = |link: &Link| link.name == name.as_bytes() && number.trim() == link.index.to_string();
+    Ok(sources.interfaces()?.any(|(link, _)| is_same(link)))
+}
+
 /// The members of all bonds: the name of the bond and that of the interface.
 fn interfaces(sources: &mut Sources) -> Result<Vec<(String, PathBuf)>, Absence> {
     let mut found = Vec::new();
     for (bond, folder) in folders(sources, "class/net", |_| true)? {
-        if !folder.join("bonding").is_dir() {
+        if !folder.join("bonding").is_dir() || !is_here(sources, &bond, &folder)? {
             continue;
         }
         // The bond has a link to each of its members.

@@ -8,7 +8,7 @@ use tallymon_provider::{Interest, TitleIndex};
 
 use crate::System;
 
-/// Set in the copy of the test that runs in a namespace of its own.
+/// Set in the copy of a test that runs in a namespace of its own.
 const INSIDE: &str = "TALLYMON_TEST_NETWORK";
 
 const DATAGRAMS: u64 = 40;
@@ -57,4 +57,36 @@ fn in_a_network_namespace_only_its_own_is_counted() {
     let everything = collect(&mut system, 510, &Interest::everything());
     let files = std::fs::read_dir("/sys/class/net").unwrap().count();
     assert_eq!(everything.object(TitleIndex(510)).unwrap().instances().count(), files);
+}
+
+/// Who enters a network namespace keeps the `/sys` of outside, which shows the interfaces of outside.
+#[test]
+fn the_files_of_another_namespace_are_not_believed() {
+    if std::env::var_os(INSIDE).is_none() {
+        let name = "objects::namespaces::the_files_of_another_namespace_are_not_believed";
+        return again_apart(&["--net"], "exec", name, INSIDE);
+    }
+    let ip = |words: &[&str]| Command::new("ip").args(words).output().is_ok_and(|out| out.status.success());
+    let outside: Vec<String> = std::fs::read_dir("/sys/class/net")
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("lo"))
+        .collect();
+    // One end of the cable has the name of an interface of outside, as far as there is one.
+    let name = outside.first().map_or("tly0", String::as_str);
+    if !ip(&["link", "add", name, "type", "veth", "peer", "name", "tly1"]) {
+        return eprintln!("skipped: no cable can be made here");
+    }
+    assert!(ip(&["link", "set", name, "up"]) && ip(&["tuntap", "add", "dev", "tly2", "mode", "tun"]));
+    let mut system = System::open().unwrap();
+    let interfaces = collect(&mut system, 510, &Interest::everything());
+    let bandwidth = |name: &str| named(&instance(&interfaces, name), 520);
+    // The speed that every such cable has, when it is switched on.
+    assert_eq!(bandwidth(name), Ok(10_000_000_000), "{outside:?}");
+    assert!(bandwidth("tly1").is_err());
+    assert!(names(&interfaces).iter().all(|found| ["lo", "tly1", "tly2", name].contains(&found.as_str())));
+    let links = collect(&mut system, 870, &Interest::everything());
+    assert_eq!(names(&links), ["tly2"]);
+    assert_eq!(named(&instance(&collect(&mut system, 906, &Interest::everything()), ""), 908), Ok(1));
+    assert!(names(&collect(&mut system, 905_200, &Interest::everything())).is_empty());
 }

@@ -3,8 +3,12 @@
 //!
 //! The kernel is asked through netlink, which knows only its own machine: pointed at files of another one, the object
 //! has no instances.
+//!
+//! Which packets were for one receiver only, few drivers tell, and some must ask their hardware first. So they are asked when somebody
+//! names one of these counters; of the others, and before, what came in is told apart by the multicast that Linux itself counts.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use tallymon_provider::{
     Absence, Ask, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
@@ -14,8 +18,9 @@ use tallymon_provider::{
 use super::Object;
 use super::spec::{Origin, counters, object};
 use crate::kept::{Buffer, Kept, Shape};
-use crate::netlink::socket::{LinkEvents, RouteSocket};
-use crate::netlink::{Link, LinkStats, Qdisc, ROOT};
+use crate::netlink::ethtool::{EthtoolSocket, MacStats};
+use crate::netlink::socket::RouteSocket;
+use crate::netlink::{FLAG_UP, Link, LinkStats, Qdisc, ROOT};
 use crate::proc::scan::decimal;
 use crate::root::Root;
 use crate::sources::Sources;
@@ -27,16 +32,16 @@ counters! {
         Packets: 400, 515, PERF_COUNTER_BULK_COUNT, -1, ADVANCED: E "rtnetlink(7): rx_packets + tx_packets" "2.6.35";
         PacketsReceived: 266, 517, PERF_COUNTER_BULK_COUNT, -1, ADVANCED: E "rtnetlink(7): rx_packets" "2.6.35";
         PacketsSent: 452, 519, PERF_COUNTER_BULK_COUNT, -1, ADVANCED: E "rtnetlink(7): tx_packets" "2.6.35";
-        CurrentBandwidth: 520, 521, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED: E "/sys/class/net/NAME/speed * 1000000" "2.6.33";
+        CurrentBandwidth: 520, 521, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED: E "ethtool netlink: LINKMODES_SPEED * 1000000 | /sys/class/net/NAME/speed * 1000000" "2.6.33";
         BytesReceived: 264, 523, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "rtnetlink(7): rx_bytes" "2.6.35";
-        PacketsReceivedUnicast: 524, 525, PERF_COUNTER_BULK_COUNT, -1, EXPERT: A "rtnetlink(7): rx_packets - multicast" "2.6.35";
-        PacketsReceivedNonUnicast: 526, 527, PERF_COUNTER_BULK_COUNT, -1, EXPERT: A "rtnetlink(7): multicast" "2.6.35";
+        PacketsReceivedUnicast: 524, 525, PERF_COUNTER_BULK_COUNT, -1, EXPERT: A "ethtool netlink, by name only: FramesReceivedOK - MulticastFramesReceivedOK - BroadcastFramesReceivedOK | rtnetlink(7): rx_packets - multicast" "2.6.35";
+        PacketsReceivedNonUnicast: 526, 527, PERF_COUNTER_BULK_COUNT, -1, EXPERT: A "ethtool netlink, by name only: MulticastFramesReceivedOK + BroadcastFramesReceivedOK | rtnetlink(7): multicast" "2.6.35";
         PacketsReceivedDiscarded: 528, 529, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: C "rtnetlink(7): rx_dropped + rx_missed_errors" "2.6.35";
         PacketsReceivedErrors: 530, 531, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: E "rtnetlink(7): rx_errors" "2.6.35";
         PacketsReceivedUnknown: 532, 533, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: C "rtnetlink(7): rx_nohandler" "4.6";
         BytesSent: 506, 535, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "rtnetlink(7): tx_bytes" "2.6.35";
-        PacketsSentUnicast: 536, 537, PERF_COUNTER_BULK_COUNT, -1, EXPERT: N;
-        PacketsSentNonUnicast: 538, 539, PERF_COUNTER_BULK_COUNT, -1, EXPERT: N;
+        PacketsSentUnicast: 536, 537, PERF_COUNTER_BULK_COUNT, -1, EXPERT: O "ethtool netlink, by name only: FramesTransmittedOK - MulticastFramesXmittedOK - BroadcastFramesXmittedOK" "5.13";
+        PacketsSentNonUnicast: 538, 539, PERF_COUNTER_BULK_COUNT, -1, EXPERT: O "ethtool netlink, by name only: MulticastFramesXmittedOK + BroadcastFramesXmittedOK" "5.13";
         PacketsOutboundDiscarded: 540, 541, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: C "rtnetlink(7): tx_dropped" "2.6.35";
         PacketsOutboundErrors: 542, 543, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: E "rtnetlink(7): tx_errors" "2.6.35";
         OutputQueueLength: 544, 545, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: E "rtnetlink(7): qlen of the queueing disciplines" "2.6.35";
@@ -50,63 +55,78 @@ const SPEC: ObjectSpec<'static> =
 pub(super) struct NetworkInterface {
     layout: ObjectLayout<'static>,
     route: RouteSocket,
-    /// Tells when an interface comes, goes or changes; opened before the interfaces are first asked for, so that no
-    /// change is missed.
-    events: Option<LinkEvents>,
-    links: Vec<Link>,
-    stats: Vec<(u32, LinkStats)>,
     qdiscs: Vec<Qdisc>,
-    /// The file with the speed of an interface, by number and name.
-    speeds: HashMap<(u32, Vec<u8>), Kept>,
+    ethtool: EthtoolSocket,
+    /// Numbers of interfaces, and their speed in 10^6 bits per second, with the changes of interfaces until then and the time.
+    speeds: Vec<(u32, u32)>,
+    speeds_of: Option<(u64, Instant)>,
+    /// The file with the speed of an interface, by number and name, where the kernel has no commands of ethtool.
+    files: HashMap<(u32, Vec<u8>), Kept>,
     buffer: Buffer,
+    mac_stats: Vec<(u32, MacStats)>,
+    /// Whether somebody has asked for what only hardware tells. From then on it is always asked, so that counts go on as they began.
+    asks_hardware: bool,
+    /// Whether the hardware of an interface told what it has counted, when it was shown last.
+    told: HashMap<u32, bool>,
 }
+
+/// How long speeds are taken for the same without being asked for.
+const SPEEDS_LAST: Duration = Duration::from_secs(10);
+
+/// The counters that the hardware of an interface may tell.
+const OF_HARDWARE: [At; 4] = [
+    At::PacketsReceivedUnicast,
+    At::PacketsReceivedNonUnicast,
+    At::PacketsSentUnicast,
+    At::PacketsSentNonUnicast,
+];
 
 impl NetworkInterface {
     pub(super) fn new() -> NetworkInterface {
         NetworkInterface {
             layout: ObjectLayout::new(SPEC),
             route: RouteSocket::new(),
-            events: None,
-            links: Vec::new(),
-            stats: Vec::new(),
             qdiscs: Vec::new(),
-            speeds: HashMap::new(),
+            ethtool: EthtoolSocket::new(),
+            speeds: Vec::new(),
+            speeds_of: None,
+            files: HashMap::new(),
             buffer: Buffer::new(),
+            mac_stats: Vec::new(),
+            asks_hardware: false,
+            told: HashMap::new(),
         }
     }
 
-    /// Asks for the statistics, and for the names if they may have changed. Nothing is there when it fails.
-    fn refresh(&mut self) {
-        let changed = match &mut self.events {
-            Some(events) => events.changed(),
-            None => {
-                // Without events the names are asked for each time.
-                self.events = LinkEvents::open().ok();
-                true
-            }
+    /// Whether drivers tell the speeds, which are asked for when an interface has changed, and now and then, since not every change is told.
+    fn has_speeds(&mut self, sources: &mut Sources) -> bool {
+        // What has changed is known when the interfaces were asked for.
+        let changes = sources.interfaces().map(|_| ()).map(|()| sources.changes_of_interfaces());
+        let is_known = |(of, at): (u64, Instant)| changes == Ok(of) && at.elapsed() < SPEEDS_LAST;
+        if !self.speeds_of.is_some_and(is_known) {
+            let result = self.ethtool.speeds(&mut self.speeds);
+            self.speeds_of = result.ok().and(changes.ok()).map(|changes| (changes, Instant::now()));
+        }
+        self.speeds_of.is_some()
+    }
+
+    /// The speed of an interface in bits per second, once the drivers were asked; of one that is switched off the kernel says none.
+    fn bandwidth(&mut self, root: Option<&Root>, link: &Link) -> Option<u64> {
+        if link.flags & FLAG_UP == 0 {
+            return None;
+        }
+        let Some(root) = root else {
+            let (_, speed) = self.speeds.iter().find(|(index, _)| *index == link.index)?;
+            return u64::from(*speed).checked_mul(1_000_000);
         };
-        if self.route.stats(&mut self.stats).is_err() {
-            self.links.clear();
-            return;
-        }
-        let listed = (0..)
-            .zip(&self.stats)
-            .all(|(place, (index, _))| at_or_near(&self.links, place, |link| link.index == *index).is_some());
-        if changed || !listed {
-            // An error leaves the list empty, and the next request asks again.
-            let _ = self.route.links(&mut self.links);
-            self.speeds.retain(|(index, name), _| {
-                self.links.iter().any(|link| link.index == *index && link.name == *name)
-            });
-        }
-    }
-
-    /// The speed of an interface in bits per second.
-    fn bandwidth(&mut self, root: &Root, link: usize) -> Option<u64> {
-        let link = self.links.get(link)?;
-        let speed = self.speeds.entry((link.index, link.name.clone())).or_insert_with(|| {
-            let name = String::from_utf8_lossy(&link.name);
-            Kept::new(root.sys(&format!("class/net/{name}/speed")), Shape::Whole)
+        let name = String::from_utf8_lossy(&link.name);
+        let path = |file: &str| root.sys(&format!("class/net/{name}/{file}"));
+        let speed = self.files.entry((link.index, link.name.clone())).or_insert_with(|| {
+            // What has another number there is an interface of another network namespace.
+            let is_same = Kept::new(path("ifindex"), Shape::Whole)
+                .read(&mut self.buffer)
+                .is_ok_and(|text| decimal(text.trim_ascii()) == Some(u64::from(link.index)));
+            Kept::new(path(if is_same { "speed" } else { "" }), Shape::Whole)
         });
         bits_per_second(speed.read(&mut self.buffer).ok()?)
     }
@@ -125,28 +145,35 @@ impl Object for NetworkInterface {
         let wants = |position: At| {
             COUNTERS.get(position.at()).is_some_and(|counter| ask.interest.wants(SPEC.name, counter.name))
         };
-        if sources.root.is_system() {
-            self.refresh();
-        }
-        let queues = match wants(At::OutputQueueLength) && sources.root.is_system() {
+        let is_system = sources.root.is_system();
+        let queues = match wants(At::OutputQueueLength) && is_system {
             true => self.route.qdiscs(&mut self.qdiscs).map_err(|_| Absence::ReadFailed),
             false => Err(Absence::NotRequested),
         };
-        let mut found = Vec::new();
-        for number in 0..self.links.len() {
-            let bandwidth = match wants(At::CurrentBandwidth) {
-                true => self.bandwidth(&sources.root, number).ok_or(Absence::NotFromThisDevice),
-                false => Err(Absence::NotRequested),
-            };
-            found.push(bandwidth);
+        let wants_speed = wants(At::CurrentBandwidth) && is_system;
+        // A kernel before 5.6 has them in files only.
+        let root = (wants_speed && !self.has_speeds(sources)).then(|| sources.root.clone());
+        let wants_packets = OF_HARDWARE.into_iter().any(wants);
+        self.asks_hardware |= wants_packets && !ask.interest.wants_object_fully(SPEC.name);
+        let asks_hardware = self.asks_hardware && wants_packets && is_system;
+        if !asks_hardware || self.ethtool.mac_stats(&mut self.mac_stats).is_err() {
+            self.mac_stats.clear();
+        }
+        let mut speeds = Vec::new();
+        if wants_speed && let Ok(interfaces) = sources.interfaces() {
+            speeds.extend(interfaces.map(|(link, _)| self.bandwidth(root.as_ref(), link)));
         }
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
-        for (place, (link, bandwidth)) in self.links.iter().zip(found).enumerate() {
-            // One that went away between the two questions has no values any more.
-            let stats = at_or_near(&self.stats, place, |(index, _)| *index == link.index);
-            let Some((_, stats)) = stats else { continue };
+        // Without an answer there are no names.
+        let Ok(interfaces) = sources.interfaces() else { return };
+        let mut told = HashMap::new();
+        for (place, (link, stats)) in interfaces.enumerate() {
             let mut values = object.instance(&instance_name(&link.name), None, None);
             write_stats(&mut values, stats);
+            let bandwidth = match wants_speed {
+                true => speeds.get(place).copied().flatten().ok_or(Absence::NotFromThisDevice),
+                false => Err(Absence::NotRequested),
+            };
             let queue = queues.map(|()| queue_length(&self.qdiscs, link.index));
             for (position, value) in [(At::CurrentBandwidth, bandwidth), (At::OutputQueueLength, queue)] {
                 match value {
@@ -154,6 +181,22 @@ impl Object for NetworkInterface {
                     Err(absence) => values.absent([position.at()], absence),
                 }
             }
+            let mac = self.mac_stats.iter().find(|(index, _)| *index == link.index).map(|(_, mac)| mac);
+            told.insert(link.index, mac.is_some());
+            // Between two counts of different things there is no difference.
+            let is_other =
+                wants_packets && self.told.get(&link.index).is_some_and(|was| *was != mac.is_some());
+            let why = match (is_other, asks_hardware) {
+                (true, _) => Absence::FirstSample,
+                (false, true) => Absence::NotFromThisDevice,
+                (false, false) => Absence::NotRequested,
+            };
+            for (position, value) in OF_HARDWARE.into_iter().zip(kinds_of_packets(stats, mac)) {
+                values.set_or(position.at(), value.filter(|_| wants_packets && !is_other), why);
+            }
+        }
+        if wants_packets {
+            self.told = told;
         }
     }
 }
@@ -166,21 +209,29 @@ fn write_stats(values: &mut CounterBlockMut<'_>, stats: &LinkStats) {
     set(At::PacketsReceived, stats.rx_packets);
     set(At::PacketsSent, stats.tx_packets);
     set(At::Packets, stats.rx_packets.wrapping_add(stats.tx_packets));
-    // Linux counts multicast only; few drivers count broadcast in here.
-    set(At::PacketsReceivedNonUnicast, stats.multicast);
-    set(At::PacketsReceivedUnicast, stats.rx_packets.saturating_sub(stats.multicast));
     set(At::PacketsReceivedDiscarded, stats.rx_dropped.wrapping_add(stats.rx_missed_errors));
     set(At::PacketsReceivedErrors, stats.rx_errors);
     set(At::PacketsOutboundDiscarded, stats.tx_dropped);
     set(At::PacketsOutboundErrors, stats.tx_errors);
     values.set_or(At::PacketsReceivedUnknown.at(), stats.rx_nohandler, Absence::NotInThisKernel);
-    let sent = [At::PacketsSentUnicast.at(), At::PacketsSentNonUnicast.at()];
-    values.absent(sent, Absence::NotFromThisDevice);
 }
 
-/// The item that matches, looked for at its likely place first: the kernel gives both lists in the same order.
-fn at_or_near<T>(list: &[T], place: usize, matches: impl Fn(&T) -> bool) -> Option<&T> {
-    list.get(place).filter(|item| matches(item)).or_else(|| list.iter().find(|item| matches(item)))
+/// The packets for one receiver and for several: both that came in, then both that went out.
+fn kinds_of_packets(stats: &LinkStats, mac: Option<&MacStats>) -> [Option<u64>; 4] {
+    let sum = |one: Option<u64>, other: Option<u64>| Some(one?.wrapping_add(other?));
+    let hardware = mac.copied().unwrap_or_default();
+    let received = sum(hardware.multicast_frames_received_ok, hardware.broadcast_frames_received_ok);
+    let sent = sum(hardware.multicast_frames_xmitted_ok, hardware.broadcast_frames_xmitted_ok);
+    let all_received = hardware.frames_received_ok.filter(|_| received.is_some()).unwrap_or(stats.rx_packets);
+    let all_sent = hardware.frames_transmitted_ok.unwrap_or(stats.tx_packets);
+    // Linux itself counts multicast only; few drivers count broadcast in there.
+    let received = received.unwrap_or(stats.multicast);
+    [
+        Some(all_received.saturating_sub(received)),
+        Some(received),
+        sent.map(|sent| all_sent.saturating_sub(sent)),
+        sent,
+    ]
 }
 
 /// The packets that wait in the outermost queue of an interface, which includes those in the queues below it. An
@@ -323,9 +374,37 @@ mod tests {
         let expected = Err(ValueState::Absent(Absence::NotFromThisDevice));
         assert_eq!(raw(&lo, At::CurrentBandwidth.at()), expected);
         assert_eq!(raw(&lo, At::OutputQueueLength.at()), Ok(0));
-        let expected = Err(ValueState::Absent(Absence::NotFromThisDevice));
-        assert_eq!(raw(&lo, At::PacketsSentUnicast.at()), expected);
+        let expected = Err(ValueState::Absent(Absence::NotRequested));
+        assert_eq!(raw(&lo, At::PacketsSentUnicast.at()), expected, "not asked for by name");
         assert!(raw(&lo, At::PacketsReceivedUnicast.at()).is_ok());
+        let mut interest = Interest::everything();
+        interest.add(TitleIndex(510), TitleIndex(536));
+        for interest in [&interest, &Interest::everything()] {
+            let snapshot = collect(&mut system, 510, interest);
+            let lo = instance(&snapshot, "lo");
+            // The loopback has no hardware; who has asked once goes on asking.
+            let expected = Err(ValueState::Absent(Absence::NotFromThisDevice));
+            assert_eq!(raw(&lo, At::PacketsSentUnicast.at()), expected);
+        }
+    }
+
+    #[test]
+    fn packets_are_told_apart_as_far_as_the_hardware_does() {
+        let stats = LinkStats { rx_packets: 100, tx_packets: 50, multicast: 7, ..LinkStats::default() };
+        assert_eq!(kinds_of_packets(&stats, None), [Some(93), Some(7), None, None]);
+        let all = MacStats {
+            frames_transmitted_ok: Some(49),
+            frames_received_ok: Some(99),
+            multicast_frames_xmitted_ok: Some(1),
+            broadcast_frames_xmitted_ok: Some(2),
+            multicast_frames_received_ok: Some(3),
+            broadcast_frames_received_ok: Some(4),
+        };
+        assert_eq!(kinds_of_packets(&stats, Some(&all)), [Some(92), Some(7), Some(46), Some(3)]);
+        let part = MacStats { broadcast_frames_received_ok: None, frames_transmitted_ok: None, ..all };
+        assert_eq!(kinds_of_packets(&stats, Some(&part)), [Some(93), Some(7), Some(47), Some(3)]);
+        let old = LinkStats { rx_packets: 1, multicast: 2, ..stats };
+        assert_eq!(kinds_of_packets(&old, None)[0], Some(0), "counted at different moments");
     }
 
     /// What goes into one end of a cable comes out at the other, and is what the kernel says in its files.

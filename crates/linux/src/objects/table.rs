@@ -72,17 +72,6 @@ impl Table {
         Table { of_groups: true, ..self }
     }
 
-    /// An object without instances whose values are the sums of what would be its instances.
-    pub(super) fn sum(
-        name: u32,
-        counters: &'static [CounterSpec],
-        origins: &'static [Origin],
-        instances: Instances,
-    ) -> Table {
-        let table = Table::new(name, InstanceKind::None, counters, origins);
-        Table { instances: Some(instances), ..table }
-    }
-
     /// The same with an instance `_Total`.
     pub(super) fn with_total(self) -> Table {
         Table { total: true, ..self }
@@ -238,7 +227,6 @@ impl Object for Table {
             self.write(&mut object.single(), &values);
             return;
         };
-        let single = spec.instances == InstanceKind::None;
         // Of nothing there is nothing, but what has no source is not even that.
         let nothing = |expression: &Expression| {
             if *expression == Expression::default() { Err(Absence::NotOnThisSystem) } else { Ok(0) }
@@ -252,16 +240,12 @@ impl Object for Table {
                 for (name, folder) in instances {
                     let values = self.values(&wanted, Some(&folder), sources);
                     add(&mut total, &values);
-                    if !single {
-                        self.write(&mut object.instance(&name, None, None), &values);
-                    }
+                    self.write(&mut object.instance(&name, None, None), &values);
                 }
             }
             Err(absence) => total.fill(Err(absence)),
         }
-        if single {
-            self.write(&mut object.single(), &total);
-        } else if self.total {
+        if self.total {
             self.write(&mut object.instance("_Total", None, None), &total);
         }
     }
