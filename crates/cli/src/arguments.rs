@@ -95,15 +95,15 @@ pub(crate) enum Command {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Mon {
-    /// Counter paths to start with; more can be added while it runs.
-    #[arg(value_name = "PATH")]
+    /// Counter paths to start with, more can be added while it runs; and performance logs, see --log.
+    #[arg(value_name = "PATH|LOG")]
     pub(crate) paths: Vec<String>,
     /// Time between samples, such as 500ms, 2s, 1m or 00:00:05.
     #[arg(long, short, value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Option<Duration>,
-    /// Show a performance log of any format instead of what happens now.
+    /// Show a performance log of any format instead of what happens now; several of them, one option each, on one time axis.
     #[arg(long, short, value_name = "FILE", conflicts_with = "file")]
-    pub(crate) log: Option<PathBuf>,
+    pub(crate) log: Vec<PathBuf>,
     /// Start with the counters and the view of a settings file, as the monitor saves them (.tallymon).
     #[arg(long, short, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
@@ -170,9 +170,9 @@ pub(crate) struct Watch {
 /// A log that is asked instead of the machine.
 #[derive(Debug, Default, Args)]
 pub(crate) struct OfLog {
-    /// Ask a performance log of any format instead of the running system.
+    /// Ask a performance log of any format instead of the running system; several of them, one option each, as one log.
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
-    pub(crate) log: Option<PathBuf>,
+    pub(crate) log: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -224,9 +224,9 @@ pub(crate) struct Browse {
     /// Close the dialog with the first choice.
     #[arg(long, short = '1')]
     pub(crate) one: bool,
-    /// Choose among the counters of a performance log of any format.
+    /// Choose among the counters of a performance log of any format; of several, one option each.
     #[arg(long, short, value_name = "FILE", conflicts_with = "file")]
-    pub(crate) log: Option<PathBuf>,
+    pub(crate) log: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

@@ -1,7 +1,5 @@
 //! A log instead of the machine: each of its hosts has a query of its own, and a path chooses the host.
 
-use std::path::Path;
-
 use tallymon::core::counter::Format;
 use tallymon::core::flow::SourceError;
 use tallymon::core::path::CounterPath;
@@ -10,10 +8,10 @@ use tallymon::{CounterHandle, Log, Names, PathError, Query, Reading};
 
 use crate::arguments::{AtTime, Common, OfLog};
 use crate::command::get::missing;
-use crate::command::relog::{reading, say_damage, time};
+use crate::command::relog::{reading, say_notes_of, time};
 use crate::exit::{Failure, Kind};
 use crate::paths;
-use crate::progress::open_log;
+use crate::progress::open_logs;
 
 /// The hosts of a log.
 pub(crate) struct LogHosts {
@@ -39,7 +37,8 @@ pub(crate) struct LogHost {
 impl LogHosts {
     /// The log of the options, at its last record; `None` when they name none.
     pub(crate) fn of(common: &Common, of_log: &OfLog) -> Result<Option<LogHosts>, Failure> {
-        of_log.log.as_deref().map(|path| LogHosts::open(common, of_log, path)).transpose()
+        let is_asked = !of_log.log.is_empty();
+        is_asked.then(|| LogHosts::open(common, of_log)).transpose()
     }
 
     /// As [`LogHosts::of`], at a time.
@@ -51,10 +50,10 @@ impl LogHosts {
         Ok(hosts)
     }
 
-    fn open(common: &Common, of_log: &OfLog, path: &Path) -> Result<LogHosts, Failure> {
-        let log = open_log(path, &reading(&of_log.reading))?;
+    fn open(common: &Common, of_log: &OfLog) -> Result<LogHosts, Failure> {
+        let log = open_logs(&of_log.log, &reading(&of_log.reading))?;
         let summary = log.summary();
-        say_damage(path, &summary.notes)?;
+        say_notes_of(&log)?;
         log.set_record(u64::MAX);
         let language = paths::language(common)?;
         let several = summary.hosts.len() > 1;

@@ -1,7 +1,7 @@
 //! How far long work on logs is: one line on the terminal, for who waits longer than half a second.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -18,10 +18,10 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// Columns of the bar.
 const WIDTH: u64 = 30;
 
-/// Opens a log, with a bar when that takes long.
-pub(crate) fn open_log(path: &Path, options: &ReadOptions) -> Result<Log, LogError> {
-    let _progress = Progress::of(&options.bytes_read, &[path], 1);
-    Log::open(path, options)
+/// Opens a log, or several as one, with a bar when that takes long.
+pub(crate) fn open_logs(paths: &[PathBuf], options: &ReadOptions) -> Result<Log, LogError> {
+    let _progress = Progress::of(&options.bytes_read, paths, 1);
+    Log::open_all(paths, options)
 }
 
 /// Shows a bar until it is dropped.

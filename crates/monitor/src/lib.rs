@@ -27,4 +27,4 @@ pub mod tui;
 pub mod words;
 
 pub use source::SourceThread;
-pub use tui::{App, Colours, LocalTime, Options, browse, put_back, run, usual_of_log};
+pub use tui::{App, Colours, LocalTime, Options, browse, meant_of_log, put_back, run, usual_of_log};

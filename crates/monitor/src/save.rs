@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use tallymon::Log;
 use tallymon::core::counter::g17;
 use tallymon::core::flow::Value;
 use tallymon::core::path::CounterPath;
@@ -64,7 +66,7 @@ fn write(name: &str, bytes: &[u8]) -> io::Result<()> {
 
 /// The history in a format of logs; what is in view of a log is copied from there, with its raw values.
 fn save_log(app: &App, name: &str, format: Format) -> io::Result<()> {
-    if let Some(log) = app.log() {
+    if let Some(log) = app.log().filter(|log| log.overlaps().is_empty() && follow_each_other(log)) {
         // A path without host would mean that counter of all hosts.
         let of_host = |path: &str| match path.starts_with("\\\\") || log.host().is_empty() {
             true => path.parse::<CounterPath>(),
@@ -81,7 +83,8 @@ fn save_log(app: &App, name: &str, format: Format) -> io::Result<()> {
             },
             ..relog::Options::default()
         };
-        return copied(log.path().to_path_buf(), name, &options);
+        let files: Vec<PathBuf> = log.parts().iter().map(|part| part.path().to_path_buf()).collect();
+        return copied(&files, name, &options);
     }
     if format == Format::Csv {
         return save_csv(app, name);
@@ -89,7 +92,7 @@ fn save_log(app: &App, name: &str, format: Format) -> io::Result<()> {
     // The writers of all formats are behind the copying of logs.
     let between = format!("{name}.{}.csv", std::process::id());
     let saved = save_csv(app, &between).and_then(|()| {
-        copied(PathBuf::from(&between), name, &relog::Options { format, ..relog::Options::default() })
+        copied(&[PathBuf::from(&between)], name, &relog::Options { format, ..relog::Options::default() })
     });
     match (saved, fs::remove_file(&between)) {
         (Ok(()), Err(error)) => Err(named(&between, &error)),
@@ -97,10 +100,16 @@ fn save_log(app: &App, name: &str, format: Format) -> io::Result<()> {
     }
 }
 
-fn copied(from: PathBuf, name: &str, options: &relog::Options) -> io::Result<()> {
+/// Whether each log begins behind the end of the one before: those that are beside each other are saved as they are shown.
+fn follow_each_other(log: &Log) -> bool {
+    let parts = log.parts().iter().map(Log::summary);
+    parts.clone().zip(parts.skip(1)).all(|(one, next)| one.last < next.first)
+}
+
+fn copied(from: &[PathBuf], name: &str, options: &relog::Options) -> io::Result<()> {
     // The copy takes the place of this file when it is complete.
     drop(create(name)?);
-    match relog::relog(&[from], Path::new(name), options) {
+    match relog::relog(from, Path::new(name), options) {
         Ok(_) => Ok(()),
         Err(error) => {
             let _ = fs::remove_file(name);
@@ -111,7 +120,10 @@ fn copied(from: PathBuf, name: &str, options: &relog::Options) -> io::Result<()>
 
 fn save_csv(app: &App, name: &str) -> io::Result<()> {
     let mut file = io::BufWriter::new(create(name)?);
-    csv(app.monitor(), app.system_name(), &|time| app.local_time(time), &mut file)
+    // Everything that was seen, or what is in view of logs.
+    let monitor = app.monitor();
+    let rows = if app.log().is_some() { monitor.view() } else { monitor.rows() };
+    csv(monitor, rows, app.system_name(), &|time| app.local_time(time), &mut file)
         .and_then(|()| file.flush())
         .map_err(|error| named(name, &error))
 }
@@ -124,22 +136,24 @@ fn named(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{name}: {error}"))
 }
 
-/// Writes the whole history as PDH-CSV, as Windows' tools write and read it.
+/// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it.
 ///
 /// # Errors
 ///
 /// Those of `out`.
 pub fn csv(
     monitor: &Monitor,
+    rows: Range<u64>,
     host: &str,
     local: &dyn Fn(FileTime) -> LocalTime,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let rows = monitor.rows();
     let first = local(monitor.time(rows.start).unwrap_or_default());
     write!(out, "\"(PDH-CSV 4.0) ({})({})\"", first.zone, first.bias)?;
     for series in monitor.series() {
-        write!(out, ",\"\\\\{host}{}\"", series.path.replace('"', "\"\""))?;
+        // Those of other hosts name theirs.
+        let host = if series.host().is_some() { String::new() } else { format!("\\\\{host}") };
+        write!(out, ",\"{host}{}\"", series.path.replace('"', "\"\""))?;
     }
     write!(out, "\r\n")?;
     for row in rows {

@@ -82,7 +82,7 @@ words! {
     ExplainTitle: "What it means", "설명", "説明", "Что это значит";
     CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
     SaveAs: "save as (.csv .tsv .blg .svg .html .tallymon)", "다른 이름으로 저장 (.csv .tsv .blg .svg .html .tallymon)", "名前を付けて保存 (.csv .tsv .blg .svg .html .tallymon)", "сохранить как (.csv .tsv .blg .svg .html .tallymon)";
-    OpenFile: "open a log or settings", "로그 또는 설정 열기", "ログまたは設定を開く", "открыть журнал или набор";
+    OpenFile: "open logs or settings", "로그 또는 설정 열기", "ログまたは設定を開く", "открыть журналы или набор";
     CompareWith: "compare with a log (empty: no more)", "비교할 로그 (빈칸: 끝)", "比較するログ (空: 終わり)", "сравнить с журналом (пусто: нет)";
     NoLog: "these are settings, no log", "로그가 아니라 설정입니다", "ログではなく設定です", "это набор, а не журнал";
     Change: "Change", "변화", "変化", "Разница";
@@ -106,6 +106,7 @@ words! {
     Log: "LOG", "로그", "ログ", "ЖУРНАЛ";
     Records: "records", "레코드", "レコード", "записей";
     Damaged: "the log is damaged", "로그가 손상됨", "ログが破損", "журнал повреждён";
+    InBothLogs: "counters in both logs, taken from", "두 로그에 있는 카운터, 사용한 로그", "両方のログにあるカウンター、使うログ", "счётчики в обоих журналах, взяты из";
     InMemory: "records in memory", "메모리의 레코드", "メモリ内のレコード", "записей в памяти";
     LogKeys: "a add  t play  , . step  : time  [ ] zoom  PgUp PgDn  Enter who  T table  w save  ? help  q quit",
         "a 추가  t 재생  , . 단계  : 시간  [ ] 확대  PgUp PgDn  Enter 원인  T 표  w 저장  ? 도움말  q 종료",

@@ -109,11 +109,13 @@ fn hosts_share_their_rows_and_what_ends_is_absent() {
     let values = |nth: usize| all.get(nth).unwrap().1.clone();
     assert_eq!(values(0), [number(0.0), number(100.0), gap()]);
     assert_eq!(values(3), [number(3.0), number(103.0), gap()]);
-    assert_eq!(values(5), [number(5.0), number(103.0), number(7.0)], "a value stays for two records");
+    assert_eq!(values(4), [number(4.0), gap(), gap()], "it has ended");
+    assert_eq!(values(5), [number(5.0), gap(), number(7.0)]);
     assert_eq!(values(6), [number(6.0), gap(), number(7.0)]);
     assert_eq!(values(14), [number(14.0), gap(), number(7.0)]);
     assert_eq!(values(15), [number(15.0), gap(), number(8.0)]);
-    assert_eq!(values(39), [number(39.0), gap(), number(9.0)]);
+    assert_eq!(values(30), [number(30.0), gap(), number(9.0)], "a value stays until the next");
+    assert_eq!(values(31), [number(31.0), gap(), gap()]);
 
     // Reading from the middle comes to the same rows, and so does asking for the time of each.
     let from = all.get(20).unwrap().0;
@@ -161,7 +163,7 @@ fn of_two_logs_of_one_counter_the_first_is_taken() {
     assert_eq!(log.columns().len(), 1);
     let values: Vec<_> = rows(&log, &[0], FileTime(0)).into_iter().map(|(_, values)| values).collect();
     let values: Vec<f64> = values.iter().map(|row| row[0].as_ref().unwrap().as_f64().unwrap()).collect();
-    assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 4.0, 60.0, 70.0]);
+    assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 50.0, 60.0, 70.0]);
     let [overlap] = log.overlaps() else { panic!("{:?}", log.overlaps()) };
     assert_eq!((overlap.taken.as_path(), overlap.other.as_path(), overlap.counters), (&*one, &*other, 1));
     assert_eq!(overlap.first, log.parts().get(1).unwrap().summary().first);

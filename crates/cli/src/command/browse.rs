@@ -9,7 +9,7 @@ use super::relog::reading;
 use crate::arguments::{Browse, Common};
 use crate::exit::{Failure, Kind};
 use crate::paths;
-use crate::progress::open_log;
+use crate::progress::open_logs;
 
 /// The dialog, until the user closes it.
 pub(crate) fn run(common: &Common, wanted: &Browse) -> Result<(), Failure> {
@@ -17,12 +17,11 @@ pub(crate) fn run(common: &Common, wanted: &Browse) -> Result<(), Failure> {
         let words = "a dialog needs a terminal; 'tally list' and 'tally find' name counters without one";
         return Err(Failure::new(Kind::Usage, words));
     }
-    let mut query = match &wanted.log {
-        Some(log) => {
-            let log = open_log(log, &reading(&wanted.reading))?;
-            Query::new(Box::new(log.source()), paths::language(common)?)?
-        }
-        None => paths::query(common)?,
+    let mut query = if wanted.log.is_empty() {
+        paths::query(common)?
+    } else {
+        let log = open_logs(&wanted.log, &reading(&wanted.reading))?;
+        Query::new(Box::new(log.source()), paths::language(common)?)?
     };
     let begin = match &wanted.path {
         Some(path) => {

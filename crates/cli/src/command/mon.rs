@@ -2,6 +2,7 @@
 
 mod sessions;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -15,14 +16,14 @@ use tallymon::core::time::{FileTime, SystemTime};
 use tallymon::registry::Roots;
 use tallymon_monitor::sessions::Sessions;
 use tallymon_monitor::settings::Settings;
-use tallymon_monitor::{LocalTime, Options, SourceThread, usual_of_log};
+use tallymon_monitor::{LocalTime, Options, SourceThread, meant_of_log, usual_of_log};
 
 use self::sessions::Kept;
 use super::relog::reading;
 use crate::arguments::{Common, Mon};
 use crate::exit::{Failure, Kind};
 use crate::paths;
-use crate::progress::open_log;
+use crate::progress::open_logs;
 use crate::session::store::Store;
 use crate::words::say;
 
@@ -42,7 +43,12 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     let language = paths::language(common)?;
     let settings = wanted.settings.as_deref().map(Settings::open).transpose();
     let settings = settings.map_err(|error| Failure::new(Kind::BadFile, error))?;
-    let log = wanted.log.as_deref().map(|path| open_log(path, &reading(&wanted.reading))).transpose()?;
+    let (logs, chosen) = logs_and_paths(wanted);
+    if !logs.is_empty() && common.file.is_some() {
+        return Err(Failure::new(Kind::Usage, "--file is a data block: name it or logs, not both"));
+    }
+    let is_log = !logs.is_empty();
+    let log = is_log.then(|| open_logs(&logs, &reading(&wanted.reading))).transpose()?;
     let source = match log.clone() {
         Some(log) => SourceThread::start(move || Ok(Box::new(log.source())))?,
         None => {
@@ -66,10 +72,11 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     let again = source.clone();
     let mut options = Options::new(move || Query::new(Box::new(again.clone()), language));
     options.source = Some(source);
-    if settings.is_none() || !wanted.paths.is_empty() {
-        options.paths = match (&log, wanted.paths.is_empty()) {
-            (_, false) => repaired(&wanted.paths),
-            (Some(_), true) => usual_of_log(&mut query, DEFAULT_COUNTERS),
+    if settings.is_none() || !chosen.is_empty() {
+        options.paths = match (&log, chosen.is_empty()) {
+            (Some(log), false) => meant_of_log(log, language, &repaired(chosen))?,
+            (None, false) => repaired(chosen),
+            (Some(log), true) => usual_of_log(log, language, DEFAULT_COUNTERS)?,
             (None, true) => defaults(&mut query),
         };
     }
@@ -108,16 +115,27 @@ fn defaults(query: &mut Query) -> Vec<String> {
     DEFAULT_COUNTERS.iter().copied().filter(|path| object(path).is_some()).map(str::to_string).collect()
 }
 
+/// The logs that are named by options or words, and the words that are counter paths.
+fn logs_and_paths(wanted: &Mon) -> (Vec<PathBuf>, Vec<String>) {
+    // A file is a log; what is neither a file nor a counter path is one that does not exist.
+    let is_log = |word: &&String| {
+        Path::new(word).is_file() || !word.starts_with(['\\', '/']) && CounterPath::parse(word).is_err()
+    };
+    let (logs, paths): (Vec<&String>, Vec<&String>) = wanted.paths.iter().partition(is_log);
+    let logs = wanted.log.iter().cloned().chain(logs.into_iter().map(PathBuf::from));
+    (logs.collect(), paths.into_iter().cloned().collect())
+}
+
 /// Paths as they were meant, when a shell took a backslash away.
-fn repaired(paths: &[String]) -> Vec<String> {
-    for path in paths {
+fn repaired(paths: Vec<String>) -> Vec<String> {
+    for path in &paths {
         if let Ok(parsed) = CounterPath::parse(path)
             && let Some(repair) = parsed.repaired
         {
             say(format_args!("{path}: {repair}"));
         }
     }
-    paths.to_vec()
+    paths
 }
 
 fn local(time: FileTime, zone: &TimeZone) -> LocalTime {

@@ -6,12 +6,12 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use tallymon::PathError;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::log::csv::LineEnd;
 use tallymon::log::relog::{InputReport, Options, Report, relog, relog_to};
 use tallymon::log::{FORMATS, Format, Notes, ReadOptions, Selection};
+use tallymon::{Log, Overlap, PathError};
 
 use crate::arguments::{Choice, Common, Reading, Relog};
 use crate::exit::{Failure, Kind};
@@ -138,6 +138,21 @@ pub(crate) fn say_damage(path: &Path, notes: &Notes) -> io::Result<()> {
         writeln!(words, "in   {}", path.display())?;
     }
     say_notes(&mut words, notes)
+}
+
+/// The faults and remarks of each of some logs that were opened as one, and which of two is taken where both have a counter.
+pub(crate) fn say_notes_of(log: &Log) -> io::Result<()> {
+    for part in log.parts() {
+        say_damage(part.path(), &part.summary().notes)?;
+    }
+    for Overlap { taken, other, counters, first, last } in log.overlaps() {
+        let (first, last) = (rfc3339(*first), rfc3339(*last));
+        let (taken, other) = (taken.display(), other.display());
+        let words =
+            format!("counters in {taken} and {other}: {counters}, taken from {taken} from {first} to {last}");
+        writeln!(io::stderr(), "{words}")?;
+    }
+    Ok(())
 }
 
 fn range(first: Option<FileTime>, last: Option<FileTime>) -> String {

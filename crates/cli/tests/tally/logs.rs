@@ -229,6 +229,43 @@ fn a_log_is_asked_instead_of_the_machine() {
 }
 
 #[test]
+fn several_logs_are_asked_as_one() {
+    let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
+    let folder = Folder::new();
+    let cut = |name: &str, arguments: &[&str]| {
+        let file = folder.file(name);
+        assert_eq!(tally(&[&["relog", &log, "--output", &file], arguments].concat()).code, Some(0));
+        file
+    };
+    let time = "2016-11-26T21:46:59Z";
+    let (one, other) = (cut("one.tally", &["--to", time]), cut("other.csv", &["--from", time]));
+    let path = r"\Memory\Cache Faults/sec";
+    let logs = ["--log", &other, "--log", &one];
+    let with = |word: &str, more: &[&str]| tally(&[&[word], &logs[..], more].concat());
+    let whole = tally(&["watch", "--log", &log, path, "--csv"]).data();
+    assert_eq!(column(&with("watch", &[path, "--csv"]).data(), "cache faults/sec").len(), 25);
+    let bytes = r"\Processor(_Total)\% Processor Time";
+    let pieces = with("watch", &[bytes, "--csv"]).data();
+    let all = tally(&["watch", "--log", &log, bytes, "--csv"]).data();
+    assert_ne!(whole, all);
+    let (pieces, all) = (column(&pieces, "% processor time"), column(&all, "% processor time"));
+    let differing = pieces.iter().zip(&all).filter(|(piece, all)| piece != all).count();
+    assert_eq!((pieces.len(), all.len()), (25, 25));
+    assert!(differing <= 1, "only the first rate of the second log has none before it: {pieces:?} {all:?}");
+    assert_eq!(with("get", &[bytes, "--plain"]).data().trim(), *all.last().unwrap());
+    assert_eq!(with("get", &[bytes, "--plain", "--at", "2016-11-26T21:46:35Z"]).data().trim(), all[1]);
+    has(&with("list", &["Processor", "--instances"]).data(), &[r"\Processor(_total)"]);
+    has(&with("find", &["committed"]).data(), &[r"\Memory\% Committed Bytes In Use"]);
+    has(&with("explain", &[bytes]).data(), &["% Processor Time"]);
+    // The same twice: it is said whose values are taken.
+    let twice = tally(&["get", "--log", &log, "--log", &one, bytes, "--plain"]);
+    assert_eq!((twice.code, twice.out.trim()), (Some(0), *all.last().unwrap()));
+    has(&twice.err, &["counters in ", "taken from ", "2016-11-26T21:46:"]);
+    let words = tally(&["get", "--log", &one, "--log", &folder.file("nowhere.blg"), bytes]).words(3);
+    has(&words, &["nowhere.blg"]);
+}
+
+#[test]
 fn a_log_is_replayed_at_a_speed() {
     let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
     // Three seconds between records, a thousand times as fast.

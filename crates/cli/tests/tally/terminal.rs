@@ -4,7 +4,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::support::{Folder, TALLY, has};
+use super::support::{Folder, TALLY, has, tally};
 use tallymon_testkit::shared;
 use tallymon_testkit::terminal::Terminal;
 
@@ -84,6 +84,28 @@ fn the_monitor_shows_changing_values() {
     // The clock and the time line go on.
     let title = screen.lines().next().unwrap().to_string();
     terminal.wait("another time", |screen| screen.lines().next() != Some(title.as_str()));
+    terminal.key("q");
+    terminal.is_restored();
+}
+
+#[test]
+fn several_logs_are_one_picture() {
+    let Some(terminal) = Terminal::open() else { return };
+    let Some(log) = shared("logs/PowerShell_CounterSamples.blg") else { return };
+    let folder = Folder::new();
+    let time = "2016-11-26T21:46:59Z";
+    let cut = |name: &str, arguments: &[&str]| {
+        let file = folder.file(name);
+        let log = log.to_str().unwrap();
+        assert_eq!(tally(&[&["relog", log, "--output", &file], arguments].concat()).code, Some(0));
+        file
+    };
+    let one = cut("one.tally", &["--to", time]);
+    let other = cut("other.csv", &["--from", time, "--rename-host", "charlieparker=web01"]);
+    // Logs and a counter path, in any order.
+    let words = format!(r"mon '{other}' '\Processor(_Total)\% Processor Time' '{one}'");
+    let screen = terminal.start_with("", "web01", &words);
+    has(&screen, &["LOG", "one.tally, other.csv", "25 records", " charlieparker ended 21:47:00"]);
     terminal.key("q");
     terminal.is_restored();
 }
@@ -201,7 +223,7 @@ fn a_log_and_properties_in_a_session() {
     ]);
     terminal.start_with("", "Context Switches/sec", SWITCHES);
     terminal.types("o");
-    terminal.wait("the question", |screen| screen.contains("open a log or settings:"));
+    terminal.wait("the question", |screen| screen.contains("open logs or settings:"));
     terminal.types(&log);
     terminal.key("Enter");
     let screen = terminal.wait("the log", |screen| screen.contains("─ LOG ─ recorded ─ "));

@@ -10,6 +10,7 @@ use tallymon::{CounterHandle, Log, Query};
 
 use super::app::App;
 use super::columns::{Loading, Rows, Span, Values};
+use super::names;
 use super::opening::Opening;
 use crate::model::{Compared, POINT_BYTES, Series, format};
 
@@ -28,7 +29,7 @@ impl App {
         if name.is_empty() {
             return;
         }
-        match Opening::begin(name.as_ref(), &self.options.reading) {
+        match Opening::begin(&names::files(name), &self.options.reading) {
             Ok(mut opening) => {
                 opening.is_compared = true;
                 self.opening = Some(opening);
@@ -87,7 +88,7 @@ impl App {
     /// The other log, and by how much it was moved, in a few words.
     pub(super) fn compared_title(&self) -> Option<String> {
         let comparison = self.comparison.as_ref()?;
-        let name = comparison.log.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = names::title(&comparison.log);
         let moved = comparison.compared.moved();
         let distance = format::duration(FileTime(0), FileTime(moved.unsigned_abs()));
         Some(match moved {

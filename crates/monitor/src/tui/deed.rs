@@ -47,7 +47,7 @@ impl App {
             match answer {
                 Ok(Done::Open(logs)) => {
                     if let Some(log) = logs.last() {
-                        self.open_file(&log.to_string_lossy());
+                        self.open_files(std::slice::from_ref(log));
                     }
                 }
                 // A message has one line.

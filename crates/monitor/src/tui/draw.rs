@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use super::app::{App, Overlay, View};
 use super::text::{cut, put, put_right, rule, width};
-use super::{bars, graph, overlay, properties, providers, replay, report, sessions, spike, split};
+use super::{bars, graph, names, overlay, properties, providers, replay, report, sessions, spike, split};
 use crate::chart::Glyphs;
 use crate::words::Word;
 
@@ -108,7 +108,7 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
     };
     let window = &app.monitor.window;
     if let Some(replay) = &app.replay {
-        let name = replay.log.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = names::title(&replay.log);
         part(&format!(" {} ", app.words.get(Word::Log)), theme.badge());
         part(&format!(" {name} "), theme.bold());
     } else if window.is_frozen() {

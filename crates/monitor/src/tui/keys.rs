@@ -1,6 +1,5 @@
 //! What each key does. [`super::overlay`] lists them for the user.
 
-use std::path::Path;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -9,6 +8,7 @@ use tallymon::explain;
 
 use super::add::{AddDialog, Asked};
 use super::app::{App, Overlay, Prompt, View};
+use super::names;
 use super::overlay::PROCESS;
 use super::properties::{self, Properties};
 use super::table::Table;
@@ -159,19 +159,11 @@ pub(super) fn paste(app: &mut App, text: &str) {
         // Keys of these screens are no paths.
         Overlay::Providers(_) | Overlay::Sessions(_) => {}
         // A file that is dragged onto a terminal is pasted as its name.
-        _ if is_file(text) => app.open_file(unquoted(text)),
-        _ => add_lines(app, text),
+        _ => match names::dragged(text) {
+            Some(files) => app.open_files(&files),
+            None => add_lines(app, text),
+        },
     }
-}
-
-/// Whether a text is the name of a file and nothing else.
-fn is_file(text: &str) -> bool {
-    let name = unquoted(text);
-    !name.contains('\n') && Path::new(name).is_absolute() && Path::new(name).is_file()
-}
-
-fn unquoted(text: &str) -> &str {
-    text.trim().trim_matches(['"', '\''])
 }
 
 fn add_lines(app: &mut App, text: &str) {
@@ -250,7 +242,7 @@ fn answer(app: &mut App, prompt: Prompt, text: &str) {
     match prompt {
         Prompt::Filter => set_filter(app, text.to_string()),
         Prompt::Paste => add_lines(app, text),
-        Prompt::Open => app.open_file(text.trim()),
+        Prompt::Open => app.open_files(&names::files(text)),
         Prompt::Compare => app.compare_with(text.trim()),
         Prompt::Threshold => set_threshold(app, text.trim()),
         Prompt::Save => {

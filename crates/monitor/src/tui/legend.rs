@@ -178,7 +178,13 @@ impl Columns {
         for (word, least) in [(Word::Object, 24), (Word::Instance, 24), (Word::Counter, 40)] {
             shrink(&mut columns, word, least);
         }
-        for word in [Word::Host, Word::Parent, Word::Object] {
+        // Where hosts differ, their names tell lines apart that are the same otherwise.
+        let hosts_differ = series.iter().any(|series| series.host().is_some());
+        let order = match hosts_differ {
+            true => [Word::Parent, Word::Object, Word::Host],
+            false => [Word::Host, Word::Parent, Word::Object],
+        };
+        for word in order {
             if needed(&columns) > space {
                 columns.retain(|column| column.word != word);
             }

@@ -22,6 +22,7 @@ mod legend;
 mod list;
 mod loading;
 mod mouse;
+mod names;
 mod open;
 mod opening;
 mod options;
@@ -44,7 +45,7 @@ mod undo;
 
 pub use app::App;
 pub use browse::browse;
-pub use open::usual_of_log;
+pub use open::{meant_of_log, usual_of_log};
 pub use options::{LocalTime, Open, Options};
 pub use terminal::{put_back, run};
 pub use theme::Colours;

@@ -1,10 +1,11 @@
 //! `o`: a settings file or a log, opened while the monitor runs, and the way back to what happens now.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tallymon::core::flow::SourceError;
 use tallymon::core::path::CounterPath;
+use tallymon::core::title::Language;
 use tallymon::{Log, Query};
 
 use super::app::{App, Overlay, View};
@@ -19,6 +20,9 @@ use crate::words::Word;
 /// How many counters a log is opened with when it has none of those that were asked for.
 const MOST_OF_LOG: usize = 8;
 
+/// How many hosts of several logs are shown at first.
+const MOST_HOSTS: usize = 8;
+
 /// What happens now, kept while a log is shown: nothing is sampled meanwhile.
 pub(super) struct Aside {
     query: Query,
@@ -30,9 +34,9 @@ pub(super) struct Aside {
 }
 
 impl App {
-    /// Begins to open what a file is by its content: a log of any format, or settings.
-    pub(super) fn open_file(&mut self, name: &str) {
-        match Opening::begin(Path::new(name), &self.options.reading) {
+    /// Begins to open what a file is by its content: a log of any format, or settings. Several are logs that become one.
+    pub(super) fn open_files(&mut self, files: &[PathBuf]) {
+        match Opening::begin(files, &self.options.reading) {
             Ok(opening) => self.opening = Some(opening),
             Err(error) => self.message = Some(error.to_string()),
         }
@@ -78,9 +82,8 @@ impl App {
         let mut query = Query::new(Box::new(log.source()), language)?;
         let fits = |path: &&String| query.add(path).is_ok();
         let mut paths: Vec<String> = self.paths.iter().filter(fits).cloned().collect();
-        let mut query = Query::new(Box::new(log.source()), language)?;
         if paths.is_empty() {
-            paths = usual_of_log(&mut query, &[]);
+            paths = usual_of_log(&log, language, &[])?;
         }
         let again = log.clone();
         let open: Open = Box::new(move || Query::new(Box::new(again.source()), language));
@@ -135,7 +138,61 @@ impl App {
 
 /// What a log is opened with when nobody says which counters: those of some paths that it has; else the first counters of
 /// its first objects.
-pub fn usual_of_log(query: &mut Query, paths: &[&str]) -> Vec<String> {
+///
+/// # Errors
+///
+/// The names of the counters can not be read.
+pub fn usual_of_log(log: &Log, language: Language, paths: &[&str]) -> Result<Vec<String>, SourceError> {
+    let mut all = Vec::new();
+    for host in hosts_of(log) {
+        let mut query = Query::new(Box::new(host.source()), language)?;
+        let usual = usual_of_host(&mut query, paths);
+        all.extend(usual.into_iter().map(|path| path_of(log, &host, &path)));
+    }
+    Ok(all)
+}
+
+/// Paths as they are meant of a log: of several logs, one without a host means all hosts that have it.
+///
+/// # Errors
+///
+/// The names of the counters can not be read.
+pub fn meant_of_log(log: &Log, language: Language, paths: &[String]) -> Result<Vec<String>, SourceError> {
+    let mut all = Vec::new();
+    for path in paths {
+        let mut found = Vec::new();
+        if CounterPath::parse(path).is_ok_and(|parsed| parsed.path.machine.is_none()) {
+            for host in hosts_of(log) {
+                let mut query = Query::new(Box::new(host.source()), language)?;
+                if query.add(path).is_ok() {
+                    found.push(path_of(log, &host, path));
+                }
+            }
+        }
+        // What nobody has is shown as such.
+        if found.is_empty() {
+            found.push(path.clone());
+        }
+        all.append(&mut found);
+    }
+    Ok(all)
+}
+
+/// The hosts that are shown at first: of one log its first one, of several logs all.
+fn hosts_of(log: &Log) -> Vec<Log> {
+    if log.parts().len() > 1 {
+        log.summary().hosts.iter().take(MOST_HOSTS).filter_map(|host| log.of_host(host)).collect()
+    } else {
+        vec![log.clone()]
+    }
+}
+
+/// A path of a host of a log; that of the first has no host in it.
+fn path_of(log: &Log, host: &Log, path: &str) -> String {
+    if host.host() == log.host() { path.to_string() } else { format!("\\\\{}{path}", host.host()) }
+}
+
+fn usual_of_host(query: &mut Query, paths: &[&str]) -> Vec<String> {
     let has = |query: &mut Query, path: &str| {
         let parsed = CounterPath::parse(path).ok()?.path;
         let object = query.object(path, &parsed.object).ok()?;

@@ -1,6 +1,6 @@
 //! A file that is being opened, on a thread of its own: a log of gigabytes takes its time, and the screen goes on.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -26,8 +26,8 @@ pub(super) enum Opened {
 
 /// A file on its way. When this goes away, nobody wants it any more, and its thread ends at the next record.
 pub(super) struct Opening {
-    path: PathBuf,
-    /// Bytes of the file; 0 where that is not known.
+    paths: Vec<PathBuf>,
+    /// Bytes of the files; 0 where that is not known.
     size: u64,
     read: BytesRead,
     answer: Receiver<Opened>,
@@ -39,28 +39,29 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// Begins to open what a file is by its content.
+    /// Begins to open what a file is by its content, or several logs as one.
     ///
     /// # Errors
     ///
     /// The system has no more threads.
-    pub(super) fn begin(path: &Path, options: &ReadOptions) -> std::io::Result<Opening> {
+    pub(super) fn begin(paths: &[PathBuf], options: &ReadOptions) -> std::io::Result<Opening> {
         let read = BytesRead::default();
         let options = ReadOptions { bytes_read: read.clone(), ..options.clone() };
         let wanted = Arc::new(());
         let is_wanted = Arc::downgrade(&wanted);
         let (opened, answer) = mpsc::channel();
-        let file = path.to_path_buf();
+        let files = paths.to_vec();
         let run = move || {
-            if let Some(found) = open(&file, &options, &is_wanted) {
+            if let Some(found) = open(&files, &options, &is_wanted) {
                 // Whoever wanted it may have gone just now.
                 let _ = opened.send(found);
             }
         };
         thread::Builder::new().name("open".to_string()).spawn(run)?;
-        let size = path.metadata().map_or(0, |known| known.len());
+        let sizes = paths.iter().map(|path| path.metadata().map_or(0, |known| known.len()));
+        let size = sizes.fold(0, u64::saturating_add);
         Ok(Opening {
-            path: path.to_path_buf(),
+            paths: paths.to_vec(),
             size,
             read,
             answer,
@@ -76,7 +77,7 @@ impl Opening {
             Ok(opened) => Some(opened),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                Some(Opened::Failed(format!("{}: the thread that read it has ended", self.path.display())))
+                Some(Opened::Failed(format!("{}: the thread that read it has ended", self.name())))
             }
         }
     }
@@ -96,8 +97,12 @@ impl Opening {
 
     /// How far it is, in a line.
     pub(super) fn line(&self, words: Words, theme: Theme) -> String {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        progress(&format!("{} {name}", words.get(Word::Opening)), self.shown, words, theme)
+        progress(&format!("{} {}", words.get(Word::Opening), self.name()), self.shown, words, theme)
+    }
+
+    fn name(&self) -> String {
+        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.paths.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -109,7 +114,14 @@ pub(super) fn progress(what: &str, percent: u64, words: Words, theme: Theme) -> 
 }
 
 /// What a file is by its content: a log of any format, or settings. `None` when nobody wants it any longer.
-fn open(path: &Path, options: &ReadOptions, wanted: &Weak<()>) -> Option<Opened> {
+fn open(paths: &[PathBuf], options: &ReadOptions, wanted: &Weak<()>) -> Option<Opened> {
+    let [path] = paths else {
+        let log = Log::open_all_while(paths, options, || wanted.strong_count() > 0);
+        return Some(match log {
+            Ok(log) => Opened::Log(log?),
+            Err(error) => Opened::Failed(error.to_string()),
+        });
+    };
     let is_settings = path.extension().is_some_and(|end| end.eq_ignore_ascii_case(EXTENSION));
     let settings = Settings::open(path);
     if is_settings {

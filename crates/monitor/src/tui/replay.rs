@@ -1,14 +1,17 @@
 //! A log in the same view: its time slider, going through it, and who made a value in it.
 
+use std::path::Path;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::core::time::FileTime;
-use tallymon::{Log, Query};
+use tallymon::{Log, Overlap, Query};
 
 use super::app::App;
 use super::columns::Loading;
 use super::hosts::OtherHost;
 use super::loading::Goal;
+use super::names;
 use super::spike::watch;
 use super::text::{put, put_right, width};
 use crate::model::{Top, TopGroup};
@@ -129,19 +132,40 @@ impl App {
         let replay = self.replay.as_ref()?;
         let summary = replay.log.summary();
         let mut notes = Vec::new();
-        if let Some(first) = summary.notes.damage.first() {
-            notes.push(format!(
-                "{} ({}): {first}",
-                self.words.get(Word::Damaged),
-                summary.notes.damage_count
-            ));
+        for part in replay.log.parts() {
+            let known = &part.summary().notes;
+            if let Some(first) = known.damage.first() {
+                let which =
+                    if replay.log.parts().len() > 1 { names::title(part) + ": " } else { String::new() };
+                notes.push(format!(
+                    "{which}{} ({}): {first}",
+                    self.words.get(Word::Damaged),
+                    known.damage_count
+                ));
+            }
         }
+        notes.extend(replay.log.overlaps().iter().map(|overlap| self.overlap_note(overlap)));
         if replay.loading.is_none() && (replay.is_cut || replay.from.0 > 0) {
             let rows = self.monitor.rows();
             let shown = rows.end.saturating_sub(rows.start);
             notes.push(format!("{} {shown} / {}", self.words.get(Word::InMemory), summary.records));
         }
         (!notes.is_empty()).then(|| notes.join(" · "))
+    }
+
+    /// Of which of two logs the same counters are.
+    fn overlap_note(&self, overlap: &Overlap) -> String {
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let clock = |time| self.clock_between(time, overlap.first, overlap.last);
+        format!(
+            "{} {}: {} ({}, {} - {})",
+            self.words.get(Word::InBothLogs),
+            name(&overlap.taken),
+            overlap.counters,
+            name(&overlap.other),
+            clock(overlap.first),
+            clock(overlap.last)
+        )
     }
 
     /// Goes to the time below a column of the slider.

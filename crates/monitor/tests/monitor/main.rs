@@ -12,4 +12,5 @@ mod properties;
 mod providers;
 mod screens;
 mod sessions;
+mod several;
 mod use_it;

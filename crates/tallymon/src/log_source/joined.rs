@@ -2,8 +2,8 @@
 //!
 //! A counter of a host that is in several of them is one column: where their times overlap, those of the log that begins
 //! first are taken. Records of different logs that are as near as the records of the quickest of them are one row, so that
-//! the hosts of a group do not take turns in having gaps. In rows between two records of a slower log its values stay, and
-//! what has ended, or stood still for more than two of its records, is absent.
+//! the hosts of a group do not take turns in having gaps. In rows between two records of a slower log its values stay; what
+//! stood still for more than two of its records, and what has ended for half of one, is absent.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::shelf::Shelf;
 use super::values::Values;
 use super::{Log, LogSummary, Opened};
 
-/// A value stays for so many steps of its log.
+/// A value stays for so many steps of its log, which goes on.
 const STAYS: u64 = 2;
 
 /// Two logs that have counters of the same paths at the same time.
@@ -188,6 +188,12 @@ fn step(log: &Log) -> Option<u64> {
     span.checked_div(summary.records.saturating_sub(1)).filter(|step| *step > 0)
 }
 
+/// Whether a value of one time is still there at a later one.
+fn stays(at: FileTime, time: FileTime, step: u64, goes_on: bool) -> bool {
+    let most = if goes_on { step.saturating_mul(STAYS) } else { step / 2 };
+    time.0.saturating_sub(at.0) <= most
+}
+
 /// How many rows there will be: those of the quickest log wherever some overlap.
 fn about_rows(parts: &[Log], axis: Axis) -> u64 {
     let mut rows = 0u64;
@@ -251,9 +257,9 @@ impl Axis {
 }
 
 impl Joined {
-    /// How long a value of a log stays.
-    fn stays(&self, part: &Log) -> u64 {
-        step(part).unwrap_or(self.axis.step).saturating_mul(STAYS)
+    /// Time between two records of a log.
+    fn step(&self, part: &Log) -> u64 {
+        step(part).unwrap_or(self.axis.step)
     }
 
     /// What all logs have at a time.
@@ -269,10 +275,10 @@ impl Joined {
         let mut is_taken = vec![false; columns];
         for (nth, part) in self.parts.iter().enumerate() {
             part.set_time(time);
-            let stays = self.stays(part);
+            let (step, last) = (self.step(part), part.summary().last);
             part.at(|moment| {
                 let Some(at) = moment.time() else { return };
-                if at > time || time.0.saturating_sub(at.0) > stays {
+                if at > time || !stays(at, time, step, at < last) {
                     return;
                 }
                 newer.time = newer.time.max(at);
@@ -330,7 +336,7 @@ impl Joined {
             }
             let mut values = part.values(own, from, is_wanted)?;
             let next = values.next()?;
-            inputs.push(Input { values, next, at: None, held: Vec::new(), stays: self.stays(part) });
+            inputs.push(Input { values, next, at: None, held: Vec::new(), step: self.step(part) });
         }
         Ok(Merge { inputs, places, axis: self.axis, is_taken: Vec::new(), row: Vec::new() })
     }
@@ -407,7 +413,7 @@ struct Input {
     /// Its last record.
     at: Option<FileTime>,
     held: Vec<Result<Value, NoValue>>,
-    stays: u64,
+    step: u64,
 }
 
 impl Merge {
@@ -451,8 +457,7 @@ impl Merge {
 impl Input {
     /// Its values, if they stay until a time.
     fn held(&self, time: FileTime) -> Option<&Vec<Result<Value, NoValue>>> {
-        let age = time.0.saturating_sub(self.at?.0);
-        (age <= self.stays).then_some(&self.held)
+        stays(self.at?, time, self.step, self.next.is_some()).then_some(&self.held)
     }
 }
 

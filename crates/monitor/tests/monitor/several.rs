@@ -1,0 +1,113 @@
+//! Several logs on one time axis.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crossterm::event::{Event, KeyCode};
+use tallymon::core::title::Language;
+use tallymon::log::ReadOptions;
+use tallymon::{Log, Query};
+use tallymon_monitor::chart::Glyphs;
+use tallymon_monitor::{App, Colours, Options, meant_of_log, usual_of_log};
+
+use crate::fake::Bench;
+use crate::log::Folder;
+use crate::screens::{check, has};
+
+const TOTAL: &str = r"\Processor(_Total)\% Processor Time";
+
+/// A log of a host: so many seconds from a second of an hour on, each with the number of its second.
+fn log(folder: &Folder, name: &str, host: &str, from: u32, rows: u32) -> PathBuf {
+    let mut text = format!("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\{host}\\{}\"\r\n", &TOTAL[1..]);
+    for second in from..from + rows {
+        let (minute, second, value) = (second / 60, second % 60, second % 100);
+        text += &format!("\"11/26/2016 13:{minute:02}:{second:02}.000\",\"{value}\"\r\n");
+    }
+    let file = folder.0.join(name);
+    fs::write(&file, text).unwrap();
+    file
+}
+
+fn open(files: &[PathBuf], paths: &[&str], language: Language) -> Bench {
+    let log = Log::open_all(files, &ReadOptions::default()).unwrap();
+    let again = log.clone();
+    let query = move || Query::new(Box::new(again.source()), language);
+    let mut options = Options::new(query.clone());
+    options.paths = match paths {
+        [] => usual_of_log(&log, language, &[TOTAL]).unwrap(),
+        paths => {
+            let paths: Vec<String> = paths.iter().map(|path| (*path).to_string()).collect();
+            meant_of_log(&log, language, &paths).unwrap()
+        }
+    };
+    (options.glyphs, options.colours) = (Glyphs::Braille, Colours::Sixteen);
+    options.log = Some(log);
+    Bench::of(App::new(query().unwrap(), options))
+}
+
+fn shown(bench: &Bench) -> Vec<String> {
+    bench.app.monitor().series().iter().map(|series| series.path.clone()).collect()
+}
+
+#[test]
+fn logs_of_two_hosts_have_one_time_axis() {
+    let folder = Folder::new("several");
+    let files = [log(&folder, "web.csv", "web01", 0, 100), log(&folder, "db.csv", "db01", 60, 90)];
+    let mut bench = open(&files, &[], Language::ENGLISH);
+    let screen = check("log-several", &mut bench);
+    has(&screen, &["web.csv, db.csv", "150 records", "13:00:00", "13:02:29", "web01, db01"]);
+    let other = format!(r"\\db01{TOTAL}");
+    assert_eq!(shown(&bench), [TOTAL.to_string(), other.clone()]);
+    let monitor = bench.app.monitor();
+    let at = |series: usize, row: u64| monitor.series()[series].at(monitor.next(), row).unwrap().ok();
+    // Both where both are, a gap before one begins, and behind the end of the other.
+    assert_eq!([at(0, 59), at(1, 59)], [Some(59.0), None]);
+    assert_eq!([at(0, 80), at(1, 80)], [Some(80.0), Some(80.0)]);
+    assert_eq!([at(0, 120), at(1, 120)], [None, Some(20.0)]);
+    has(&screen, &["ended 13:01:40"]);
+    // A path that is asked for is that of all of them.
+    assert_eq!(shown(&open(&files, &[r"\Processor(*)\% Processor Time"], Language::ENGLISH)).len(), 2);
+    assert_eq!(shown(&open(&files, &[&other], Language::ENGLISH)), [other]);
+    // What is saved of logs beside each other is what is seen.
+    bench.types("w");
+    for _ in 0..60 {
+        bench.key(KeyCode::Backspace);
+    }
+    let copy = folder.0.join("copy.csv");
+    bench.types(&copy.to_string_lossy()).key(KeyCode::Enter);
+    has(&bench.screen(), &["saved: "]);
+    let saved = Log::open(&copy, &ReadOptions::default()).unwrap();
+    assert_eq!((saved.summary().records, saved.summary().hosts.len()), (150, 2));
+    let again = open(&[copy], &[TOTAL], Language::ENGLISH);
+    let monitor = again.app.monitor();
+    assert_eq!(monitor.series()[0].at(monitor.next(), 59), Some(Ok(59.0)));
+}
+
+#[test]
+fn of_the_same_counters_it_is_said_whose_are_shown() {
+    let folder = Folder::new("overlap");
+    let files = [log(&folder, "one.csv", "web01", 0, 60), log(&folder, "two.csv", "web01", 50, 60)];
+    let mut bench = open(&files, &[TOTAL], Language::ENGLISH);
+    let screen = check("log-overlap", &mut bench);
+    has(&screen, &["counters in both logs, taken from one.csv: 1 (two.csv, 13:00:50 - 13:00:59)"]);
+    assert_eq!(shown(&bench), [TOTAL]);
+    assert_eq!(bench.app.monitor().rows(), 0..110);
+    let mut korean = open(&files, &[TOTAL], Language::KOREAN);
+    has(&korean.screen(), &["one.csv: 1 (two.csv, 13:00:50 - 13:00:59)"]);
+}
+
+#[test]
+fn several_files_are_dropped_or_typed_at_once() {
+    let folder = Folder::new("dropped");
+    let files = [log(&folder, "web.csv", "web01", 0, 100), log(&folder, "my db.csv", "db01", 60, 90)];
+    let mut bench = Bench::new(&[TOTAL]);
+    let names: Vec<String> = files.iter().map(|file| format!("'{}'", file.display())).collect();
+    bench.run(3).app.event(&Event::Paste(names.join(" ")));
+    bench.settle();
+    has(&bench.screen(), &["LOG", "web.csv, my db.csv", "web01, db01"]);
+    // Typed, and one that does not exist is named.
+    bench.types("o").types(&names.join(" ")).key(KeyCode::Enter);
+    has(&bench.screen(), &["web.csv, my db.csv"]);
+    bench.types("o").types(&format!("{} nowhere.blg", names[0])).key(KeyCode::Enter);
+    has(&bench.screen(), &["nowhere.blg: "]);
+}
