@@ -1,6 +1,7 @@
 //! What was seen, as files: the history as a log, the chart as an SVG picture or a page, what was chosen as settings.
 
-use std::fmt::Write as _;
+mod picture;
+
 use std::fs;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -8,16 +9,15 @@ use std::path::{Path, PathBuf};
 
 use tallymon::Log;
 use tallymon::core::counter::g17;
-use tallymon::core::flow::Value;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::log::{Format, Selection, relog};
 
-use crate::chart::PATTERNS;
-use crate::model::{Monitor, factor, format};
+use crate::model::Monitor;
 use crate::settings::EXTENSION;
 use crate::tui::{App, LocalTime};
-use crate::words::{Word, Words};
+
+pub use picture::{Page, html, svg};
 
 /// A name for files of now.
 pub(crate) fn file_name(app: &App) -> String {
@@ -40,10 +40,7 @@ pub(crate) fn save(app: &App, name: &str) -> io::Result<Vec<String>> {
     } else if ending == "svg" {
         save_picture(app, name)?;
     } else if ending == "html" || ending == "htm" {
-        write(
-            name,
-            html(app.monitor(), app.system_name(), app.words, &|time| app.local_time(time)).as_bytes(),
-        )?;
+        write(name, html(&page(app)).as_bytes())?;
     } else if let Some(format) = Format::from_name(&ending) {
         save_log(app, name, format)?;
     } else {
@@ -56,8 +53,11 @@ pub(crate) fn save(app: &App, name: &str) -> io::Result<Vec<String>> {
 }
 
 fn save_picture(app: &App, name: &str) -> io::Result<()> {
-    let picture = svg(app.monitor(), app.system_name(), &|time| app.local_time(time));
-    write(name, picture.as_bytes())
+    write(name, svg(&page(app)).as_bytes())
+}
+
+fn page(app: &App) -> Page<'_> {
+    Page { monitor: app.monitor(), host: app.system_name(), words: app.words, local: &*app.options.local }
 }
 
 fn write(name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -173,145 +173,4 @@ pub fn csv(
         write!(out, "\r\n")?;
     }
     Ok(())
-}
-
-const COLOURS: [&str; 8] =
-    ["#0072b2", "#e69f00", "#009e73", "#c8a800", "#d55e00", "#cc79a7", "#5b5bd6", "#555555"];
-
-/// The chart of the rows in view as a picture, with its legend.
-pub fn svg(monitor: &Monitor, host: &str, local: &dyn Fn(FileTime) -> LocalTime) -> String {
-    const WIDTH: f64 = 960.0;
-    const HEIGHT: f64 = 360.0;
-    const LEFT: f64 = 40.0;
-    const TOP: f64 = 34.0;
-    let drawn: Vec<_> = monitor.series().iter().filter(|series| monitor.is_drawn(series)).collect();
-    let whole = TOP + HEIGHT + 40.0 + 18.0 * drawn.len() as f64;
-    let mut text = String::new();
-    let clock = |time| format::clock(local(time).time);
-    let times = monitor.view_times();
-    let span = times.map(|(from, to)| format!("{} - {}", clock(from), clock(to))).unwrap_or_default();
-    let total = LEFT + WIDTH + 12.0;
-    let picture = &monitor.picture;
-    let title = [&picture.title, host, &picture.label].map(escaped);
-    let title = title.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
-    // Writing to a string does not fail.
-    let _ = write!(
-        text,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {whole}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
-         <text x=\"{LEFT}\" y=\"20\" font-size=\"14\">{title}  {span}</text>\n"
-    );
-    for quarter in 0..=4u8 {
-        let y = TOP + HEIGHT * f64::from(4 - quarter) / 4.0;
-        let number = picture.axis.at(f64::from(quarter) / 4.0);
-        let _ = writeln!(
-            text,
-            "<path d=\"M{LEFT} {y}h{WIDTH}\" stroke=\"#dddddd\"/><text x=\"{}\" y=\"{}\" \
-             text-anchor=\"end\">{}</text>",
-            LEFT - 6.0,
-            y + 4.0,
-            format::axis(number)
-        );
-    }
-    let view = monitor.view();
-    let count = view.end.saturating_sub(view.start).saturating_sub(1).max(1) as f64;
-    for (number, series) in drawn.iter().enumerate() {
-        let scale = factor(monitor.power(series));
-        let mut path = String::new();
-        let mut pen = 'M';
-        let (first, values) = series.values(monitor.next(), &view);
-        for (row, value) in (first..).zip(values) {
-            let Ok(value) = value else {
-                pen = 'M';
-                continue;
-            };
-            let x = LEFT + WIDTH * row.saturating_sub(view.start) as f64 / count;
-            let y = TOP + HEIGHT * (1.0 - monitor.picture.axis.share(value * scale).clamp(0.0, 1.0));
-            let _ = write!(path, "{pen}{x:.1} {y:.1}");
-            pen = 'L';
-        }
-        let colour = COLOURS.get(series.colour % COLOURS.len()).copied().unwrap_or("#555555");
-        let dashes = ["", "6 3", "2 2", "8 3 2 3", "10 5", "1 4"];
-        let dash =
-            dashes.get(series.pattern.unwrap_or(series.colour) % PATTERNS.len()).copied().unwrap_or_default();
-        let wide = if series.thick { 3.0 } else { 1.5 };
-        let y = TOP + HEIGHT + 34.0 + 18.0 * number as f64;
-        let statistics = monitor.statistics(series);
-        let shown = |number: Option<f64>| number.map_or_else(|| "-".to_string(), format::number);
-        let _ = write!(
-            text,
-            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{wide}\" stroke-dasharray=\"{dash}\" \
-             stroke-linejoin=\"round\"/>\n<path d=\"M{LEFT} {}h24\" stroke=\"{colour}\" stroke-width=\"2\" \
-             stroke-dasharray=\"{dash}\"/><text x=\"{}\" y=\"{y}\">{}  x{}  last {} avg {} min {} max {}</text>\n",
-            y - 4.0,
-            LEFT + 32.0,
-            escaped(&series.path),
-            format::scale(monitor.power(series)),
-            shown(statistics.last),
-            shown(statistics.average),
-            shown(statistics.minimum),
-            shown(statistics.maximum),
-        );
-    }
-    text.push_str("</svg>\n");
-    text
-}
-
-/// The picture on a page to be printed or sent, above a table of all counters with their statistics: also of those that a
-/// chart has no line for. It needs no other file.
-pub fn html(monitor: &Monitor, host: &str, words: Words, local: &dyn Fn(FileTime) -> LocalTime) -> String {
-    let title = [host, &monitor.picture.title].map(escaped).join(" ");
-    let heads = [Word::Counter, Word::Last, Word::Average, Word::Minimum, Word::Maximum];
-    let heads = heads.map(|head| format!("<th>{}</th>", escaped(words.get(head)))).concat();
-    let mut text = format!(
-        "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>\
-         body {{ font-family: sans-serif; margin: 2em auto; max-width: 64em; }}\
-         table {{ border-collapse: collapse; }}\
-         th, td {{ border-bottom: 1px solid #dddddd; padding: 0.2em 0.8em; text-align: right; }}\
-         th:first-child, td:first-child {{ text-align: left; }}</style></head>\n<body>\n{}<table>\n<tr>{heads}</tr>\n",
-        svg(monitor, host, local)
-    );
-    for series in monitor.series() {
-        let statistics = monitor.statistics(series);
-        let numbers = [statistics.average, statistics.minimum, statistics.maximum]
-            .map(|number| number.map_or_else(|| "-".to_string(), format::number));
-        let last = match (&series.last, statistics.last) {
-            // A text has no statistics.
-            (Ok(value @ Value::Text(_)), _) => format::value(value, series.counter_type),
-            (_, last) => last.map_or_else(|| "-".to_string(), format::number),
-        };
-        // Writing to a string does not fail.
-        let _ = write!(text, "<tr><td>{}</td><td>{}</td>", escaped(&series.path), escaped(&last));
-        for number in numbers {
-            let _ = write!(text, "<td>{number}</td>");
-        }
-        text.push_str("</tr>\n");
-    }
-    text.push_str("</table>\n</body></html>\n");
-    text
-}
-
-/// A text as it may stand in XML, without letters that XML does not have.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars().filter(|letter| !letter.is_control()) {
-        match letter {
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '"' => safe.push_str("&quot;"),
-            other => safe.push(other),
-        }
-    }
-    safe
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escaped;
-
-    #[test]
-    fn names_do_not_break_the_picture() {
-        assert_eq!(escaped("a<b>&\"c\"\u{1}"), "a&lt;b&gt;&amp;&quot;c&quot;");
-    }
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 
-use crate::model::{Axis, Grid, Look, Picture, Scale};
+use crate::model::{Axis, Grid, Look, Picture, Scale, Switch};
 
 /// The end of the name of a settings file.
 pub const EXTENSION: &str = "tallymon";
@@ -130,6 +130,11 @@ impl fmt::Display for Settings {
                     writeln!(f, "{key} = {}", quoted(text))?;
                 }
             }
+            for (key, switch) in Switch::NAMES {
+                if !picture.parts.has(switch) {
+                    writeln!(f, "{key} = false")?;
+                }
+            }
         }
         writeln!(f, "counters = [")?;
         for path in &self.counters {
@@ -165,7 +170,8 @@ impl fmt::Display for Settings {
 
 /// The picture, when anything of it is said; the rest is as usual then.
 fn picture_of(table: &Table) -> Result<Option<Picture>, String> {
-    if !["minimum", "maximum", "grid", "title", "label"].iter().any(|key| table.contains_key(*key)) {
+    let own = ["minimum", "maximum", "grid", "title", "label"].into_iter();
+    if !own.chain(Switch::NAMES.map(|(key, _)| key)).any(|key| table.contains_key(key)) {
         return Ok(None);
     }
     let mut picture = Picture::default();
@@ -181,6 +187,9 @@ fn picture_of(table: &Table) -> Result<Option<Picture>, String> {
     }
     picture.title = text_of(table, "title")?.unwrap_or_default();
     picture.label = text_of(table, "label")?.unwrap_or_default();
+    for (key, switch) in Switch::NAMES {
+        picture.parts.set(switch, flag_of(table, key)?.unwrap_or(true));
+    }
     Ok(Some(picture))
 }
 
@@ -238,6 +247,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Switches;
 
     #[test]
     fn settings_go_round() {
@@ -245,11 +255,15 @@ mod tests {
             let pattern = colour.map(|colour| colour + 1);
             Look { scale, hidden, colour, pattern, thick: hidden, threshold }
         };
+        let mut parts = Switches::default();
+        parts.toggle(Switch::Legend);
+        parts.toggle(Switch::DigitGrouping);
         let picture = Picture {
             axis: Axis::new(-0.5, 1e9).unwrap(),
             grid: Grid::Both,
             title: "It's \"it\"".into(),
             label: "%".into(),
+            parts,
         };
         let settings = Settings {
             counters: vec![
@@ -284,6 +298,7 @@ mod tests {
             ("maximum = nan", "found NaN"),
             ("grid = 'much'", "grid: needed one of none, horizontal, vertical, both, found much"),
             ("sweep = 1", "sweep: needed true or false"),
+            ("legend = 0", "legend: needed true or false"),
             ("[[line]]\nscale = 2", "needed a path"),
             ("[[line]]\npath = 'a'\nscale = true", "scale: needed a power of ten"),
         ] {

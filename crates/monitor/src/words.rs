@@ -4,25 +4,43 @@
 
 use tallymon::core::title::Language;
 
+use crate::model::format::Numbers;
+
 /// Looks words up in one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Words(usize);
+pub struct Words {
+    language: usize,
+    /// Digits of large numbers stand in groups.
+    groups: bool,
+}
 
 impl Words {
     /// The words of a language; English when there are none.
     pub const fn of(language: Language) -> Words {
-        match language {
-            Language::KOREAN => Words(1),
-            Language::JAPANESE => Words(2),
-            Language::RUSSIAN => Words(3),
-            _ => Words(0),
-        }
+        let language = match language {
+            Language::KOREAN => 1,
+            Language::JAPANESE => 2,
+            Language::RUSSIAN => 3,
+            _ => 0,
+        };
+        Words { language, groups: true }
+    }
+
+    /// The same, with digits in groups or not.
+    pub const fn grouped(self, groups: bool) -> Words {
+        Words { groups, ..self }
+    }
+
+    /// How numbers are written in the language.
+    pub const fn numbers(self) -> Numbers {
+        let separator = if self.language == 3 { ' ' } else { ',' };
+        Numbers::new(if self.groups { Some(separator) } else { None })
     }
 
     /// A word.
     pub fn get(self, word: Word) -> &'static str {
         let Some((_, words)) = TABLE.iter().find(|(known, _)| *known == word) else { return "" };
-        words.get(self.0).copied().unwrap_or_default()
+        words.get(self.language).copied().unwrap_or_default()
     }
 }
 
@@ -130,7 +148,7 @@ words! {
     KeysSave: "save: log, picture, settings; open; back to now", "저장: 로그, 그림, 설정; 열기; 현재로", "保存: ログ、図、設定; 開く; 現在へ", "сохранить: журнал, рисунок, набор; открыть; к текущему";
     KeysTable: "in the table: column, order, object", "표: 열, 순서, 개체", "表: 列、順序、オブジェクト", "в таблице: столбец, порядок, объект";
     KeysUndo: "undo; zoom to a range of time", "실행 취소; 시간 범위 확대", "元に戻す; 時間範囲を拡大", "отменить; увеличить отрезок";
-    KeysProperties: "properties: title, axis, grid, line", "속성: 제목, 축, 눈금, 선", "プロパティ: 題名、軸、目盛線、線", "свойства: заголовок, ось, сетка, линия";
+    KeysProperties: "properties; legend, bar, axes, digits, tooltips; grid", "속성; 범례, 값 표시줄, 축, 숫자 묶음, 도구 설명; 눈금선", "プロパティ; 凡例、値バー、軸、桁区切り、ヒント; 目盛線", "свойства; легенда, значения, оси, разряды, подсказки; сетка";
     PropertiesTitle: "Properties", "속성", "プロパティ", "Свойства";
     PropertiesKeys: "\u{2191}\u{2193} choose · \u{2190}\u{2192} change · Enter type · Esc close",
         "\u{2191}\u{2193} 선택 · \u{2190}\u{2192} 변경 · Enter 입력 · Esc 닫기",
@@ -141,6 +159,14 @@ words! {
     AxisMaximum: "Axis maximum", "축 최대값", "軸の最大値", "Максимум оси";
     AxisMinimum: "Axis minimum", "축 최소값", "軸の最小値", "Минимум оси";
     NoAxis: "this is no end of an axis", "축의 끝값이 아닙니다", "軸の端の値ではありません", "это не граница оси";
+    Legend: "Legend", "범례", "凡例", "Легенда";
+    ValueBar: "Value bar", "값 표시줄", "値バー", "Строка значений";
+    ScaleLabels: "Axis numbers", "축 숫자", "軸の数値", "Числа оси";
+    TimeLabels: "Times", "시간 표시", "時刻の表示", "Время под графиком";
+    DigitGrouping: "Digit grouping", "숫자 묶음", "桁区切り", "Группы разрядов";
+    ToolTips: "Tooltips", "도구 설명", "ツールヒント", "Подсказки";
+    On: "on", "켜짐", "オン", "вкл.";
+    Off: "off", "꺼짐", "オフ", "выкл.";
     Grid: "Grid", "눈금선", "目盛線", "Сетка";
     GridNone: "none", "없음", "なし", "нет";
     GridHorizontal: "horizontal", "가로", "横", "горизонтальная";

@@ -4,58 +4,85 @@ use tallymon::core::counter::{self, CounterType, Subtype, Suffix};
 use tallymon::core::flow::Value;
 use tallymon::core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
 
-/// A number for people: at most three decimals, fewer the larger it is, and groups of three digits.
-pub fn number(number: f64) -> String {
-    let size = number.abs();
-    if !number.is_finite() || size >= 1e15 {
-        return format!("{number:.3e}");
-    }
-    if size == 0.0 {
-        return "0".to_string();
-    }
-    if size < 0.001 {
-        return format!("{number:.1e}");
-    }
-    let decimals = match size {
-        size if size >= 999.95 => 0,
-        size if size >= 99.95 => 1,
-        size if size >= 9.995 => 2,
-        _ => 3,
-    };
-    group(&format!("{number:.decimals$}"))
+/// How numbers are written: what stands between groups of three digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbers {
+    separator: Option<char>,
 }
 
-/// A value for people: text as it is, hexadecimal where its type says so, counts with all their digits.
-pub fn value(value: &Value, counter_type: CounterType) -> String {
-    match value {
-        Value::Text(text) => text.trim().to_string(),
-        Value::Integer(_) if matches!(counter_type.subtype(), Subtype::Hex | Subtype::Dec1000) => {
-            counter::human(value, counter_type).to_string()
+impl Default for Numbers {
+    /// As in English.
+    fn default() -> Numbers {
+        Numbers::new(Some(','))
+    }
+}
+
+impl Numbers {
+    /// Groups of three digits with this between them, or no groups.
+    pub const fn new(separator: Option<char>) -> Numbers {
+        Numbers { separator }
+    }
+
+    /// A number for people: at most three decimals, fewer the larger it is.
+    pub fn number(self, number: f64) -> String {
+        let size = number.abs();
+        if !number.is_finite() || size >= 1e15 {
+            return format!("{number:.3e}");
         }
-        Value::Integer(integer) => group(&integer.to_string()),
-        other => other.as_f64().map(number).unwrap_or_default(),
+        if size == 0.0 {
+            return "0".to_string();
+        }
+        if size < 0.001 {
+            return format!("{number:.1e}");
+        }
+        let decimals = match size {
+            size if size >= 999.95 => 0,
+            size if size >= 99.95 => 1,
+            size if size >= 9.995 => 2,
+            _ => 3,
+        };
+        self.group(format!("{number:.decimals$}"))
     }
-}
 
-/// A number that was computed from values of a type: whole where its values are counts.
-pub fn number_of(number: f64, counter_type: CounterType) -> String {
-    let counts = !counter_type.needs_two_samples() && counter_type.suffix() == Suffix::None;
-    if counts && number.fract() == 0.0 && number.abs() < 1e15 {
-        group(&format!("{number:.0}"))
-    } else {
-        self::number(number)
+    /// A value for people: text as it is, hexadecimal where its type says so, counts with all their digits.
+    pub fn value(self, value: &Value, counter_type: CounterType) -> String {
+        match value {
+            Value::Text(text) => text.trim().to_string(),
+            Value::Integer(_) if matches!(counter_type.subtype(), Subtype::Hex | Subtype::Dec1000) => {
+                counter::human(value, counter_type).to_string()
+            }
+            Value::Integer(integer) => self.group(integer.to_string()),
+            other => other.as_f64().map(|number| self.number(number)).unwrap_or_default(),
+        }
+    }
+
+    /// A number that was computed from values of a type: whole where its values are counts.
+    pub fn number_of(self, number: f64, counter_type: CounterType) -> String {
+        let counts = !counter_type.needs_two_samples() && counter_type.suffix() == Suffix::None;
+        if counts && number.fract() == 0.0 && number.abs() < 1e15 {
+            self.group(format!("{number:.0}"))
+        } else {
+            self.number(number)
+        }
+    }
+
+    fn group(self, text: String) -> String {
+        match self.separator {
+            Some(separator) => group(&text, separator),
+            None => text,
+        }
     }
 }
 
 /// Groups the digits before the point by three.
-fn group(text: &str) -> String {
+fn group(text: &str, separator: char) -> String {
     let (whole, rest) = text.find('.').map_or((text, ""), |point| text.split_at(point));
     let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
     let mut grouped = String::with_capacity(text.len().saturating_add(8));
     grouped.push_str(sign);
     for (position, digit) in digits.chars().enumerate() {
         if position > 0 && digits.len().saturating_sub(position).is_multiple_of(3) {
-            grouped.push(',');
+            grouped.push(separator);
         }
         grouped.push(digit);
     }
@@ -167,17 +194,23 @@ mod tests {
             (1e300, "1.000e300"),
             (f64::NAN, "NaN"),
         ] {
-            assert_eq!(number(value), expected, "{value}");
+            assert_eq!(Numbers::default().number(value), expected, "{value}");
         }
     }
 
     #[test]
     fn values() {
         let raw = CounterType::PERF_COUNTER_RAWCOUNT;
+        let value = |of: &Value, counter_type| Numbers::default().value(of, counter_type);
         assert_eq!(value(&Value::Integer(u64::MAX), raw), "18,446,744,073,709,551,615");
         assert_eq!(value(&Value::Text(" ready ".to_string()), CounterType::PERF_COUNTER_TEXT), "ready");
         let hex = CounterType::PERF_COUNTER_RAWCOUNT_HEX;
         assert_eq!(value(&Value::Integer(0xbeef), hex), "0x0000BEEF");
+        for (separator, wanted) in [(Some(' '), "1 234 567"), (None, "1234567")] {
+            let numbers = Numbers::new(separator);
+            assert_eq!(numbers.value(&Value::Integer(1_234_567), raw), wanted);
+            assert_eq!([numbers.number_of(1_234_567.0, raw), numbers.number(1_234_567.2)], [wanted, wanted]);
+        }
     }
 
     #[test]

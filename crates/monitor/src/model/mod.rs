@@ -13,6 +13,7 @@ mod point;
 mod providers;
 mod scale;
 mod series;
+mod switches;
 mod take;
 mod top;
 mod window;
@@ -34,6 +35,7 @@ pub use point::{POINT_BYTES, Point};
 pub use providers::{PROVIDERS_PATH, Provider, ProviderKind, objects, providers};
 pub use scale::{Scale, factor};
 pub use series::{Series, Statistics};
+pub use switches::{Switch, Switches};
 pub use top::{MOST_TOP, MOST_WATCHED, Top, TopGroup, TopInstance};
 pub use window::{DEFAULT_POINTS, POINTS_RANGE, Window};
 

@@ -1,4 +1,7 @@
-//! The picture that all lines share: what its vertical axis goes from and to, its grid, and what stands above it.
+//! The picture that all lines share: what its vertical axis goes from and to, its grid, what stands above it,
+//! and which parts of it are there.
+
+use super::Switches;
 
 /// Lines across and down at the numbers and the times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -113,6 +116,8 @@ pub struct Picture {
     pub title: String,
     /// What the numbers of the vertical axis are.
     pub label: String,
+    /// Which of its parts are there.
+    pub parts: Switches,
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use tallymon::{CounterHandle, InstanceKey, Query};
 use super::overlay;
 use super::text::{cut, put, put_right, rule, width, wrap};
 use super::theme::Theme;
-use crate::model::format;
 use crate::words::{Word, Words};
 
 /// Four lists, a search, and a query of its own for the preview: what is looked at is not recorded.
@@ -415,7 +414,7 @@ impl AddDialog {
             return;
         };
         let Some(counter) = self.counter().and_then(|counter| object.counter(counter)) else { return };
-        let value = format!(" {}: {}", words.get(Word::Now), self.value(theme));
+        let value = format!(" {}: {}", words.get(Word::Now), self.value(words, theme));
         let wide = width(&value);
         let left = area.width.saturating_sub(wide);
         let x = put(buffer, area.x, area.y, left, &cut(&path, left), theme.bold());
@@ -449,7 +448,7 @@ impl AddDialog {
     }
 
     /// The value of the preview: of the one instance, or of the first and how many there are.
-    fn value(&self, theme: Theme) -> String {
+    fn value(&self, words: Words, theme: Theme) -> String {
         let dots = theme.either("…", "...").to_string();
         let Some((_, handle)) = &self.preview else { return dots };
         let readings = self.query.readings();
@@ -458,7 +457,7 @@ impl AddDialog {
         let count = own.count();
         let unit = first.definition.counter_type.suffix().as_str();
         let text = match &first.cell.value {
-            Ok(value) => format!("{} {unit}", format::value(value, first.definition.counter_type)),
+            Ok(value) => format!("{} {unit}", words.numbers().value(value, first.definition.counter_type)),
             Err(NoValue::FirstSample) => dots,
             Err(why) => why.to_string(),
         };

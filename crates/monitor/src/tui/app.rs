@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crossterm::event::{Event, KeyEventKind};
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use tallymon::core::flow::SourceError;
 use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon::{Log, Query, Reading};
@@ -38,7 +38,7 @@ pub struct App {
     pub(super) pending: Option<Pending>,
     /// The paths of the query as they were written.
     pub(super) paths: Vec<String>,
-    pub(super) options: Options,
+    pub(crate) options: Options,
     pub(super) monitor: Monitor,
     pub(super) view: View,
     pub(crate) words: Words,
@@ -147,6 +147,8 @@ pub(super) struct Places {
     /// The panel that says who made a value, and each instance in it with its row.
     pub(super) spike: Rect,
     pub(super) makers: Vec<(u16, usize)>,
+    /// Where the mouse is, as long as nothing else happens.
+    pub(super) pointer: Option<Position>,
     /// A click before, to tell a double click.
     pub(super) clicked: Option<(u16, u16)>,
     /// Columns between which the mouse is dragged now.
@@ -208,6 +210,7 @@ impl App {
     pub fn event(&mut self, event: &Event) {
         let undoes = self.steps.len();
         let before = Choices::of(self);
+        self.places.pointer = None;
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => keys::key(self, *key),
             Event::Mouse(event) => mouse::mouse(self, *event),

@@ -7,14 +7,17 @@ use super::app::App;
 use super::legend;
 use super::text::{cut, put, put_right, width};
 use crate::chart::Glyphs;
-use crate::model::{factor, format};
+use crate::model::{Switch, factor, format};
 
 pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     let lines: Vec<usize> =
         app.lines().into_iter().filter(|line| *line < app.monitor.series().len()).collect();
     let theme = app.theme;
-    let bar_rows = area.height.saturating_sub(1);
-    legend::value_bar(app, buffer, Rect { y: area.top().saturating_add(bar_rows), height: 1, ..area });
+    let mut bar_rows = area.height;
+    if app.monitor.picture.parts.has(Switch::ValueBar) {
+        bar_rows = bar_rows.saturating_sub(1);
+        legend::value_bar(app, buffer, Rect { y: area.top().saturating_add(bar_rows), height: 1, ..area });
+    }
     let name_columns = lines
         .iter()
         .filter_map(|line| app.monitor.series().get(*line))

@@ -73,7 +73,7 @@ fn last_values(shown: &[&Series]) -> Option<String> {
         let value = series.last.as_ref().ok();
         let value = value.map(|value| match value.as_f64() {
             Some(number) => g17(number).to_string(),
-            None => format::value(value, series.counter_type),
+            None => format::Numbers::default().value(value, series.counter_type),
         });
         let _ = writeln!(text, "{}\t{}", series.path, value.unwrap_or_default());
     }

@@ -6,8 +6,11 @@ use ratatui::layout::Rect;
 
 use super::app::{App, Overlay, View};
 use super::text::{cut, put, put_right, rule, width};
-use super::{bars, graph, names, overlay, properties, providers, replay, report, sessions, spike, split};
+use super::{
+    bars, graph, names, overlay, properties, providers, replay, report, sessions, spike, split, tooltip,
+};
 use crate::chart::Glyphs;
+use crate::model::Switch;
 use crate::words::Word;
 
 /// A terminal with fewer columns or rows than these has place for a report only.
@@ -34,6 +37,8 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
     let top = area.top().saturating_add(1).saturating_add(banner);
     let slider = u16::from(app.replay.is_some() && !small);
     let body = Rect { y: top, height: footer_at.saturating_sub(top).saturating_sub(slider), ..area };
+    app.words = app.words.grouped(app.monitor.picture.parts.has(Switch::DigitGrouping));
+    let body = if small || app.view == View::Table { body } else { graph::heading(app, buffer, body) };
     match app.view {
         _ if small => report::draw(app, buffer, body),
         View::Graph | View::Area | View::Stacked => graph::draw(app, buffer, body),
@@ -49,6 +54,9 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
     }
     if app.places.chart.height > 4 {
         spike::draw(app, buffer);
+    }
+    if !small {
+        tooltip::draw(app, buffer, body);
     }
     if slider > 0 {
         replay::slider(app, buffer, Rect { y: body.bottom(), height: 1, ..area });

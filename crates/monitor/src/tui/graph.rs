@@ -10,25 +10,26 @@ use super::app::{App, View};
 use super::legend;
 use super::text::{cut, put, put_right, width};
 use crate::chart::Chart;
-use crate::model::{Axis, Series, factor, format};
+use crate::model::{Axis, Series, Switch, factor, format};
 use crate::words::Word;
 
-/// Columns of the vertical axis with its numbers.
-const AXIS: u16 = 5;
+/// Columns of the vertical axis with its numbers, and without.
+const AXIS: (u16, u16) = (5, 1);
 
 pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     let lines = u16::try_from(app.lines().len()).unwrap_or(u16::MAX).max(1);
+    let has = |switch| app.monitor.picture.parts.has(switch);
     // Header and lines; the chart keeps at least half.
     let legend_rows = lines.saturating_add(1).min((area.height / 2).saturating_sub(2)).max(2);
-    let picture = &app.monitor.picture;
-    let heading_rows = u16::from(!picture.title.is_empty() || !picture.label.is_empty());
-    heading(app, buffer, Rect { height: heading_rows, ..area });
-    let chart_rows = area.height.saturating_sub(legend_rows).saturating_sub(2).saturating_sub(heading_rows);
+    let legend_rows = if has(Switch::Legend) { legend_rows } else { 0 };
+    let (times_rows, bar_rows) = (u16::from(has(Switch::TimeLabels)), u16::from(has(Switch::ValueBar)));
+    let axis_columns = if has(Switch::ScaleLabels) { AXIS.0 } else { AXIS.1 };
+    let below = legend_rows.saturating_add(times_rows).saturating_add(bar_rows);
     let chart = Rect {
-        x: AXIS,
-        y: area.y.saturating_add(heading_rows),
-        width: area.width.saturating_sub(AXIS).saturating_sub(1),
-        height: chart_rows,
+        x: axis_columns,
+        y: area.y,
+        width: area.width.saturating_sub(axis_columns).saturating_sub(1),
+        height: area.height.saturating_sub(below),
     };
     let drawn = drawn(app);
     let axis = axis_of(app, &drawn);
@@ -39,24 +40,35 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         let x = chart.x.saturating_add(chart.width.saturating_sub(width(text)) / 2);
         put(buffer, x, chart.y.saturating_add(chart.height / 2), chart.width, text, app.theme.bold());
     }
-    times(app, buffer, Rect { y: chart.bottom(), height: 1, ..chart });
-    legend::value_bar(app, buffer, Rect { y: chart.bottom().saturating_add(1), height: 1, ..area });
-    let top = chart.bottom().saturating_add(2);
-    legend::draw(app, buffer, Rect { y: top, height: area.bottom().saturating_sub(top), ..area });
+    if times_rows > 0 {
+        times(app, buffer, Rect { y: chart.bottom(), height: 1, ..chart });
+    }
+    let bar = Rect { y: chart.bottom().saturating_add(times_rows), height: bar_rows, ..area };
+    if bar_rows > 0 {
+        legend::value_bar(app, buffer, bar);
+    }
+    if legend_rows > 0 {
+        legend::draw(
+            app,
+            buffer,
+            Rect { y: bar.bottom(), height: area.bottom().saturating_sub(bar.bottom()), ..area },
+        );
+    }
     app.places.chart = chart;
 }
 
-/// What the axis is of, above it, and the title of the picture in the middle.
-fn heading(app: &App, buffer: &mut Buffer, area: Rect) {
-    if area.height == 0 {
-        return;
-    }
+/// What the axis is of, above it, and the title of the picture in the middle; returns the place below.
+pub(super) fn heading(app: &App, buffer: &mut Buffer, area: Rect) -> Rect {
     let (picture, theme) = (&app.monitor.picture, app.theme);
+    if area.height == 0 || picture.title.is_empty() && picture.label.is_empty() {
+        return area;
+    }
     let x = put(buffer, area.x, area.y, area.width, &cut(&picture.label, area.width / 3), theme.dim());
     let left = area.right().saturating_sub(x).saturating_sub(1);
     let title = cut(&picture.title, left);
     let middle = area.x.saturating_add(area.width.saturating_sub(width(&title)) / 2);
     put(buffer, middle.max(x.saturating_add(1)), area.y, left, &title, theme.bold());
+    Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area }
 }
 
 /// Numbers at the left and the grid.
@@ -81,7 +93,9 @@ fn draw_axis(app: &App, buffer: &mut Buffer, chart: Rect, axis: Axis) {
         let last = chart.height.saturating_sub(1);
         let y = chart.y.saturating_add(last.saturating_mul(quarters.saturating_sub(quarter)) / quarters);
         let value = axis.at(f64::from(quarter) / f64::from(quarters));
-        put_right(buffer, 0, y, left, &cut(&format::axis(value), left), theme.dim());
+        if left > 0 {
+            put_right(buffer, 0, y, left, &cut(&format::axis(value), left), theme.dim());
+        }
         put(buffer, left, y, 1, theme.either("┤", "+"), theme.dim());
         let dots = if grid.is_horizontal() { chart.left()..chart.right() } else { 0..0 };
         for x in dots.step_by(4) {
@@ -91,14 +105,14 @@ fn draw_axis(app: &App, buffer: &mut Buffer, chart: Rect, axis: Axis) {
 }
 
 /// A series that is drawn, with what makes its values heights.
-struct Drawn<'a> {
-    position: usize,
-    series: &'a Series,
-    scale: f64,
+pub(super) struct Drawn<'a> {
+    pub(super) position: usize,
+    pub(super) series: &'a Series,
+    pub(super) scale: f64,
 }
 
 /// What is drawn, in the order of the legend. In a stack counters of one kind have one scale, or their sum would be none.
-fn drawn(app: &App) -> Vec<Drawn<'_>> {
+pub(super) fn drawn(app: &App) -> Vec<Drawn<'_>> {
     let monitor = &app.monitor;
     let mut drawn: Vec<(usize, &Series, i32)> = monitor
         .series()
@@ -131,7 +145,7 @@ fn drawn(app: &App) -> Vec<Drawn<'_>> {
 }
 
 /// The ends of the vertical axis: those of the picture; a stack stands on 0 and is as high as it needs.
-fn axis_of(app: &App, drawn: &[Drawn<'_>]) -> Axis {
+pub(super) fn axis_of(app: &App, drawn: &[Drawn<'_>]) -> Axis {
     let axis = app.monitor.picture.axis;
     if app.view != View::Stacked {
         return axis;

@@ -13,7 +13,7 @@ use super::overlay::PROCESS;
 use super::properties::{self, Properties};
 use super::table::Table;
 use super::{providers, sessions};
-use crate::model::Scale;
+use crate::model::{Scale, Switch};
 use crate::save;
 use crate::words::Word;
 
@@ -136,6 +136,8 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
             app.copy(Some(settings));
         }
         KeyCode::Char('V') => app.copy_values(),
+        KeyCode::Char(digit @ '1'..='6') => switch(app, digit),
+        KeyCode::Char('#') => app.monitor.picture.grid = app.monitor.picture.grid.step(true),
         KeyCode::Char('P') => app.overlay = Overlay::Properties(Properties::default()),
         KeyCode::Char('Z') => app.stops = true,
         KeyCode::Char('?') | KeyCode::F(1) => app.overlay = Overlay::Help,
@@ -432,6 +434,14 @@ fn freeze(app: &mut App) {
     }
 }
 
+/// Switches a part of the picture on or off.
+fn switch(app: &mut App, digit: char) {
+    let nth = digit.to_digit(10).and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
+    if let Some((_, switch)) = nth.and_then(|nth| Switch::NAMES.get(nth)) {
+        app.monitor.picture.parts.toggle(*switch);
+    }
+}
+
 fn update(app: &mut App) {
     let rows = app.monitor.rows();
     app.monitor.window.update(&rows);
@@ -486,7 +496,7 @@ fn explain_chosen(app: &mut App) {
     let explanation = explain(reading, query.names(), object_help);
     let value = match &explanation.value {
         Ok(value) => {
-            let text = crate::model::format::value(value, series.counter_type);
+            let text = app.words.numbers().value(value, series.counter_type);
             format!("{text} {}", explanation.unit)
         }
         Err(why) => format!("{} ({})", why, why.pdh_status().name),

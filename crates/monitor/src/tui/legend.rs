@@ -59,7 +59,9 @@ pub(super) fn now(app: &App, series: &Series) -> (String, Style) {
     let with_unit = |text: String| if unit == "%" { format!("{text} %") } else { text };
     if let Some(cursor) = app.monitor.window.cursor {
         return match series.at(app.monitor.next(), cursor) {
-            Some(Ok(number)) => (with_unit(format::number_of(number, series.counter_type)), theme.plain()),
+            Some(Ok(number)) => {
+                (with_unit(app.words.numbers().number_of(number, series.counter_type)), theme.plain())
+            }
             Some(Err(_)) => (theme.either("–", "-").to_string(), theme.dim()),
             None => (String::new(), theme.plain()),
         };
@@ -70,7 +72,7 @@ pub(super) fn now(app: &App, series: &Series) -> (String, Style) {
     match &series.last {
         Ok(value) => {
             let style = if series.is_over() { theme.bad() } else { theme.plain() };
-            (with_unit(format::value(value, series.counter_type)), style)
+            (with_unit(app.words.numbers().value(value, series.counter_type)), style)
         }
         Err(NoValue::FirstSample) => (theme.either("…", "...").to_string(), theme.dim()),
         Err(_) => (theme.either("–", "-").to_string(), theme.warning()),
@@ -84,7 +86,7 @@ fn change(app: &App, series: &Series) -> String {
     };
     let sign = if change > 0.0 { "+" } else { "" };
     let share = share.map(|share| format!(" ({share:+.0} %)")).unwrap_or_default();
-    format!("{sign}{}{share}", format::number_of(change, series.counter_type))
+    format!("{sign}{}{share}", app.words.numbers().number_of(change, series.counter_type))
 }
 
 /// One letter for the state: chosen, shown, hidden, without a value, old.
@@ -279,11 +281,11 @@ pub(super) fn value_bar(app: &App, buffer: &mut Buffer, area: Rect) {
     let mut x = area.left().saturating_add(1);
     let number = |number: Option<f64>| {
         let dash = || theme.either("–", "-").into();
-        number.map_or_else(dash, |number| format::number_of(number, series.counter_type))
+        number.map_or_else(dash, |number| app.words.numbers().number_of(number, series.counter_type))
     };
     let duration = app.monitor.view_times().map(|(from, to)| format::duration(from, to));
     let last = match &series.last {
-        Ok(value) if app.monitor.window.is_live() => format::value(value, series.counter_type),
+        Ok(value) if app.monitor.window.is_live() => app.words.numbers().value(value, series.counter_type),
         _ => number(statistics.last),
     };
     let (words, style) = match reason(app, series) {
@@ -331,7 +333,8 @@ fn why(app: &App, series: &Series) -> Option<String> {
     }
     match &series.last {
         Ok(_) if series.is_over() => {
-            let threshold = series.threshold.map(format::number).unwrap_or_default();
+            let threshold =
+                series.threshold.map(|number| app.words.numbers().number(number)).unwrap_or_default();
             Some(format!("{} {threshold}: {}", app.words.get(Word::Over), series.path))
         }
         Ok(_) => None,

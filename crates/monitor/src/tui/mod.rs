@@ -40,6 +40,7 @@ mod task;
 mod terminal;
 mod text;
 mod theme;
+mod tooltip;
 mod typed;
 mod undo;
 

@@ -38,7 +38,7 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
             let again = app.places.clicked.replace(place) == Some(place);
             app.places.dragged = in_chart.then_some((event.column, event.column));
             if in_chart {
-                app.monitor.window.cursor = row_at(app, event.column);
+                app.monitor.window.cursor = app.row_below(event.column);
             } else if app.places.slider.contains(Position::from(place)) {
                 app.slide_to(event.column);
             } else if let Some((_, line)) =
@@ -65,6 +65,7 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
                 released(app, from, to);
             }
         }
+        MouseEventKind::Moved => app.places.pointer = Some(Position::from(place)),
         MouseEventKind::ScrollUp if in_chart => app.monitor.window.zoom(true),
         MouseEventKind::ScrollDown if in_chart => app.monitor.window.zoom(false),
         MouseEventKind::ScrollUp => app.move_selection(-1),
@@ -112,17 +113,19 @@ fn released(app: &mut App, from: u16, to: u16) {
     let view = app.monitor.view();
     let newest = view.end.checked_sub(1);
     // Behind the newest row there is nothing yet: the drag ends there.
-    let (one, other) = (row_at(app, from).or(newest), row_at(app, to).or(newest));
+    let (one, other) = (app.row_below(from).or(newest), app.row_below(to).or(newest));
     if let (Some(one), Some(other)) = (one, other) {
         app.spike = None;
         app.monitor.window.show(&rows, one, other);
     }
 }
 
-/// The row under a column of the chart.
-fn row_at(app: &App, column: u16) -> Option<u64> {
-    let area = app.places.chart;
-    let chart = Chart::new(ratatui::layout::Rect { height: 1, ..area }, app.theme.glyphs);
-    let slot = chart.slot(column.saturating_sub(area.x), app.monitor.window.points());
-    app.monitor.window.row_at(&app.monitor.rows(), slot)
+impl App {
+    /// The row at a column of the chart.
+    pub(super) fn row_below(&self, column: u16) -> Option<u64> {
+        let area = self.places.chart;
+        let chart = Chart::new(ratatui::layout::Rect { height: 1, ..area }, self.theme.glyphs);
+        let slot = chart.slot(column.saturating_sub(area.x), self.monitor.window.points());
+        self.monitor.window.row_at(&self.monitor.rows(), slot)
+    }
 }

@@ -28,7 +28,7 @@ const KEYS: &[(&str, Word)] = &[
     ("Enter click", Word::KeysSpike),
     ("< > m", Word::KeysInterval),
     ("x /", Word::KeysExplain),
-    ("P Ctrl-Q", Word::KeysProperties),
+    ("P Ctrl-Q 1..6 #", Word::KeysProperties),
     ("y Y V p", Word::KeysCopy),
     ("w o Ctrl-L Ctrl-T", Word::KeysSave),
     ("C { }", Word::KeysCompare),

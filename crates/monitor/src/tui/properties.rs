@@ -8,7 +8,7 @@ use super::app::{App, Overlay};
 use super::overlay::frame;
 use super::text::{cut, put, width};
 use crate::chart::PATTERNS;
-use crate::model::{Axis, Grid, Scale, Series, format};
+use crate::model::{Axis, Grid, Scale, Series, Switch, format};
 use crate::words::{Word, Words};
 
 /// What is open of the dialog: everything in it is changed at once, and Ctrl-Z takes it back.
@@ -30,18 +30,25 @@ enum Property {
     Maximum,
     Minimum,
     Grid,
+    Switch(Switch),
     Colour,
     Pattern,
     Width,
     Scale,
 }
 
-const PROPERTIES: [(Property, Word); 9] = [
+const PROPERTIES: [(Property, Word); 15] = [
     (Property::Title, Word::GraphTitle),
     (Property::Label, Word::AxisLabel),
     (Property::Maximum, Word::AxisMaximum),
     (Property::Minimum, Word::AxisMinimum),
     (Property::Grid, Word::Grid),
+    (Property::Switch(Switch::Legend), Word::Legend),
+    (Property::Switch(Switch::ValueBar), Word::ValueBar),
+    (Property::Switch(Switch::ScaleLabels), Word::ScaleLabels),
+    (Property::Switch(Switch::TimeLabels), Word::TimeLabels),
+    (Property::Switch(Switch::DigitGrouping), Word::DigitGrouping),
+    (Property::Switch(Switch::ToolTips), Word::ToolTips),
     (Property::Colour, Word::ColourNumber),
     (Property::Pattern, Word::Pattern),
     (Property::Width, Word::LineWidth),
@@ -49,7 +56,7 @@ const PROPERTIES: [(Property, Word); 9] = [
 ];
 
 /// How many of them are of the picture; the others are of the chosen line.
-const OF_PICTURE: usize = 5;
+const OF_PICTURE: usize = 11;
 
 impl Property {
     /// A text or a number, which can be typed.
@@ -141,7 +148,7 @@ fn set(app: &mut App, property: Property, text: &str) {
                 None => app.message = Some(format!("{text}: {}", app.words.get(Word::NoAxis))),
             }
         }
-        Property::Grid | Property::Colour | Property::Pattern | Property::Width | Property::Scale => {}
+        _ => {}
     }
 }
 
@@ -161,6 +168,7 @@ fn step(app: &mut App, property: Property, forward: bool) {
             picture.axis = Axis::new(minimum, picture.axis.maximum()).unwrap_or(picture.axis);
         }
         Property::Grid => picture.grid = picture.grid.step(forward),
+        Property::Switch(switch) => picture.parts.toggle(switch),
         Property::Scale => app.monitor.step_scale(forward),
         Property::Colour | Property::Pattern | Property::Width => {
             let Some(series) = app.monitor.chosen_mut() else { return };
@@ -191,9 +199,7 @@ fn text_of(app: &App, property: Property) -> String {
         Property::Label => picture.label.clone(),
         Property::Maximum => picture.axis.maximum().to_string(),
         Property::Minimum => picture.axis.minimum().to_string(),
-        Property::Grid | Property::Colour | Property::Pattern | Property::Width | Property::Scale => {
-            String::new()
-        }
+        _ => String::new(),
     }
 }
 
@@ -244,31 +250,28 @@ fn drawn(app: &App, mut dialog: Properties, buffer: &mut Buffer, area: Rect) -> 
     let keys = words.get(Word::PropertiesKeys);
     let inside = frame(buffer, area, (72, rows), words.get(Word::PropertiesTitle), keys, theme);
     let names = PROPERTIES.iter().map(|(_, word)| width(words.get(*word))).max().unwrap_or(0);
-    let mut y = inside.y;
+    // Where there are fewer rows, what is above the chosen one goes.
+    let chosen_at = u16::try_from(dialog.at).unwrap_or(0).saturating_add(u16::from(dialog.at >= OF_PICTURE));
+    let above = chosen_at.saturating_sub(inside.height.saturating_sub(1));
+    let mut at = 0u16;
+    let mut next_row = || {
+        let row =
+            at.checked_sub(above).map(|row| Rect { y: inside.y.saturating_add(row), height: 1, ..inside });
+        at = at.saturating_add(1);
+        row.filter(|row| row.y < inside.bottom())
+    };
     dialog.places.clear();
     for (number, (property, word)) in PROPERTIES.iter().enumerate().take(count) {
         if number == OF_PICTURE
             && let Some(series) = chosen
+            && let Some(row) = next_row()
         {
-            if y < inside.bottom() {
-                let path = cut(&series.path, inside.width.saturating_sub(2));
-                put(
-                    buffer,
-                    inside.x.saturating_add(1),
-                    y,
-                    inside.width.saturating_sub(2),
-                    &path,
-                    theme.dim(),
-                );
-            }
-            y = y.saturating_add(1);
+            let columns = row.width.saturating_sub(2);
+            put(buffer, row.x.saturating_add(1), row.y, columns, &cut(&series.path, columns), theme.dim());
         }
-        let row = Rect { y, height: 1, ..inside };
-        y = y.saturating_add(1);
-        dialog.places.push(row);
-        if row.y >= inside.bottom() {
-            continue;
-        }
+        let row = next_row();
+        dialog.places.push(row.unwrap_or_default());
+        let Some(row) = row else { continue };
         let is_chosen = number == dialog.at;
         let style = if is_chosen { theme.selected() } else { theme.plain() };
         buffer.set_style(row, style);
@@ -278,6 +281,10 @@ fn drawn(app: &App, mut dialog: Properties, buffer: &mut Buffer, area: Rect) -> 
         let text = match (&dialog.typed, property, chosen) {
             (Some(typed), _, _) if is_chosen => format!("{typed}{}", theme.either("▏", "_")),
             (_, Property::Grid, _) => words.get(grid_word(app.monitor.picture.grid)).to_string(),
+            (_, Property::Switch(switch), _) => {
+                let on = app.monitor.picture.parts.has(*switch);
+                words.get(if on { Word::On } else { Word::Off }).to_string()
+            }
             (_, property, _) if property.is_typed() => text_of(app, *property),
             (_, property, Some(series)) => words_of(app, *property, series, words),
             (_, _, None) => String::new(),

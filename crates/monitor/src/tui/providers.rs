@@ -103,7 +103,7 @@ impl Providers {
 /// The line of a provider.
 fn cells(row: &Provider, words: Words, theme: Theme) -> Vec<Cell> {
     let dash = || theme.either("–", "-").to_string();
-    let count = |number: Option<f64>| (number.map_or_else(dash, whole), theme.plain());
+    let count = |number: Option<f64>| (number.map_or_else(dash, |count| whole(words, count)), theme.plain());
     let (state, style) = match row.health {
         _ if row.is_disabled() => (words.get(Word::Disabled), theme.dim()),
         Some(Health::NotAsked) => (words.get(Word::NotAsked), theme.dim()),
@@ -133,8 +133,8 @@ fn cells(row: &Provider, words: Words, theme: Theme) -> Vec<Cell> {
 }
 
 /// How often something happened.
-fn whole(count: f64) -> String {
-    format::number_of(count, CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
+fn whole(words: Words, count: f64) -> String {
+    words.numbers().number_of(count, CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
 }
 
 /// All that is known of the chosen one: a narrow screen has no columns for it.
@@ -148,10 +148,10 @@ fn details(row: &Provider, words: Words, theme: Theme) -> Vec<Cell> {
         (Word::Took, row.last.map(format::seconds)),
         (Word::Average, row.average.map(format::seconds)),
         (Word::Share, row.share.map(|share| format!("{share:.3} %"))),
-        (Word::Asked, row.collections.map(whole)),
-        (Word::Errors, row.errors.map(whole)),
-        (Word::Late, row.late.map(whole)),
-        (Word::Restarts, row.restarts.map(whole)),
+        (Word::Asked, row.collections.map(|count| whole(words, count))),
+        (Word::Errors, row.errors.map(|count| whole(words, count))),
+        (Word::Late, row.late.map(|count| whole(words, count))),
+        (Word::Restarts, row.restarts.map(|count| whole(words, count))),
     ]
     .into_iter()
     .filter_map(|(word, text)| Some(format!("{} {}", words.get(word), text?)))

@@ -7,7 +7,6 @@ use ratatui::style::Style;
 use super::app::App;
 use super::legend;
 use super::text::{cut, cut_pair, put, put_right, width};
-use crate::model::format;
 use crate::words::Word;
 
 /// Columns of a statistic.
@@ -94,7 +93,9 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
                     let known = app.monitor.statistics(own);
                     let dash = || theme.either("–", "-").to_string();
                     let texts = [known.average, known.minimum, known.maximum].map(|number| {
-                        number.map_or_else(dash, |number| format::number_of(number, own.counter_type))
+                        number.map_or_else(dash, |number| {
+                            app.words.numbers().number_of(number, own.counter_type)
+                        })
                     });
                     statistics(buffer, beside, y, &texts, theme.plain());
                 }

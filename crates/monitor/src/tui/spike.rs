@@ -11,7 +11,7 @@ use super::app::App;
 use super::overlay::{PROCESS, frame_at};
 use super::text::{cut, put, put_right};
 use crate::chart::Chart;
-use crate::model::{Top, TopGroup, TopInstance, format};
+use crate::model::{Top, TopGroup, TopInstance};
 use crate::words::Word;
 
 const PROCESSOR_TIME: TitleIndex = TitleIndex(6);
@@ -208,7 +208,8 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer) {
                 buffer.set_style(Rect { x: inside.x, y, width: inside.width, height: 1 }, style);
                 let suffix = group.counter_type.suffix().as_str();
                 let unit = if suffix == "%" { " %" } else { "" };
-                let value = format!("{}{unit}", format::number_of(instance.value, group.counter_type));
+                let value =
+                    format!("{}{unit}", app.words.numbers().number_of(instance.value, group.counter_type));
                 put(
                     buffer,
                     left.saturating_add(1),

@@ -8,7 +8,7 @@ use super::graph;
 use super::legend;
 use super::text::{cut, cut_pair, put, put_right, width};
 use crate::chart::Chart;
-use crate::model::format;
+use crate::model::Switch;
 
 /// The least place that a chart is worth.
 const LEAST: (u16, u16) = (36, 6);
@@ -19,8 +19,11 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         .into_iter()
         .filter(|line| app.monitor.series().get(*line).is_some_and(|series| app.monitor.is_drawn(series)))
         .collect();
-    let area = Rect { height: area.height.saturating_sub(1), ..area };
-    legend::value_bar(app, buffer, Rect { y: area.bottom(), height: 1, ..area });
+    let mut area = area;
+    if app.monitor.picture.parts.has(Switch::ValueBar) {
+        area.height = area.height.saturating_sub(1);
+        legend::value_bar(app, buffer, Rect { y: area.bottom(), height: 1, ..area });
+    }
     if lines.is_empty() {
         return;
     }
@@ -50,7 +53,7 @@ fn small(app: &App, buffer: &mut Buffer, area: Rect, position: usize) {
     let maximum = app.monitor.statistics(series).maximum.unwrap_or(0.0);
     let top = round_up(if series.counter_type.caps_at_100() { 100.0 } else { maximum });
     // The range stands beside the value, where no line runs over it.
-    let text = format!("{text} / {}", format::number(top));
+    let text = format!("{text} / {}", app.words.numbers().number(top));
     let left = area.width.saturating_sub(width(&text)).saturating_sub(2);
     let name = match &series.instance {
         Some(instance) => cut_pair(&series.counter_name, " ", instance, left),

@@ -11,7 +11,6 @@ use tallymon::{InstanceKey, Query};
 
 use super::text::{cut, put, put_right, width};
 use super::theme::Theme;
-use crate::model::format;
 use crate::words::{Word, Words};
 
 /// An object with instances, and its own query: nothing of it is recorded.
@@ -292,7 +291,7 @@ impl Table {
             for (number, column) in in_view() {
                 let Some(cell) = row.cells.get(number) else { continue };
                 let (text, own) = match cell {
-                    Ok(value) => (format::value(value, column.counter_type), style),
+                    Ok(value) => (words.numbers().value(value, column.counter_type), style),
                     Err(NoValue::FirstSample) => (theme.either("…", "...").to_string(), style),
                     Err(_) => (theme.either("–", "-").to_string(), theme.dim().patch(style)),
                 };

@@ -13,4 +13,5 @@ mod providers;
 mod screens;
 mod sessions;
 mod several;
+mod switches;
 mod use_it;

@@ -1,14 +1,25 @@
 //! The properties of the picture and of its lines.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use tallymon_monitor::model::{Axis, Grid, Look, Picture, Scale};
+use tallymon::core::title::Language;
+use tallymon_monitor::model::{Axis, Grid, Look, Picture, Scale, Switch};
+use tallymon_monitor::save::Page;
 use tallymon_monitor::settings::Settings;
+use tallymon_monitor::words::Words;
 
 use crate::fake::{Bench, DEFAULTS};
 use crate::screens::{check, has};
 
 fn control(bench: &mut Bench, letter: char) {
     bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)));
+}
+
+/// The picture as it is saved.
+fn svg(bench: &Bench) -> String {
+    let local = |time| bench.app.local_time(time);
+    let words = Words::of(Language::ENGLISH).grouped(picture(bench).parts.has(Switch::DigitGrouping));
+    let page = Page { monitor: bench.app.monitor(), host: "web01", words, local: &local };
+    tallymon_monitor::save::svg(&page)
 }
 
 fn picture(bench: &Bench) -> &Picture {
@@ -30,7 +41,13 @@ fn titles_axis_and_grid() {
     bench.key(KeyCode::Down).types("-10").key(KeyCode::Enter);
     bench.key(KeyCode::Down).key(KeyCode::Right).key(KeyCode::Right).key(KeyCode::Esc);
     let (grid, axis) = (Grid::Both, Axis::new(-10.0, 50.0).unwrap());
-    let wanted = Picture { axis, grid, title: "A calm machine".into(), label: "share, %".into() };
+    let wanted = Picture {
+        axis,
+        grid,
+        title: "A calm machine".into(),
+        label: "share, %".into(),
+        ..Picture::default()
+    };
     assert_eq!(*picture(&bench), wanted);
     let screen = check("properties-of-picture", &mut bench);
     has(&screen, &["A calm machine", "share, %", "  50┤", " -10┤"]);
@@ -54,7 +71,9 @@ fn a_line_has_its_own_colour_pattern_and_width() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(60);
     control(&mut bench, 'q');
-    bench.key(KeyCode::Down).key(KeyCode::Down).key(KeyCode::Down).key(KeyCode::Down).key(KeyCode::Down);
+    for _ in 0..11 {
+        bench.key(KeyCode::Down);
+    }
     bench.key(KeyCode::Left).key(KeyCode::Down).key(KeyCode::Right).key(KeyCode::Right);
     bench.key(KeyCode::Down).key(KeyCode::Enter).key(KeyCode::Down).key(KeyCode::Left);
     let screen = bench.screen();
@@ -68,7 +87,7 @@ fn a_line_has_its_own_colour_pattern_and_width() {
     let settings = bench.app.settings();
     assert_eq!(Settings::parse(&settings.to_string()), Ok(settings));
     // The picture that is saved is the same.
-    let svg = tallymon_monitor::save::svg(bench.app.monitor(), "web01", &|time| bench.app.local_time(time));
+    let svg = svg(&bench);
     assert!(svg.contains("stroke-width=\"3\" stroke-dasharray=\"2 2\""), "{svg}");
 }
 
