@@ -109,6 +109,12 @@ impl Window {
         self.cursor = Some(row);
     }
 
+    /// Shows a row at the right end, and stays there.
+    pub fn end_at(&mut self, rows: &Range<u64>, row: u64) {
+        let lowest = rows.start.saturating_add(self.points as u64).min(rows.end);
+        self.end = End::Back(row.saturating_add(1).clamp(lowest, rows.end.max(lowest)));
+    }
+
     /// Shows these rows, both included, and stays there.
     pub fn show(&mut self, rows: &Range<u64>, one: u64, other: u64) {
         let (first, last) = (one.min(other), one.max(other));

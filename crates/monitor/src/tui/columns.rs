@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use tallymon::core::flow::{NoValue, SourceError, Value};
 use tallymon::core::time::FileTime;
 
+use super::loading::Staged;
+
 /// Values that are handed over at once, and how many such parts may wait for the screen: a few megabytes.
 const PART: usize = 8_192;
 const PARTS: usize = 16;
@@ -42,6 +44,11 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// How far the log was read.
+    pub(super) const fn at(&self) -> FileTime {
+        self.at
+    }
+
     /// Each with its time.
     pub(super) fn iter(&self) -> impl Iterator<Item = (FileTime, Values<'_>)> {
         let columns = self.values.len().checked_div(self.times.len()).unwrap_or(0);
@@ -62,6 +69,8 @@ pub(super) struct Loading {
     pub(super) filled: Option<usize>,
     /// Everything is to be in view at the end.
     pub(super) shows_all: bool,
+    /// Rows that wait to be shown.
+    pub(super) staged: Option<Staged>,
     /// The times between which lies what is read.
     times: (FileTime, FileTime),
     at: FileTime,
@@ -113,6 +122,7 @@ impl Loading {
             positions,
             filled: None,
             shows_all: false,
+            staged: None,
             times: span.times,
             at: span.times.0,
             drawn: Instant::now(),

@@ -339,10 +339,12 @@ fn in_log(app: &mut App, key: KeyEvent) -> bool {
         KeyCode::Char('t') if !key.modifiers.contains(KeyModifiers::CONTROL) => app.toggle_play(),
         // There is nothing to freeze, to update, to forget or to sweep over.
         KeyCode::Char('f' | 'u' | 'd' | 'm') => {}
-        KeyCode::End if app.view != View::Table => {
+        KeyCode::Home if app.view != View::Table => {
             let rows = app.monitor.rows();
-            app.monitor.window.go_to(&rows, rows.end.saturating_sub(1));
+            app.monitor.window.scroll(&rows, i64::MIN);
+            app.scroll_in_log(i64::MIN);
         }
+        KeyCode::End if app.view != View::Table => app.end_of_log(),
         _ => return false,
     }
     true
@@ -461,10 +463,15 @@ fn zoom(app: &mut App, closer: bool) {
 fn scroll(app: &mut App, direction: i64) {
     let rows = app.monitor.rows();
     let half = i64::try_from(app.monitor.window.points() / 2).unwrap_or(i64::MAX);
-    app.monitor.window.scroll(&rows, half.saturating_mul(direction));
+    if !app.scroll_in_log(half.saturating_mul(direction)) {
+        app.monitor.window.scroll(&rows, half.saturating_mul(direction));
+    }
 }
 
 fn move_cursor(app: &mut App, by: i64) {
+    if app.step_in_log(by) {
+        return;
+    }
     let rows = app.monitor.rows();
     app.monitor.window.move_cursor(&rows, by);
 }

@@ -9,20 +9,30 @@ use tallymon::{Log, Reading};
 use super::app::App;
 use super::columns::{Loading, Part, Rows, Span, Values};
 use super::opening::progress;
+use super::replay::Replay;
 use crate::words::Word;
 
 /// How long values are taken without looking at keys.
 const TAKES: Duration = Duration::from_millis(25);
-/// How long somebody waits for a time that is being read up to, before reading begins there.
-const SOON: Duration = Duration::from_secs(1);
 
-/// A time that somebody wants to see and that is not there yet.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Goal {
-    time: FileTime,
-    since: Instant,
-    /// Reading began a little before it.
-    is_near: bool,
+/// Rows that wait until what somebody wants to see is among them: the picture of before stays that long.
+#[derive(Debug)]
+pub(super) struct Staged {
+    parts: Vec<Rows>,
+    /// Where the rows that are shown begin, and whether the log goes on behind them.
+    before: (FileTime, bool),
+}
+
+impl Replay {
+    /// What waits to be shown is no longer wanted: what was shown before is still there. Whether there was anything.
+    pub(super) fn drop_staged(&mut self) -> bool {
+        let Some(staged) = self.loading.as_mut().and_then(|loading| loading.staged.take()) else {
+            return false;
+        };
+        (self.from, self.is_cut) = staged.before;
+        self.loading = None;
+        true
+    }
 }
 
 impl App {
@@ -80,7 +90,7 @@ impl App {
         let fits = self.monitor.most_rows() as u64 >= rows.end.saturating_sub(rows.start);
         if was_reading || replay.is_partial || rows.is_empty() || !fits {
             let from = replay.from;
-            return self.load_from(from);
+            return self.load_from(from, false);
         }
         self.monitor.begin_columns(&unread);
         let (known, columns): (Vec<usize>, Vec<usize>) =
@@ -91,24 +101,53 @@ impl App {
         self.choose_what_was_added();
     }
 
-    /// Begins to read all columns from a time on, instead of what is in memory.
-    pub(super) fn load_from(&mut self, from: FileTime) {
+    /// Begins to read all columns from a time on, instead of what is in memory; at once, or when the time that is wanted
+    /// has come.
+    pub(super) fn load_from(&mut self, from: FileTime, later: bool) {
         let is_first = self.monitor.rows().is_empty();
         let Some((known, columns)) = self.columns_of_log() else { return };
         let Some(replay) = &mut self.replay else { return };
+        let staged = replay.loading.as_mut().and_then(|loading| loading.staged.take());
+        let before = staged.map_or((replay.from, replay.is_cut), |staged| staged.before);
         (replay.from, replay.is_cut, replay.is_partial) = (from, false, false);
         let shows_all = is_first || replay.loading.as_ref().is_some_and(|loading| loading.shows_all);
+        self.read_columns(known, columns, None);
+        if let Some(loading) = self.replay.as_mut().and_then(|replay| replay.loading.as_mut()) {
+            loading.shows_all = shows_all;
+            loading.staged = (later && !is_first).then(|| Staged { parts: Vec::new(), before });
+            if loading.staged.is_some() {
+                return;
+            }
+        }
+        self.begin_anew();
+    }
+
+    /// Forgets the rows of before for those that are being read.
+    fn begin_anew(&mut self) {
         self.monitor.begin_rows();
-        if shows_all {
+        let Some(replay) = &self.replay else { return };
+        if replay.loading.as_ref().is_some_and(|loading| loading.shows_all) {
             // The chart fills up from the left.
             let rows = replay.log.summary().records.min(self.monitor.most_rows() as u64);
             self.monitor.window.sweep = false;
             self.monitor.window.set_points(usize::try_from(rows).unwrap_or(usize::MAX));
         }
-        self.read_columns(known, columns, None);
-        if let Some(loading) = self.replay.as_mut().and_then(|replay| replay.loading.as_mut()) {
-            loading.shows_all = shows_all;
+    }
+
+    /// Shows what waited instead of the rows of before.
+    fn unstage(&mut self) {
+        let replay = self.replay.as_mut().and_then(|replay| replay.loading.as_mut());
+        let Some(staged) = replay.and_then(|loading| loading.staged.take()) else { return };
+        let cursor = self.monitor.window.cursor.and_then(|row| self.monitor.time(row));
+        self.begin_anew();
+        for rows in staged.parts {
+            self.take_rows(rows);
         }
+        // The same record has another number now.
+        let (first, last) = (self.monitor.rows().start, self.monitor.rows().end.saturating_sub(1));
+        let ends = self.monitor.time(first).zip(self.monitor.time(last));
+        let cursor = cursor.filter(|time| ends.is_some_and(|(from, to)| from <= *time && *time <= to));
+        self.monitor.window.cursor = cursor.and_then(|time| self.monitor.row_at(time));
     }
 
     /// The columns of everything that is charted, with the positions of their series.
@@ -172,7 +211,7 @@ impl App {
         while let Some(loading) = self.loading_mut() {
             let left = patience.saturating_sub(begin.elapsed());
             match loading.wait(left) {
-                Some(Part::Rows(rows)) => self.take_rows(&rows),
+                Some(Part::Rows(rows)) => self.take_rows(rows),
                 Some(Part::End { is_cut, failed }) => {
                     if let Some(error) = failed {
                         self.message = Some(error.to_string());
@@ -190,13 +229,22 @@ impl App {
         self.loading_mut().is_some_and(Loading::is_due)
     }
 
-    fn take_rows(&mut self, rows: &Rows) {
+    fn take_rows(&mut self, rows: Rows) {
+        let goal = self.replay.as_ref().and_then(|replay| replay.goal);
         let Some(loading) = self.replay.as_mut().and_then(|replay| replay.loading.as_mut()) else {
             if let Some(comparison) = &mut self.comparison {
-                comparison.take_rows(rows);
+                comparison.take_rows(&rows);
             }
             return;
         };
+        if let Some(staged) = &mut loading.staged {
+            let is_there = goal.is_none_or(|goal| rows.at() >= goal.time);
+            staged.parts.push(rows);
+            if is_there {
+                self.unstage();
+            }
+            return;
+        }
         for (time, values) in rows.iter() {
             match &mut loading.filled {
                 Some(nth) => {
@@ -214,12 +262,16 @@ impl App {
     pub(super) fn stop_reading(&mut self) {
         if let Some(replay) = &mut self.replay {
             replay.goal = None;
+            if replay.drop_staged() {
+                return;
+            }
             replay.is_partial = replay.loading.as_ref().is_some_and(|loading| loading.filled.is_some());
         }
         self.end_reading(true);
     }
 
     fn end_reading(&mut self, is_cut: bool) {
+        self.unstage();
         let shown = self.replay.as_mut().and_then(|replay| Some((replay.loading.take()?, replay)));
         let Some((loading, replay)) = shown else {
             if let Some(comparison) = &mut self.comparison {
@@ -241,61 +293,10 @@ impl App {
         }
         self.monitor.window.forget(&rows);
         if let Some(goal) = replay.goal.take() {
-            self.show_time(goal.time);
+            self.show_goal(goal);
         }
         self.choose_what_was_added();
         self.follow_cursor();
-    }
-
-    /// Goes to a time of the log, also to one that is not in memory; `false` without a log.
-    pub(super) fn jump_in_log(&mut self, time: FileTime) -> bool {
-        let Some(replay) = &mut self.replay else { return false };
-        replay.goal = None;
-        let rows = self.monitor.rows();
-        let in_memory = |row: Option<u64>| row.and_then(|row| self.monitor.time(row)).unwrap_or_default();
-        let (oldest, newest) = (in_memory(Some(rows.start)), in_memory(rows.end.checked_sub(1)));
-        let comes = replay.loading.as_ref().is_some_and(|loading| loading.filled.is_none());
-        if time > newest && comes && time <= replay.log.summary().last {
-            replay.goal = Some(Goal { time, since: Instant::now(), is_near: false });
-        } else if time < oldest && replay.from.0 > 0 || time > newest && replay.is_cut {
-            self.load_near(time);
-        }
-        self.show_time(time);
-        true
-    }
-
-    /// Reads the log from a little before a time on.
-    fn load_near(&mut self, time: FileTime) {
-        let most = self.monitor.most_rows() as u64;
-        let Some(replay) = &mut self.replay else { return };
-        let summary = replay.log.summary();
-        let span = summary.last.0.saturating_sub(summary.first.0);
-        // A tenth of what fits stays before it.
-        let before = span.checked_div(summary.records).unwrap_or(0).saturating_mul(most / 10);
-        replay.goal = Some(Goal { time, since: Instant::now(), is_near: true });
-        self.load_from(FileTime(time.0.saturating_sub(before)));
-    }
-
-    /// Goes to the time that is wanted when it came. What does not come soon is read from there.
-    fn pursue(&mut self) {
-        let Some(goal) = self.replay.as_ref().and_then(|replay| replay.goal) else { return };
-        let newest = self.monitor.next().checked_sub(1).and_then(|row| self.monitor.time(row));
-        if newest.is_some_and(|newest| newest >= goal.time) {
-            if let Some(replay) = &mut self.replay {
-                replay.goal = None;
-            }
-            self.show_time(goal.time);
-            self.follow_cursor();
-        } else if !goal.is_near && goal.since.elapsed() >= SOON {
-            self.load_near(goal.time);
-        }
-    }
-
-    fn show_time(&mut self, time: FileTime) {
-        let rows = self.monitor.rows();
-        if let Some(row) = self.monitor.row_at(time) {
-            self.monitor.window.go_to(&rows, row);
-        }
     }
 }
 
@@ -315,6 +316,7 @@ mod tests {
 
     use super::*;
     use crate::tui::Options;
+    use crate::tui::paging::SOON;
 
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -465,7 +467,7 @@ mod tests {
     fn a_counter_that_is_added_is_read_alone_for_the_rows_that_there_are() {
         let mut slow = Slow::new("added");
         slow.key(KeyCode::Esc);
-        slow.app.load_from(FileTime(0));
+        slow.app.load_from(FileTime(0), false);
         while slow.app.is_reading() {
             slow.app.rows_come(MINUTE);
         }

@@ -27,6 +27,7 @@ mod open;
 mod opening;
 mod options;
 mod overlay;
+mod paging;
 mod properties;
 mod providers;
 mod replay;

@@ -10,8 +10,8 @@ use tallymon::{Log, Overlap, Query};
 use super::app::App;
 use super::columns::Loading;
 use super::hosts::OtherHost;
-use super::loading::Goal;
 use super::names;
+use super::paging::Goal;
 use super::spike::watch;
 use super::text::{put, put_right, width};
 use crate::model::{Top, TopGroup};
@@ -62,8 +62,16 @@ impl App {
         if !replay.plays {
             return;
         }
+        if replay.goal.is_some() {
+            // What it goes on with is being read.
+            return;
+        }
         if self.monitor.window.cursor >= last {
-            replay.plays = false;
+            if !self.step_in_log(1)
+                && let Some(replay) = &mut self.replay
+            {
+                replay.plays = replay.loading.is_some();
+            }
             return;
         }
         let rows = self.monitor.rows();
@@ -77,7 +85,8 @@ impl App {
         let Some(replay) = &mut self.replay else { return };
         replay.plays = !replay.plays;
         let window = &mut self.monitor.window;
-        if replay.plays && (window.cursor.is_none() || window.cursor >= rows.end.checked_sub(1)) {
+        let is_at_end = window.cursor >= rows.end.checked_sub(1) && !replay.is_cut;
+        if replay.plays && (window.cursor.is_none() || is_at_end) {
             window.cursor = Some(window.rows(&rows).start);
         }
     }

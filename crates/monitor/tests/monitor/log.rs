@@ -129,6 +129,82 @@ fn a_log_longer_than_the_memory_shows_a_part_and_jumps() {
     assert_eq!((time.minute, time.second), (0, 0));
 }
 
+/// The time at the left end of the chart and that at its right end, in seconds since the begin of the log.
+fn ends(bench: &Bench) -> (u64, u64) {
+    let (from, to) = bench.app.monitor().view_times().unwrap();
+    let first = bench.app.log().unwrap().summary().first.0;
+    ((from.0 - first) / 10_000_000, (to.0 - first) / 10_000_000)
+}
+
+#[test]
+fn pages_go_on_beyond_the_memory() {
+    let folder = Folder::new("pages");
+    let file = folder.0.join("hour.csv");
+    fs::write(&file, text()).unwrap();
+    let mut bench = open(&file, &[r"\Own Object(one)\Own Counter"], 100 * 16 * 2);
+    let held = bench.app.monitor().rows().end;
+    assert!((50..110).contains(&held), "{held}");
+    // 20 rows in view, ten seconds apart.
+    bench.types("[[[").key(KeyCode::Home);
+    let points = bench.app.monitor().window.points() as u64;
+    assert!((10..=20).contains(&points), "{points}");
+    let check = |bench: &Bench| {
+        let monitor = bench.app.monitor();
+        let (from, _) = ends(bench);
+        // Every row in view is there, with its value: the number of the record.
+        for (nth, row) in monitor.view().enumerate() {
+            let value = monitor.series()[0].at(monitor.next(), row).unwrap().unwrap();
+            assert_eq!(value, (from / 10) as f64 + nth as f64);
+        }
+        assert_eq!(monitor.view().count() as u64, points);
+        assert!(monitor.rows().end - monitor.rows().start <= held + 2, "no more memory than before");
+    };
+    assert_eq!(ends(&bench).0, 0);
+    let mut pages = 0;
+    while ends(&bench).1 < 3_590 {
+        let before = ends(&bench);
+        bench.key(KeyCode::PageDown);
+        check(&bench);
+        let after = ends(&bench);
+        assert!(after.0 > before.0 && after.0 <= before.1 + 10, "nothing is left out: {before:?} {after:?}");
+        pages += 1;
+    }
+    assert!((360 / points..=1_000).contains(&pages), "{pages}");
+    while ends(&bench).0 > 0 {
+        let before = ends(&bench);
+        bench.key(KeyCode::PageUp);
+        check(&bench);
+        let after = ends(&bench);
+        assert!(after.0 < before.0 && after.1 + 10 >= before.0, "nothing is left out: {before:?} {after:?}");
+    }
+    // The ends of the log, and back.
+    bench.key(KeyCode::End);
+    assert_eq!(ends(&bench).1, 3_590);
+    bench.key(KeyCode::Home);
+    assert_eq!(ends(&bench).0, 0);
+    check(&bench);
+    // The cursor goes on as well, and so does playing.
+    let cursor = |bench: &Bench| {
+        let time = bench.app.monitor().time(bench.app.monitor().window.cursor.unwrap()).unwrap();
+        (time.0 - bench.app.log().unwrap().summary().first.0) / 10_000_000
+    };
+    let last = bench.app.monitor().rows().end - 1;
+    bench.types(&format!(":13:{:02}:{:02}", last / 6, last % 6 * 10)).key(KeyCode::Enter);
+    assert_eq!(cursor(&bench), last * 10);
+    bench.types(".");
+    assert_eq!(cursor(&bench), last * 10 + 10);
+    for _ in 0..held {
+        bench.types(",");
+    }
+    assert_eq!(cursor(&bench), (last + 1 - held) * 10);
+    bench.types(&format!(":13:{:02}:{:02}", last / 6, last % 6 * 10)).key(KeyCode::Enter).types("t");
+    for _ in 0..held + 20 {
+        bench.app.begin_sample();
+        bench.settle();
+    }
+    assert!(cursor(&bench) > (last + held) * 10, "{}", cursor(&bench));
+}
+
 #[test]
 fn windows_own_logs_open() {
     let Some(file) = tallymon_testkit::shared("logs/Tx_BasicPerfCounters.blg") else { return };
