@@ -1,7 +1,11 @@
-//! Ctrl-C and a request to end as the normal end of a command that runs until stopped.
+//! Ctrl-C and a request to end: the normal end of a command that runs until stopped, and of others one that leaves no half
+//! file.
 
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+
+use tallymon::log::relog::part_of;
 
 use crate::exit::{Failure, Kind};
 
@@ -33,6 +37,19 @@ impl Stop {
         let left = time.saturating_duration_since(Instant::now());
         matches!(self.signals.recv_timeout(left), Err(RecvTimeoutError::Timeout))
     }
+}
+
+/// From now on Ctrl-C ends the program and leaves nothing of a copy to this file, which was not complete.
+pub(crate) fn without_half(output: &Path) -> Result<(), Failure> {
+    let part = part_of(output);
+    let end = move || {
+        // It may not have been begun; a rest that can not be removed shows by its name.
+        let _ = std::fs::remove_file(&part);
+        // What shells say of a program that a signal ended.
+        std::process::exit(130);
+    };
+    ctrlc::set_handler(end)
+        .map_err(|error| Failure::new(Kind::Other, format_args!("catching Ctrl-C: {error}")))
 }
 
 /// The times of samples: at fixed multiples of an interval, so that a slow sample does not shift those behind it.

@@ -222,11 +222,20 @@ impl Cooker {
 
     /// As [`Cooker::cook`], into memory that is used again.
     pub fn cook_into(&mut self, record: &Record, values: &mut Vec<Result<Value, NoValue>>) {
+        self.cook_cells(&record.cells, values);
+    }
+
+    /// As [`Cooker::cook_into`], of the cells of a record.
+    pub(crate) fn cook_cells(
+        &mut self,
+        cells: &[Result<Sample, NoValue>],
+        values: &mut Vec<Result<Value, NoValue>>,
+    ) {
         values.clear();
-        if self.older.len() < record.cells.len() {
-            self.older.resize(record.cells.len(), None);
+        if self.older.len() < cells.len() {
+            self.older.resize(cells.len(), None);
         }
-        for (older, cell) in self.older.iter_mut().zip(&record.cells) {
+        for (older, cell) in self.older.iter_mut().zip(cells) {
             values.push(match cell {
                 Ok(sample) => compute(older.as_ref(), sample)
                     .map(|value| apply(value, sample.counter_type, 0, &Shown::default())),
@@ -235,7 +244,7 @@ impl Cooker {
             *older = cell.ok();
         }
         // A column that the record does not have has no sample either.
-        for older in self.older.iter_mut().skip(record.cells.len()) {
+        for older in self.older.iter_mut().skip(cells.len()) {
             *older = None;
         }
     }

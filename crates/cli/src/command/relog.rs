@@ -17,6 +17,7 @@ use crate::arguments::{Choice, Common, Reading, Relog};
 use crate::exit::{Failure, Kind};
 use crate::output::rfc3339;
 use crate::progress::Progress;
+use crate::stop::without_half;
 
 pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
     let mut rename_host = Vec::new();
@@ -40,7 +41,10 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
     // Each input is read for its columns, and then for its records.
     let progress = Progress::of(&options.read.bytes_read, &arguments.inputs, 2);
     let report = match &arguments.output {
-        Some(output) => relog(&arguments.inputs, output, &options)?,
+        Some(output) => {
+            without_half(output)?;
+            relog(&arguments.inputs, output, &options)?
+        }
         None => relog_to(&arguments.inputs, io::stdout().lock(), &options)?,
     };
     drop(progress);

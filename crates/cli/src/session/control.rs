@@ -19,6 +19,7 @@ use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::progress::Progress;
+use crate::stop::without_half;
 
 /// How long a recording process may take to begin.
 const BEGINNING: Duration = Duration::from_secs(20);
@@ -171,6 +172,7 @@ pub(crate) fn snapshot(
     let format = tallymon::record::format_of(None, &output, Format::Tally)?;
     let select = Selection { from, ..Selection::default() };
     let options = Options { format, select, ..Options::default() };
+    without_half(&output)?;
     for last_try in [false, true] {
         if store.is_running(name) {
             store.ask(name, Ask::Flush, BEGINNING)?;

@@ -16,6 +16,7 @@ use crate::command::relog::selection;
 use crate::exit::{Failure, Kind};
 use crate::output::timestamp;
 use crate::progress::Progress;
+use crate::stop::without_half;
 
 const USAGE: &str = "\
 relog FILE... [OPTIONS]
@@ -81,6 +82,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     }
     options.every = words.parsed("t", every)?.unwrap_or(NonZeroU32::MIN);
     let progress = Progress::of(&options.read.bytes_read, &inputs, 2);
+    without_half(output)?;
     let report = relog(&inputs, output, &options)?;
     drop(progress);
     let mut out = io::stdout().lock();

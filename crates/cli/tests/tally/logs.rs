@@ -3,6 +3,8 @@
 use std::fs;
 
 use super::support::{Folder, has, tally};
+#[cfg(unix)]
+use super::support::{TALLY, signal};
 use tallymon_testkit::shared;
 
 /// A sample log, as an argument.
@@ -328,4 +330,34 @@ fn a_log_is_sampled_at_an_interval() {
     let (shown, copied) = (column(&rows, "% processor time"), column(&copied, "% processor time"));
     assert_eq!(shown.len(), 7);
     assert_eq!(shown, copied);
+}
+
+/// A signal as `kill` sends it; Windows has none.
+#[cfg(unix)]
+#[test]
+fn a_copy_that_is_interrupted_leaves_no_half_file() {
+    use std::time::{Duration, Instant};
+
+    let Some(log) = sample("Tx_BasicPerfCounters.blg") else { return };
+    for (name, format) in [("INT", "csv"), ("TERM", "blg"), ("INT", "tally")] {
+        let folder = Folder::new();
+        let out = folder.file(&format!("out.{format}"));
+        fs::write(&out, "what was there before").unwrap();
+        let mut command = std::process::Command::new(TALLY);
+        // Long enough to be interrupted: the same log again and again.
+        command.args(["relog", "-o", &out]).args(std::iter::repeat_n(&log, 60));
+        command.stderr(std::process::Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let part = format!("{out}.{}.part", child.id());
+        let begun = Instant::now();
+        while fs::metadata(&part).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(120), "{format}: nothing is written");
+            assert_eq!(child.try_wait().unwrap(), None, "{format}: it ended by itself");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{format}");
+        assert_eq!(fs::read_to_string(&out).unwrap(), "what was there before", "{format}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{format}");
+    }
 }

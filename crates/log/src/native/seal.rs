@@ -18,9 +18,7 @@ use crate::reader::LogReader;
 /// The file can not be read, or no file can be written beside it.
 pub fn seal(path: &Path) -> Result<Notes, LogError> {
     let mut reader = NativeReader::open(path)?;
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
+    let part = crate::relog::part_of(path);
     let options = WriteOptions { zone: reader.about().zone.clone(), ..WriteOptions::sealed() };
     let write = || -> Result<Notes, LogError> {
         let mut writer = NativeWriter::create(&part, options)?;

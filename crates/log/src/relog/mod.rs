@@ -112,10 +112,7 @@ pub struct InputReport {
 /// An input can not be read, the output can not be written, or nothing of what was asked for is in the inputs.
 pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Report, LogError> {
     let mut plan = Plan::new(inputs, options)?;
-    // The folder of the output is where it can be renamed without copying.
-    let mut name = output.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = output.with_file_name(name);
+    let part = part_of(output);
     let mut write = || -> Result<(), LogError> {
         let out = BufWriter::with_capacity(1 << 16, File::create(&part)?);
         let sink: Box<dyn RecordSink> = match options.format {
@@ -140,6 +137,14 @@ pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Rep
             Err(error.in_file(output))
         }
     }
+}
+
+/// What a file is called while this process writes it, until it is complete: in the same folder, so that it can be renamed
+/// without copying. Who ends the process meanwhile may want to remove it.
+pub fn part_of(output: &Path) -> PathBuf {
+    let mut name = output.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.part", std::process::id()));
+    output.with_file_name(name)
 }
 
 /// Copies `inputs` as text into a stream, such as a terminal, see [`relog()`].

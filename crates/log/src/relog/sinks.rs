@@ -15,7 +15,7 @@ use crate::csv::{CsvOptions, CsvWriter};
 use crate::error::LogError;
 use crate::format::Format;
 use crate::native::{self, NativeWriter, Output, RowTime, RowWriter};
-use crate::reader::{Column, Cooker, Record};
+use crate::reader::{Column, Cooker};
 use crate::zone::{Zone, ZoneRules, add_minutes};
 
 /// Takes the chosen cells of records.
@@ -177,14 +177,11 @@ fn guid(id: u128) -> String {
 struct Cooked {
     cooker: Cooker,
     values: Vec<Result<Value, NoValue>>,
-    record: Record,
 }
 
 impl Cooked {
     fn values(&mut self, row: &[Result<Sample, NoValue>]) -> &[Result<Value, NoValue>] {
-        self.record.cells.clear();
-        self.record.cells.extend_from_slice(row);
-        self.cooker.cook_into(&self.record, &mut self.values);
+        self.cooker.cook_cells(row, &mut self.values);
         &self.values
     }
 }
