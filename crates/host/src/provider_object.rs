@@ -83,12 +83,14 @@ pub(crate) fn write(sources: &[SourceStatus], out: &mut ObjectsWriter<'_>) {
 pub(crate) fn finding(source: &SourceStatus, english: &Titles) -> Option<Finding> {
     let SourceName::Object(_) = source.name else { return None };
     let state = match source.health {
-        Health::NotAsked => return None,
-        Health::Healthy => FindingState::Good,
+        Health::NotAsked | Health::Healthy => FindingState::Good,
         Health::Degraded => FindingState::Limited,
         Health::Unsupported | Health::Failed => FindingState::Missing,
     };
-    let mut detail = format!("{} in {:.0?}", source.health.word(), source.last);
+    let mut detail = match source.health {
+        Health::NotAsked => format!("{}: it costs much, and is read by name only", source.health.word()),
+        health => format!("{} in {:.0?}", health.word(), source.last),
+    };
     if !source.reason.is_empty() {
         detail = format!("{detail}; {}", source.reason);
     }

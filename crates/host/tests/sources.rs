@@ -8,7 +8,7 @@ use tallymon_core::request::Request;
 use tallymon_core::title::TitleIndex;
 use tallymon_host::Host;
 use tallymon_linux::System;
-use tallymon_provider::{Health, Interest, Provider, Tier, TierChoice};
+use tallymon_provider::{Health, Interest, Provider, SourceName, Tier, TierChoice};
 
 const PROVIDER: TitleIndex = TitleIndex(990_000);
 const PROCESSOR: TitleIndex = TitleIndex(238);
@@ -48,6 +48,31 @@ fn every_source_is_told_of_and_tried_once() {
     assert_eq!(unknown, costly, "only costly objects are not tried");
 }
 
+/// What the counters tell of a source, a line of `tally doctor` tells too.
+#[test]
+fn every_source_is_a_finding() {
+    let mut host = host();
+    let before = host.findings();
+    let sources = host.sources();
+    assert!(sources.len() > 50, "{}", sources.len());
+    let titles = System::open().unwrap();
+    assert_eq!(sources.len(), titles.objects().len());
+    let lines: Vec<_> = before.iter().filter(|finding| finding.subject.starts_with("object ")).collect();
+    assert_eq!(lines.len(), sources.len());
+    for (line, source) in lines.into_iter().zip(&sources) {
+        let word = source.health.word();
+        assert!(
+            line.detail.starts_with(word) && line.detail.contains(source.reason.as_ref()),
+            "{line:?} {source:?}"
+        );
+        let SourceName::Object(object) = source.name else { panic!("{source:?}") };
+        let is_costly = titles.is_costly(object);
+        assert_eq!(is_costly, word == "not asked", "{line:?}");
+        // Who was asked says what it cost.
+        assert_eq!(is_costly, source.last.is_zero(), "{source:?}");
+    }
+}
+
 #[test]
 fn nobody_is_tried_for_others() {
     let mut host = host();
@@ -64,20 +89,29 @@ fn nobody_is_tried_for_others() {
 #[test]
 fn objects_know_when_they_were_read() {
     let mut host = host();
-    let before = Host::clocks().time_100ns;
-    let snapshot = host.snapshot(&Request::parse("Global")).unwrap();
-    let after = Host::clocks().time_100ns;
-    let header = snapshot.header();
-    assert!(snapshot.object(PROVIDER).is_some());
-    for object in snapshot.objects() {
-        let name = object.header().name.0;
-        let window = object.window().unwrap_or_else(|| panic!("object {name} does not say"));
-        assert!(before <= header.perf_time_100ns && header.perf_time_100ns <= window.begin, "object {name}");
-        assert!(window.begin <= window.end && window.end <= after, "object {name}: {window:?}");
-        if object.header().perf_freq.0 != 0 {
-            assert_eq!(object.header().perf_time.0.cast_unsigned(), window.middle().0, "object {name}");
+    let mut known = Vec::new();
+    for query in ["Costly", "Global"] {
+        let before = Host::clocks().time_100ns;
+        let snapshot = host.snapshot(&Request::parse(query)).unwrap();
+        let after = Host::clocks().time_100ns;
+        let header = snapshot.header();
+        for object in snapshot.objects() {
+            let name = object.header().name.0;
+            let window = object.window().unwrap_or_else(|| panic!("object {name} does not say"));
+            assert!(
+                before <= header.perf_time_100ns && header.perf_time_100ns <= window.begin,
+                "object {name}"
+            );
+            assert!(window.begin <= window.end && window.end <= after, "object {name}: {window:?}");
+            if object.header().perf_freq.0 != 0 {
+                assert_eq!(object.header().perf_time.0.cast_unsigned(), window.middle().0, "object {name}");
+            }
+            known.push(object.header().name);
         }
     }
+    assert!(System::open().unwrap().objects().iter().all(|object| known.contains(&object.name)), "{known:?}");
+    let snapshot = host.snapshot(&Request::parse("Global")).unwrap();
+    assert!(snapshot.object(PROVIDER).is_some());
     // One pass, one stamp. What does not look at processes has its own.
     let window = |snapshot: &Snapshot, name| snapshot.object(TitleIndex(name)).unwrap().window();
     assert_eq!(window(&snapshot, 230), window(&snapshot, 232));
