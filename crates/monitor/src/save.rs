@@ -1,23 +1,21 @@
 //! What was seen, as files: the history as a log, the chart as an SVG picture or a page, what was chosen as settings.
 
 mod picture;
+mod text;
 
 use std::fs;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use tallymon::Log;
-use tallymon::core::counter::g17;
 use tallymon::core::path::CounterPath;
-use tallymon::core::time::FileTime;
 use tallymon::log::{Format, Selection, relog};
 
-use crate::model::Monitor;
 use crate::settings::EXTENSION;
-use crate::tui::{App, LocalTime};
+use crate::tui::App;
 
-pub use picture::{Page, html, svg};
+pub use picture::{Other, Page, html, svg};
+pub use text::csv;
 
 /// A name for files of now.
 pub(crate) fn file_name(app: &App) -> String {
@@ -57,7 +55,10 @@ fn save_picture(app: &App, name: &str) -> io::Result<()> {
 }
 
 fn page(app: &App) -> Page<'_> {
-    Page { monitor: app.monitor(), host: app.system_name(), words: app.words, local: &*app.options.local }
+    let other =
+        app.compared().map(|(values, _)| Other { values, title: app.compared_title().unwrap_or_default() });
+    let (monitor, host, local) = (app.monitor(), app.system_name(), &*app.options.local);
+    Page { monitor, host, words: app.words, local, other }
 }
 
 fn write(name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -66,7 +67,10 @@ fn write(name: &str, bytes: &[u8]) -> io::Result<()> {
 
 /// The history in a format of logs; what is in view of a log is copied from there, with its raw values.
 fn save_log(app: &App, name: &str, format: Format) -> io::Result<()> {
-    if let Some(log) = app.log().filter(|log| log.overlaps().is_empty() && follow_each_other(log)) {
+    // Text has what is compared beside it.
+    let is_compared = app.compared().is_some() && matches!(format, Format::Csv | Format::Tsv);
+    let is_copied = |log: &&Log| log.overlaps().is_empty() && follow_each_other(log) && !is_compared;
+    if let Some(log) = app.log().filter(is_copied) {
         // A path without host would mean that counter of all hosts.
         let of_host = |path: &str| match path.starts_with("\\\\") || log.host().is_empty() {
             true => path.parse::<CounterPath>(),
@@ -87,11 +91,11 @@ fn save_log(app: &App, name: &str, format: Format) -> io::Result<()> {
         return copied(&files, name, &options);
     }
     if format == Format::Csv {
-        return save_csv(app, name);
+        return save_csv(app, name, is_compared);
     }
     // The writers of all formats are behind the copying of logs.
     let between = format!("{name}.{}.csv", std::process::id());
-    let saved = save_csv(app, &between).and_then(|()| {
+    let saved = save_csv(app, &between, is_compared).and_then(|()| {
         copied(&[PathBuf::from(&between)], name, &relog::Options { format, ..relog::Options::default() })
     });
     match (saved, fs::remove_file(&between)) {
@@ -118,12 +122,14 @@ fn copied(from: &[PathBuf], name: &str, options: &relog::Options) -> io::Result<
     }
 }
 
-fn save_csv(app: &App, name: &str) -> io::Result<()> {
+fn save_csv(app: &App, name: &str, is_compared: bool) -> io::Result<()> {
     let mut file = io::BufWriter::new(create(name)?);
     // Everything that was seen, or what is in view of logs.
     let monitor = app.monitor();
     let rows = if app.log().is_some() { monitor.view() } else { monitor.rows() };
-    csv(monitor, rows, app.system_name(), &|time| app.local_time(time), &mut file)
+    let compared = app.compared().filter(|_| is_compared);
+    let compared = compared.as_ref().map(|(values, host)| (*values, host.as_str()));
+    csv(monitor, rows, app.system_name(), &*app.options.local, compared, &mut file)
         .and_then(|()| file.flush())
         .map_err(|error| named(name, &error))
 }
@@ -134,43 +140,4 @@ fn create(name: &str) -> io::Result<fs::File> {
 
 fn named(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{name}: {error}"))
-}
-
-/// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it.
-///
-/// # Errors
-///
-/// Those of `out`.
-pub fn csv(
-    monitor: &Monitor,
-    rows: Range<u64>,
-    host: &str,
-    local: &dyn Fn(FileTime) -> LocalTime,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let first = local(monitor.time(rows.start).unwrap_or_default());
-    write!(out, "\"(PDH-CSV 4.0) ({})({})\"", first.zone, first.bias)?;
-    for series in monitor.series() {
-        // Those of other hosts name theirs.
-        let host = if series.host().is_some() { String::new() } else { format!("\\\\{host}") };
-        write!(out, ",\"{host}{}\"", series.path.replace('"', "\"\""))?;
-    }
-    write!(out, "\r\n")?;
-    for row in rows {
-        let time = local(monitor.time(row).unwrap_or_default()).time;
-        write!(
-            out,
-            "\"{:02}/{:02}/{:04} {:02}:{:02}:{:02}.{:03}\"",
-            time.month, time.day, time.year, time.hour, time.minute, time.second, time.milliseconds
-        )?;
-        for series in monitor.series() {
-            match series.at(monitor.next(), row) {
-                Some(Ok(number)) => write!(out, ",\"{}\"", g17(number))?,
-                // What the Performance Data Helper writes for a missing value.
-                Some(Err(_)) | None => write!(out, ",\" \"")?,
-            }
-        }
-        write!(out, "\r\n")?;
-    }
-    Ok(())
 }

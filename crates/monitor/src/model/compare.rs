@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tallymon::core::flow::{NoValue, Value};
 use tallymon::core::time::FileTime;
 
-use super::Point;
+use super::{Monitor, Point, Series};
 
 /// The values of another log, and where they lie.
 #[derive(Debug, Clone, Default)]
@@ -114,6 +114,24 @@ impl Compared {
             }
         }
         self.times.partition_point(|known| *known <= time).checked_sub(1)
+    }
+}
+
+impl Monitor {
+    /// How much a counter is above what it is in another log, and that share of it: at the cursor, else on average.
+    pub fn change(&self, compared: &Compared, series: &Series) -> Option<(f64, Option<f64>)> {
+        let (ours, theirs) = match self.window.cursor {
+            Some(cursor) => {
+                let theirs = compared.values(&series.path, std::iter::once(self.time(cursor))).next()??;
+                (series.at(self.next(), cursor)?.ok()?, theirs)
+            }
+            None => {
+                let (from, to) = self.view_times()?;
+                (self.statistics(series).average?, compared.average(&series.path, from, to)?)
+            }
+        };
+        let change = ours - theirs;
+        Some((change, (theirs != 0.0).then(|| change / theirs.abs() * 100.0)))
     }
 }
 

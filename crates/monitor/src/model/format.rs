@@ -66,6 +66,13 @@ impl Numbers {
         }
     }
 
+    /// A difference with its sign, and the share that it is: `+60 (+300 %)`.
+    pub fn change(self, (change, share): (f64, Option<f64>), counter_type: CounterType) -> String {
+        let sign = if change > 0.0 { "+" } else { "" };
+        let share = share.map(|share| format!(" ({share:+.0} %)")).unwrap_or_default();
+        format!("{sign}{}{share}", self.number_of(change, counter_type))
+    }
+
     fn group(self, text: String) -> String {
         match self.separator {
             Some(separator) => group(&text, separator),

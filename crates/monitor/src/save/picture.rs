@@ -6,7 +6,7 @@ use tallymon::core::flow::Value;
 use tallymon::core::time::FileTime;
 
 use crate::chart::PATTERNS;
-use crate::model::{Monitor, Series, Switch, factor, format};
+use crate::model::{Compared, Monitor, Series, Switch, factor, format};
 use crate::tui::LocalTime;
 use crate::words::{Word, Words};
 
@@ -15,6 +15,9 @@ const COLOURS: [&str; 8] =
 
 /// What each of [`PATTERNS`] is in SVG.
 const DASHES: [&str; PATTERNS.len()] = ["", "6 3", "2 2", "8 3 2 3", "10 5", "1 4"];
+
+/// What another log is drawn in.
+const DOTS: &str = "0 5";
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 360.0;
@@ -34,6 +37,16 @@ pub struct Page<'a> {
     pub words: Words,
     /// UTC to local time.
     pub local: &'a dyn Fn(FileTime) -> LocalTime,
+    /// The log that lies over it.
+    pub other: Option<Other<'a>>,
+}
+
+/// Another log that lies over what is saved.
+pub struct Other<'a> {
+    /// Its values.
+    pub values: &'a Compared,
+    /// Its name, and by how much it was moved.
+    pub title: String,
 }
 
 impl Page<'_> {
@@ -99,12 +112,26 @@ impl Page<'_> {
     /// The line of a series through the rows in view.
     fn line(&self, series: &Series) -> String {
         let view = self.monitor.view();
+        let (first, values) = series.values(self.monitor.next(), &view);
+        self.path(series, first, values.map(Result::ok))
+    }
+
+    /// What lies upon it in the other log, where that has it.
+    fn other_line(&self, series: &Series) -> Option<String> {
+        let other = self.other.as_ref().filter(|other| other.values.has(&series.path))?;
+        let view = self.monitor.view();
+        let times = view.clone().map(|row| self.monitor.time(row));
+        Some(self.path(series, view.start, other.values.values(&series.path, times)))
+    }
+
+    /// A path through the values of the rows from one on.
+    fn path(&self, series: &Series, first: u64, values: impl Iterator<Item = Option<f64>>) -> String {
+        let view = self.monitor.view();
         let count = view.end.saturating_sub(view.start).saturating_sub(1).max(1) as f64;
         let mut path = String::new();
         let mut pen = 'M';
-        let (first, values) = series.values(self.monitor.next(), &view);
         for (row, value) in (first..).zip(values) {
-            let Ok(value) = value else {
+            let Some(value) = value else {
                 pen = 'M';
                 continue;
             };
@@ -113,6 +140,12 @@ impl Page<'_> {
             pen = 'L';
         }
         path
+    }
+
+    /// How much a series is above the other log, in words.
+    fn change(&self, series: &Series) -> Option<String> {
+        let change = self.monitor.change(self.other.as_ref()?.values, series)?;
+        Some(self.words.numbers().change(change, series.counter_type))
     }
 }
 
@@ -130,7 +163,9 @@ pub fn svg(page: &Page<'_>) -> String {
         .unwrap_or_default();
     let picture = &monitor.picture;
     let title = [picture.title.as_str(), host, picture.label.as_str()].map(escaped);
-    let title = title.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
+    let other = page.other.as_ref().map(|other| format!("\u{2248} {}", escaped(&other.title)));
+    let title = title.into_iter().chain(other).filter(|part| !part.is_empty());
+    let title = title.collect::<Vec<_>>().join("  ");
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {whole}\" font-family=\"sans-serif\" \
          font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
@@ -142,6 +177,13 @@ pub fn svg(page: &Page<'_>) -> String {
         let dash =
             DASHES.get(series.pattern.unwrap_or(series.colour) % DASHES.len()).copied().unwrap_or_default();
         let wide = if series.thick { 3.0 } else { 1.5 };
+        if let Some(path) = page.other_line(series) {
+            let _ = writeln!(
+                text,
+                "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\" \
+                 stroke-dasharray=\"{DOTS}\" stroke-linecap=\"round\" opacity=\"0.7\"/>"
+            );
+        }
         let path = page.line(series);
         let _ = writeln!(
             text,
@@ -167,6 +209,9 @@ pub fn svg(page: &Page<'_>) -> String {
             let [last, average, least, most] = numbers.map(|number| page.number(number));
             let _ = write!(text, "  last {last} avg {average} min {least} max {most}");
         }
+        if let Some(change) = page.change(series) {
+            let _ = write!(text, "  \u{2248} {change}");
+        }
         text.push_str("</text>\n");
     }
     text.push_str("</svg>\n");
@@ -178,8 +223,11 @@ pub fn svg(page: &Page<'_>) -> String {
 pub fn html(page: &Page<'_>) -> String {
     let Page { monitor, host, words, .. } = page;
     let title = [host, monitor.picture.title.as_str()].map(escaped).join(" ");
-    let heads = [Word::Counter, Word::Last, Word::Average, Word::Minimum, Word::Maximum];
-    let heads = heads.map(|head| format!("<th>{}</th>", escaped(words.get(head)))).concat();
+    let mut heads = vec![Word::Counter, Word::Last, Word::Average, Word::Minimum, Word::Maximum];
+    heads.extend(page.other.as_ref().map(|_| Word::Change));
+    let heads: Vec<String> =
+        heads.iter().map(|head| format!("<th>{}</th>", escaped(words.get(*head)))).collect();
+    let heads = heads.concat();
     let mut text = format!(
         "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>\
          body {{ font-family: sans-serif; margin: 2em auto; max-width: 64em; }}\
@@ -199,6 +247,9 @@ pub fn html(page: &Page<'_>) -> String {
         let _ = write!(text, "<tr><td>{}</td><td>{}</td>", escaped(&series.path), escaped(&last));
         for number in numbers {
             let _ = write!(text, "<td>{}</td>", page.number(number));
+        }
+        if page.other.is_some() {
+            let _ = write!(text, "<td>{}</td>", page.change(series).unwrap_or_else(|| "-".to_string()));
         }
         text.push_str("</tr>\n");
     }

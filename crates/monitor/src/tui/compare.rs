@@ -12,7 +12,7 @@ use super::app::App;
 use super::columns::{Loading, Rows, Span, Values};
 use super::names;
 use super::opening::Opening;
-use crate::model::{Compared, POINT_BYTES, Series, format};
+use crate::model::{Compared, POINT_BYTES, format};
 
 /// The log that is laid over what is shown.
 pub(super) struct Comparison {
@@ -76,6 +76,15 @@ impl App {
         }
     }
 
+    /// The values of the other log, and the name of its host or, where that is ours as well, of its file.
+    pub(crate) fn compared(&self) -> Option<(&Compared, String)> {
+        let Comparison { log, compared, .. } = self.comparison.as_ref()?;
+        let host = log.host();
+        let is_known = host.is_empty() || self.hosts().iter().any(|known| known.eq_ignore_ascii_case(host));
+        let file = || log.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Some((compared, if is_known { file() } else { host.to_string() }))
+    }
+
     /// Moves the other log by a row of it.
     pub(super) fn move_compared(&mut self, rows: i64) {
         let Some(comparison) = &mut self.comparison else { return };
@@ -86,7 +95,7 @@ impl App {
     }
 
     /// The other log, and by how much it was moved, in a few words.
-    pub(super) fn compared_title(&self) -> Option<String> {
+    pub(crate) fn compared_title(&self) -> Option<String> {
         let comparison = self.comparison.as_ref()?;
         let name = names::title(&comparison.log);
         let moved = comparison.compared.moved();
@@ -96,25 +105,6 @@ impl App {
             1.. => format!("{name} +{distance}"),
             _ => format!("{name} -{distance}"),
         })
-    }
-
-    /// How much a counter is above what it is in the other log: at the cursor, else on average; and that share of it.
-    pub(super) fn change(&self, series: &Series) -> Option<(f64, Option<f64>)> {
-        let compared = &self.comparison.as_ref()?.compared;
-        let monitor = &self.monitor;
-        let (ours, theirs) = match monitor.window.cursor {
-            Some(cursor) => {
-                let time = monitor.time(cursor);
-                let theirs = compared.values(&series.path, std::iter::once(time)).next()??;
-                (series.at(monitor.next(), cursor)?.ok()?, theirs)
-            }
-            None => {
-                let (from, to) = monitor.view_times()?;
-                (monitor.statistics(series).average?, compared.average(&series.path, from, to)?)
-            }
-        };
-        let change = ours - theirs;
-        Some((change, (theirs != 0.0).then(|| change / theirs.abs() * 100.0)))
     }
 }
 

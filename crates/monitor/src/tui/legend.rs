@@ -81,12 +81,11 @@ pub(super) fn now(app: &App, series: &Series) -> (String, Style) {
 
 /// How much more it is than in the log that it is compared with.
 fn change(app: &App, series: &Series) -> String {
-    let Some((change, share)) = app.change(series) else {
-        return app.theme.either("–", "-").to_string();
-    };
-    let sign = if change > 0.0 { "+" } else { "" };
-    let share = share.map(|share| format!(" ({share:+.0} %)")).unwrap_or_default();
-    format!("{sign}{}{share}", app.words.numbers().number_of(change, series.counter_type))
+    let compared = app.comparison.as_ref().map(|comparison| &comparison.compared);
+    match compared.and_then(|compared| app.monitor.change(compared, series)) {
+        Some(change) => app.words.numbers().change(change, series.counter_type),
+        None => app.theme.either("–", "-").to_string(),
+    }
 }
 
 /// One letter for the state: chosen, shown, hidden, without a value, old.

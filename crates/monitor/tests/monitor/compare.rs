@@ -79,6 +79,46 @@ fn another_log_lies_over_the_one_that_is_shown() {
 }
 
 #[test]
+fn what_is_saved_has_both() {
+    let folder = Folder::new("compare-saved");
+    let mut bench = bench(&folder);
+    let save = |bench: &mut Bench, name: &str| -> String {
+        bench.types("w");
+        for _ in 0..60 {
+            bench.key(KeyCode::Backspace);
+        }
+        let file = folder.file(name);
+        bench.types(&file).key(KeyCode::Enter);
+        has(&bench.screen(), &["saved: "]);
+        fs::read_to_string(&file).unwrap()
+    };
+    let svg = save(&mut bench, "both.svg");
+    has(&svg, &["web02  \u{2248} before.csv", "\u{2248} 0 (+0 %)"]);
+    // One counter is in both logs, and the other one in ours alone.
+    let lines = |dashes: &str| svg.matches(&format!("stroke-dasharray=\"{dashes}\" stroke-linecap")).count();
+    assert_eq!((lines("0 5"), svg.matches("stroke-linejoin").count()), (1, 2), "{svg}");
+    let of_others = svg.lines().find(|line| line.contains("\"0 5\"")).unwrap();
+    let ours = svg.lines().find(|line| line.contains("stroke-linejoin")).unwrap();
+    let path = |line: &str| line.split('"').nth(1).unwrap().to_string();
+    assert_ne!(path(of_others), path(ours), "it is busy at another time");
+    let html = save(&mut bench, "both.html");
+    has(&html, &["<th>Change</th>", "<td>0 (+0 %)</td>", "<td>-</td></tr>", "stroke-dasharray=\"0 5\""]);
+    let csv = save(&mut bench, "both.csv");
+    let rows: Vec<Vec<&str>> =
+        csv.lines().map(|line| line.trim_matches('"').split("\",\"").collect()).collect();
+    let total = &TOTAL[1..];
+    let paths =
+        [format!(r"\\web02\{total}"), format!(r"\\web01\{total}"), format!(r"\\web02 - web01\{total}")];
+    assert_eq!(rows[0][1..4], paths.each_ref().map(String::as_str));
+    assert_eq!((rows[0].len(), rows.len()), (5, 101));
+    assert_eq!(rows[26][1..4], ["20", "80", "-60"]);
+    assert_eq!(rows[46][1..4], ["80", "20", "60"]);
+    // It opens as any log: the other one is a host beside ours.
+    bench.types("o").types(&folder.file("both.csv")).key(KeyCode::Enter);
+    has(&bench.screen(), &["both.csv", "web02, web01, web02 - web01"]);
+}
+
+#[test]
 fn what_happens_now_is_compared_with_a_log() {
     let folder = Folder::new("compare-now");
     fs::write(folder.0.join("before.csv"), text("old", 8, 20, &MEMORY[1..])).unwrap();

@@ -18,7 +18,7 @@ fn control(bench: &mut Bench, letter: char) {
 fn svg(bench: &Bench) -> String {
     let local = |time| bench.app.local_time(time);
     let words = Words::of(Language::ENGLISH).grouped(picture(bench).parts.has(Switch::DigitGrouping));
-    let page = Page { monitor: bench.app.monitor(), host: "web01", words, local: &local };
+    let page = Page { monitor: bench.app.monitor(), host: "web01", words, local: &local, other: None };
     tallymon_monitor::save::svg(&page)
 }
 

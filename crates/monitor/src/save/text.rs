@@ -1,0 +1,78 @@
+//! What was seen as PDH-CSV.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use tallymon::core::counter::g17;
+use tallymon::core::time::FileTime;
+
+use crate::model::{Compared, Monitor, Series};
+use crate::tui::LocalTime;
+
+/// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it. Of another log that lies over them each
+/// value follows with that log's name for a host, and how much ours is above it.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn csv(
+    monitor: &Monitor,
+    rows: Range<u64>,
+    host: &str,
+    local: &dyn Fn(FileTime) -> LocalTime,
+    compared: Option<(&Compared, &str)>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let first = local(monitor.time(rows.start).unwrap_or_default());
+    write!(out, "\"(PDH-CSV 4.0) ({})({})\"", first.zone, first.bias)?;
+    let mut theirs = Vec::new();
+    for series in monitor.series() {
+        let (host, path) = parts(series, host);
+        column(out, host, path)?;
+        let other = compared.filter(|(values, _)| values.has(&series.path));
+        if let Some((_, other)) = other {
+            column(out, other, path)?;
+            column(out, &format!("{host} - {other}"), path)?;
+        }
+        let times = rows.clone().map(|row| monitor.time(row));
+        theirs.push(other.map(|(values, _)| values.values(&series.path, times)));
+    }
+    write!(out, "\r\n")?;
+    for row in rows {
+        let time = local(monitor.time(row).unwrap_or_default()).time;
+        write!(
+            out,
+            "\"{:02}/{:02}/{:04} {:02}:{:02}:{:02}.{:03}\"",
+            time.month, time.day, time.year, time.hour, time.minute, time.second, time.milliseconds
+        )?;
+        for (series, theirs) in monitor.series().iter().zip(&mut theirs) {
+            let ours = series.at(monitor.next(), row).and_then(Result::ok);
+            value(out, ours)?;
+            if let Some(theirs) = theirs {
+                let other = theirs.next().flatten();
+                value(out, other)?;
+                value(out, ours.zip(other).map(|(ours, other)| ours - other))?;
+            }
+        }
+        write!(out, "\r\n")?;
+    }
+    Ok(())
+}
+
+/// The host of a series, and its path from the object on. Series of other hosts than the one of the query name theirs.
+fn parts<'s>(series: &'s Series, host: &'s str) -> (&'s str, &'s str) {
+    let Some(own) = series.host() else { return (host, &series.path) };
+    (own, series.path.get(own.len().saturating_add(2)..).unwrap_or_default())
+}
+
+fn column(out: &mut dyn Write, host: &str, path: &str) -> io::Result<()> {
+    write!(out, ",\"\\\\{}{}\"", host.replace('"', "\"\""), path.replace('"', "\"\""))
+}
+
+fn value(out: &mut dyn Write, number: Option<f64>) -> io::Result<()> {
+    match number {
+        Some(number) => write!(out, ",\"{}\"", g17(number)),
+        // What the Performance Data Helper writes for a missing value.
+        None => write!(out, ",\" \""),
+    }
+}
