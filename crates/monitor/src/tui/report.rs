@@ -6,8 +6,12 @@ use ratatui::style::Style;
 
 use super::app::App;
 use super::legend;
-use super::text::{cut, cut_pair, put, put_right, width};
+use super::text::{cut, cut_middle, cut_pair, put, put_right, width};
+use crate::model::Series;
 use crate::words::Word;
+
+/// In fewer columns values have no units, and lines no counters where they have instances.
+const LEAST_WITH_UNITS: u16 = 30;
 
 /// Columns of a statistic.
 const STATISTIC: u16 = 16;
@@ -68,14 +72,22 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
                 places.push((Rect { y, height: 1, ..area }, *position));
                 let (mut text, style) = legend::now(app, own);
                 let unit = own.counter_type.suffix().as_str();
-                if own.last.is_ok() && !unit.is_empty() && unit != "%" && own.ended.is_none() {
-                    text = format!("{text} {unit}");
-                }
                 let is_text = own.counter_type.is_text();
                 let room = columns.saturating_sub(4);
+                let has_unit = own.last.is_ok() && !unit.is_empty() && unit != "%" && own.ended.is_none();
+                if has_unit && columns >= LEAST_WITH_UNITS {
+                    text = format!("{text} {unit}");
+                }
+                if width(&text) > room && !is_text {
+                    text = shorter(app, own).unwrap_or(text);
+                }
                 let text = if is_text { cut(&text, room) } else { cut(&text, room.min(24)) };
                 let left = room.saturating_sub(width(&text)).saturating_sub(1);
                 let name = match (&own.instance, &own.parent) {
+                    _ if columns < LEAST_WITH_UNITS => {
+                        let name = own.instance.as_ref().unwrap_or(&own.counter_name);
+                        cut_middle(name, left)
+                    }
                     (Some(instance), Some(parent)) => {
                         cut_pair(&own.counter_name, "  ", &format!("{parent}/{instance}"), left)
                     }
@@ -110,6 +122,16 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         }
     }
     app.places.lines = places;
+}
+
+/// The number of a line in few letters: one that is cut would be another number.
+fn shorter(app: &App, series: &Series) -> Option<String> {
+    let number = match app.monitor.window.cursor {
+        Some(cursor) => series.at(app.monitor.next(), cursor)?.ok()?,
+        None if series.ended.is_some() => return None,
+        None => series.last.as_ref().ok()?.as_f64()?,
+    };
+    Some(format!("{number:.2e}"))
 }
 
 /// Average, minimum and maximum, one beside the other.

@@ -64,7 +64,7 @@ pub(crate) fn cut_pair(counter: &str, gap: &str, instance: &str, columns: u16) -
 }
 
 /// Begin and end of a text that fits.
-fn cut_middle(text: &str, columns: u16) -> String {
+pub(crate) fn cut_middle(text: &str, columns: u16) -> String {
     if width(text) <= columns {
         return text.to_string();
     }

@@ -6,6 +6,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::app::{App, View};
 use super::graph::{self, Drawn};
+use super::legend;
 use super::text::{clear, cut, put, width};
 use crate::chart::Chart;
 use crate::model::Switch;
@@ -37,7 +38,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, body: Rect) {
     let value = match tip.row.map(|row| series.at(app.monitor.next(), row)) {
         None => match &series.last {
             Ok(value) => format!("{} {unit}", app.words.numbers().value(value, series.counter_type)),
-            Err(why) => why.to_string(),
+            Err(why) => legend::reason(app, series).unwrap_or_else(|| why.to_string()),
         },
         Some(Some(Ok(number))) => {
             format!("{} {unit}", app.words.numbers().number_of(number, series.counter_type))

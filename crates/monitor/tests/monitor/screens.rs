@@ -44,7 +44,9 @@ fn first_start_and_waiting_for_the_second_sample() {
     let screen = check("first-start", bench.run(1));
     has(&screen, &["…", "a add · w save · ? help"]);
     bench.key(KeyCode::Down).key(KeyCode::Down);
-    has(&bench.screen(), &["a rate needs two samples"]);
+    let screen = check("waiting", &mut bench);
+    has(&screen, &["▶ ╺╺╺    0.0001 Disk Bytes/sec   _Total   PhysicalDisk      web01            …"]);
+    has(&screen, &["a rate needs two samples"]);
 }
 
 #[test]
@@ -237,6 +239,12 @@ fn tiny_terminals_have_the_report() {
     let mut bench = Bench::new(DEFAULTS);
     check("tiny", bench.run(10).resize(59, 20));
     check("tiny-low", bench.resize(100, 14));
+    // The value is what matters: it is whole, and what differs of the name is left of it.
+    let screen = check("tiny-narrow", bench.resize(20, 12));
+    has(&screen, &["65.00 %", "3,220", "810,000", "44,000", "17,500"]);
+    // A number that has no place is not cut into another one.
+    let mut young = Bench::new(&[r"\PhysicalDisk(_Total)\Disk Bytes/sec"]);
+    has(&young.run(10).resize(10, 8).screen(), &["8.10e5"]);
     for (columns, rows) in [(1, 1), (3, 2), (10, 3), (20, 40), (200, 3), (300, 100)] {
         for view in "gAGbrvT?xaP".chars() {
             bench.types(&view.to_string()).resize(columns, rows).screen();
