@@ -424,3 +424,33 @@ fn a_log_of_version_1_is_read_for_ever() {
     let error = NativeReader::new(&later[..]).unwrap_err().to_string();
     assert!(error.contains("version 2"), "{error}");
 }
+
+#[test]
+fn of_two_values_in_a_row_the_last_one_stays() {
+    let mut writer = NativeWriter::new(Vec::new(), WriteOptions::default()).unwrap();
+    let table = writer.table(&process()).unwrap();
+    for row in 0..25u64 {
+        let at = time(row);
+        writer.row(at).unwrap();
+        let instance = writer.instance(table, Some("a")).unwrap();
+        let value = |number| Ok(sample(RAW, number, at.time.0));
+        // Back to the value of the row before, and on to another; a value that is not there after all.
+        writer.put_all(instance, [(value(row + 1000), false), (value(9), row % 2 == 0)]);
+        writer.put(instance, 0, value(if row % 3 == 0 { row } else { row * row }), false);
+        if row % 5 == 4 {
+            writer.put(instance, 1, Err(NoValue::NoCounter), false);
+        }
+    }
+    let bytes = writer.seal().unwrap();
+    let mut reader = NativeReader::new(&bytes[..]).unwrap();
+    for row in 0..25u64 {
+        let record = reader.next_record().unwrap().unwrap();
+        let first = if row % 3 == 0 { row } else { row * row };
+        assert_eq!(record.cells[0], Ok(sample(RAW, first, time(row).time.0)), "{row}");
+        let second =
+            if row % 5 == 4 { Err(NoValue::NoCounter) } else { Ok(sample(RAW, 9, time(row).time.0)) };
+        assert_eq!(record.cells[1], second, "{row}");
+        assert_eq!(reader.is_stale(1), row % 2 == 0 && row % 5 != 4, "{row}");
+    }
+    assert_eq!((reader.next_record().unwrap(), reader.about().notes.damage_count), (None, 0));
+}
