@@ -38,6 +38,8 @@ pub(crate) struct Rows<'w> {
     console: bool,
     /// Whether a table says how far values may be off.
     with_errors: bool,
+    /// The paths of the last table, as they were read and as they were shown: most rows have the same ones.
+    shown: Vec<(String, String)>,
 }
 
 impl<'w> Rows<'w> {
@@ -54,6 +56,7 @@ impl<'w> Rows<'w> {
             with_time,
             console: false,
             with_errors: false,
+            shown: Vec::new(),
         }
     }
 
@@ -109,11 +112,15 @@ impl<'w> Rows<'w> {
             error.map_or_else(String::new, |error| format!(" ± {}", two_digits(error)))
         };
         let cells: Vec<String> = readings.iter().map(|reading| shown(reading) + &error(reading)).collect();
-        let paths: Vec<String> =
-            readings.iter().map(|reading| visible(&local_path(reading, names)).into_owned()).collect();
-        let width = paths.iter().map(|path| path.width()).max().unwrap_or(0);
+        let is_same = |(reading, (path, _)): (&Reading, &(String, String))| reading.path == *path;
+        if self.shown.len() != readings.len() || !readings.iter().zip(&self.shown).all(is_same) {
+            let shown = |reading: &Reading| visible(&local_path(reading, names)).into_owned();
+            self.shown = readings.iter().map(|reading| (reading.path.clone(), shown(reading))).collect();
+        }
+        let paths = &self.shown;
+        let width = paths.iter().map(|(_, path)| path.width()).max().unwrap_or(0);
         let value_width = cells.iter().map(|cell| cell.width()).max().unwrap_or(0);
-        for ((reading, path), cell) in readings.iter().zip(&paths).zip(&cells) {
+        for ((reading, (_, path)), cell) in readings.iter().zip(paths).zip(&cells) {
             let gap = " ".repeat(width - path.width() + 2 + value_width - cell.width());
             // A dash has no unit.
             let unit = match reading.cell.value {

@@ -96,7 +96,8 @@ impl Kept {
     /// The whole text as it is now.
     ///
     /// A kept descriptor that fails is closed and the path opened and read once more, because a device or a module
-    /// may have gone and come back under the same name.
+    /// may have gone and come back under the same name. One whose file has no value at present (EINVAL, as the speed of a network
+    /// interface without a cable) stays.
     ///
     /// # Errors
     ///
@@ -106,7 +107,9 @@ impl Kept {
         let was_open = self.file.is_some();
         let length = match self.read_once(buffer) {
             Ok(length) => length,
-            Err(_) if was_open && self.reopens => self.read_once(buffer)?,
+            Err(error) if was_open && self.reopens && error.errno != Errno::INVAL => {
+                self.read_once(buffer)?
+            }
             Err(error) => return Err(error),
         };
         Ok(buffer.bytes.get(..length).unwrap_or_default())
@@ -129,7 +132,7 @@ impl Kept {
         }
     }
 
-    /// Opens the file if it is not open, reads it, and closes it when that fails.
+    /// Opens the file if it is not open, reads it, and closes it when that fails for another reason than that it has no value.
     fn read_once(&mut self, buffer: &mut Buffer) -> Result<usize, ReadError> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -140,10 +143,11 @@ impl Kept {
             // ESRCH is what the kernel itself says about a process that has ended.
             None => return Err(ReadError::new(&self.path, Step::Read, Errno::SRCH)),
         };
-        let length = read_all(&file, self.shape, buffer)
-            .map_err(|errno| ReadError::new(&self.path, Step::Read, errno))?;
-        self.file = Some(file);
-        Ok(length)
+        let read = read_all(&file, self.shape, buffer);
+        if read.is_ok() || (self.reopens && read == Err(Errno::INVAL)) {
+            self.file = Some(file);
+        }
+        read.map_err(|errno| ReadError::new(&self.path, Step::Read, errno))
     }
 }
 
@@ -293,6 +297,21 @@ mod tests {
             }
         }
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_without_a_value_stays_open() {
+        // The speed of a network within the machine.
+        let path = Path::new("/sys/class/net/lo/speed");
+        if !path.exists() {
+            return tallymon_testkit::skip("there is no /sys/class/net/lo/speed");
+        }
+        let mut kept = Kept::new(path.to_path_buf(), Shape::Whole);
+        for _ in 0..2 {
+            let error = kept.read(&mut Buffer::new()).unwrap_err();
+            assert_eq!((error.errno(), error.step()), (22, Step::Read));
+            assert!(kept.file.is_some());
+        }
     }
 
     #[test]

@@ -226,6 +226,11 @@ impl Shared {
     }
 }
 
+/// Asks for a mount in the thread of the caller, who knows that it can not hang.
+pub(crate) fn now_and_here(mount: &Path) -> Answer {
+    statvfs(mount).map_or_else(Answer::Refused, Answer::Now)
+}
+
 /// Asks the kernel for one mount, in this thread: it can hang.
 fn statvfs(path: &Path) -> Result<Space, i32> {
     let found = rustix::fs::statvfs(path).map_err(|errno| errno.raw_os_error())?;

@@ -20,7 +20,7 @@ use super::mounts::FileSystem;
 use super::physical_disk::{TRAFFIC, disk_counters, write_total, write_traffic};
 use super::spec::{Origin, object};
 use crate::sources::Sources;
-use crate::statvfs::{Answer, Space, Spaces};
+use crate::statvfs::{Answer, Space, Spaces, now_and_here};
 
 disk_counters! {
     PercentFreeSpace: 408, 409, PERF_RAW_FRACTION, 0, NOVICE: E "statvfs(3): f_bavail * f_frsize / 1048576";
@@ -115,19 +115,31 @@ impl LogicalDisk {
             now.saturating_duration_since(late.asked) < PAUSE
                 && file_systems.iter().any(|file_system| file_system.path == *path)
         });
-        let all = file_systems.iter().map(|file_system| file_system.path.as_path());
-        let asked: Vec<&Path> = all.clone().filter(|path| !self.late.contains_key(*path)).collect();
+        let asked: Vec<&Path> = file_systems
+            .iter()
+            .filter(|file_system| !file_system.answers_at_once)
+            .map(|file_system| file_system.path.as_path())
+            .filter(|path| !self.late.contains_key(*path))
+            .collect();
         let answers: HashMap<&Path, Answer> = asked.iter().copied().zip(question(&asked)).collect();
         for (path, answer) in &answers {
             if matches!(answer, Answer::Stale(..) | Answer::Silent) {
                 self.late.insert(path.to_path_buf(), Late { asked: now, space: answer.space() });
             }
         }
-        let known = |path: &Path| match answers.get(path) {
-            Some(answer) => known(*answer),
-            None => self.late.get(path).and_then(|late| late.space).map_or(Err(Absence::ReadFailed), stale),
+        let known = |file_system: &FileSystem| {
+            let path = file_system.path.as_path();
+            if file_system.answers_at_once {
+                return known(now_and_here(path));
+            }
+            match answers.get(path) {
+                Some(answer) => known(*answer),
+                None => {
+                    self.late.get(path).and_then(|late| late.space).map_or(Err(Absence::ReadFailed), stale)
+                }
+            }
         };
-        all.map(known).collect()
+        file_systems.iter().map(known).collect()
     }
 }
 
@@ -297,7 +309,8 @@ mod tests {
     }
 
     fn file_system(name: &str) -> FileSystem {
-        FileSystem { device: (0, 40), path: PathBuf::from(name), name: name.to_string(), owns_space: true }
+        let (path, name) = (PathBuf::from(name), name.to_string());
+        FileSystem { device: (0, 40), path, name, owns_space: true, answers_at_once: false }
     }
 
     #[test]

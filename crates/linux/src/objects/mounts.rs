@@ -1,9 +1,9 @@
 //! Which file systems are mounted where, for both disk objects.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 
 use super::disk_table::Device;
 use crate::proc::ParseError;
@@ -19,6 +19,9 @@ pub(crate) struct FileSystem {
     pub(crate) name: String,
     /// Whether its space is its own: that of memory or of an overlay belongs to something else.
     pub(crate) owns_space: bool,
+    /// Whether the kernel answers for its space from memory, and for every folder on the way to it: such a question can not
+    /// hang, and needs no thread of its own.
+    pub(crate) answers_at_once: bool,
 }
 
 impl FileSystem {
@@ -65,14 +68,40 @@ pub(crate) fn mounted(bytes: &[u8]) -> Result<Vec<FileSystem>, ParseError> {
             }
         }
     }
+    let may_wait = |mount: &&Mount<'_>| !ANSWERS_AT_ONCE.contains(&&*mount.kind);
+    let slow: HashSet<&Path> = list.iter().filter(may_wait).map(|mount| path(&mount.point)).collect();
     let file_system = |mount: &Mount<'_>| FileSystem {
         device: mount.device,
         path: PathBuf::from(OsString::from_vec(mount.point.to_vec())),
         name: String::from_utf8_lossy(&mount.point).into_owned(),
         owns_space: mount.has_device() || !SPACE_OF_OTHERS.contains(&&*mount.kind),
+        answers_at_once: !path(&mount.point).ancestors().any(|folder| slow.contains(folder)),
     };
     Ok(chosen.into_iter().map(file_system).collect())
 }
+
+fn path(point: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(point))
+}
+
+/// File systems whose space the kernel knows without asking a disk, a server or a program: it is in the superblock or in
+/// counters. Those that look for it first, as that of FAT and of btrfs, and those that ask the one below, as overlays, are not
+/// among them.
+const ANSWERS_AT_ONCE: [&[u8]; 13] = [
+    b"cgroup",
+    b"cgroup2",
+    b"devtmpfs",
+    b"erofs",
+    b"ext2",
+    b"ext3",
+    b"ext4",
+    b"proc",
+    b"ramfs",
+    b"squashfs",
+    b"sysfs",
+    b"tmpfs",
+    b"xfs",
+];
 
 /// File systems without a device that hold no files of users, however many blocks they pretend to have.
 const SHOWS_THE_KERNEL: [&[u8]; 29] = [
@@ -184,6 +213,23 @@ mod tests {
 26 21 0:41 / /d rw - overlay overlay rw
 ";
         assert_eq!(names(text), ["/", "/a", "/c", "/d"]);
+    }
+
+    #[test]
+    fn what_may_hang_is_asked_elsewhere() {
+        let text = b"20 1 8:1 / / rw - ext4 /dev/sda1 rw
+21 20 0:40 / /net rw - nfs4 server:/ rw
+22 21 8:2 / /net/own rw - ext4 /dev/sda2 rw
+23 20 0:41 / /tmp rw - tmpfs tmpfs rw
+24 20 8:3 / /stick rw - vfat /dev/sdb1 rw
+25 20 0:42 / /netless rw - tmpfs tmpfs rw
+26 20 0:43 / /box rw - overlay overlay rw
+";
+        let found = mounted(text).unwrap();
+        let at_once = found.iter().filter(|file_system| file_system.answers_at_once);
+        let names: Vec<&str> = at_once.map(|file_system| file_system.name.as_str()).collect();
+        // The way to /net/own leads over a server that may be gone.
+        assert_eq!(names, ["/", "/tmp", "/netless"]);
     }
 
     #[test]
