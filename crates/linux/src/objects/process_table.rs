@@ -130,6 +130,13 @@ pub(crate) struct Row {
     is_listed: bool,
     /// The number of the last pass that it was in.
     pass: u64,
+    /// `None` as long as none is read, as by a pass: rows that are short are read faster.
+    files: Option<Box<Files>>,
+}
+
+/// The files of a process that stay open.
+#[derive(Debug, Default)]
+struct Files {
     stat: Option<Kept>,
     statm: Option<Kept>,
     io: Option<Kept>,
@@ -570,10 +577,7 @@ impl Row {
             io_denied: None,
             is_listed: true,
             pass: 0,
-            stat: None,
-            statm: None,
-            io: None,
-            status: None,
+            files: None,
         }
     }
 
@@ -631,7 +635,8 @@ impl Row {
     fn read_stat(&mut self, keep: bool, reader: &mut Reader<'_>) -> Result<Part<StatPart>, Gone> {
         let mut unkept = None;
         let (facts, now) = (*reader.facts, reader.now);
-        let file = if keep || self.stat.is_some() { &mut self.stat } else { &mut unkept };
+        let is_kept = keep || self.files.as_ref().is_some_and(|files| files.stat.is_some());
+        let file = if is_kept { &mut self.files.get_or_insert_default().stat } else { &mut unkept };
         let read = reader.read(file, Kind::Stat, self.pid);
         let parsed = read.and_then(|bytes| {
             let stat = PidStat::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
@@ -686,7 +691,7 @@ impl Row {
 
     fn read_statm(&mut self, reader: &mut Reader<'_>) -> Result<MemoryPart, Trouble> {
         let facts = *reader.facts;
-        let bytes = reader.read(&mut self.statm, Kind::Statm, self.pid)?;
+        let bytes = reader.read(&mut self.files.get_or_insert_default().statm, Kind::Statm, self.pid)?;
         let statm = PidStatm::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
         Ok(MemoryPart::new(statm, &facts))
     }
@@ -698,7 +703,7 @@ impl Row {
             return Err(denied);
         }
         let now = reader.now;
-        let read = reader.read(&mut self.io, Kind::Io, self.pid);
+        let read = reader.read(&mut self.files.get_or_insert_default().io, Kind::Io, self.pid);
         self.io_denied = (read == Err(denied)).then_some(now);
         let io = PidIo::parse(read?).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
         self.rates.io = IoTotals::new(io);
@@ -706,7 +711,7 @@ impl Row {
     }
 
     fn read_status(&mut self, reader: &mut Reader<'_>) -> Result<StatusPart, Trouble> {
-        let bytes = reader.read(&mut self.status, Kind::Status, self.pid)?;
+        let bytes = reader.read(&mut self.files.get_or_insert_default().status, Kind::Status, self.pid)?;
         let status = PidStatus::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
         Ok(StatusPart::new(&status, &mut self.private_peak))
     }
@@ -714,15 +719,18 @@ impl Row {
     /// Closes every file.
     fn close(&mut self, descriptors: &mut Descriptors) {
         Kind::ALL.into_iter().for_each(|kind| self.close_kind(kind, descriptors));
+        self.files = None;
     }
 
     /// Closes the files of one kind.
     fn close_kind(&mut self, kind: Kind, descriptors: &mut Descriptors) {
+        let mut none = Files::default();
+        let files = self.files.as_deref_mut().unwrap_or(&mut none);
         match kind {
-            Kind::Stat => descriptors.close(&mut self.stat, kind),
-            Kind::Statm => descriptors.close(&mut self.statm, kind),
-            Kind::Io => descriptors.close(&mut self.io, kind),
-            Kind::Status => descriptors.close(&mut self.status, kind),
+            Kind::Stat => descriptors.close(&mut files.stat, kind),
+            Kind::Statm => descriptors.close(&mut files.statm, kind),
+            Kind::Io => descriptors.close(&mut files.io, kind),
+            Kind::Status => descriptors.close(&mut files.status, kind),
             Kind::Task | Kind::ThreadStat | Kind::ThreadSchedstat | Kind::ThreadStatus => {
                 self.threads.close_kind(kind, descriptors);
             }

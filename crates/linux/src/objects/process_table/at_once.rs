@@ -364,7 +364,7 @@ impl Pass<'_> {
 
     /// Brings the open process into its row.
     fn finish(&mut self) {
-        let Some(open) = self.open.take() else { return };
+        let Some(open) = &self.open else { return };
         self.found = self.found.saturating_add(1);
         let is_next = self.rows.get(self.next).is_some_and(|row| row.pid == open.id);
         let found = if is_next {
@@ -380,15 +380,16 @@ impl Pass<'_> {
                 *row = Row::new(open.id);
             }
             row.pass = self.number;
-            row.take(&open, &self.wants, self.missing, &mut self.threads, &mut self.reader);
+            row.take(open, &self.wants, self.missing, &mut self.threads, &mut self.reader);
             self.next = found.map_or(0, |found| found.saturating_add(1));
         } else {
             let mut row = Row::new(open.id);
             row.pass = self.number;
-            row.take(&open, &self.wants, self.missing, &mut self.threads, &mut self.reader);
+            row.take(open, &self.wants, self.missing, &mut self.threads, &mut self.reader);
             self.new_rows.push(row);
         }
         self.threads.clear();
+        self.open = None;
     }
 }
 

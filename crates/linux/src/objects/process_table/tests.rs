@@ -735,8 +735,8 @@ fn five_hundred_children_leave_no_descriptor() {
 
 /// How many files a row keeps open.
 fn kept_files(row: &Row) -> usize {
-    let own = [&row.stat, &row.statm, &row.io, &row.status];
-    own.iter().filter(|file| file.is_some()).count() + row.threads.kept_files()
+    let own = row.files.as_deref().map(|files| [&files.stat, &files.statm, &files.io, &files.status]);
+    own.into_iter().flatten().filter(|file| file.is_some()).count() + row.threads.kept_files()
 }
 
 #[test]
@@ -760,8 +760,8 @@ fn a_budget_is_kept_and_costs_no_value() {
         }
         // What is looked at now has taken the place of what was looked at before.
         let of_kind = |row: &&Row| match kind {
-            Kind::Statm => row.statm.is_some(),
-            _ => row.status.is_some(),
+            Kind::Statm => row.files.as_ref().is_some_and(|files| files.statm.is_some()),
+            _ => row.files.as_ref().is_some_and(|files| files.status.is_some()),
         };
         assert_eq!(table.rows.iter().filter(of_kind).count(), 20, "{kind:?}");
     }

@@ -35,6 +35,13 @@ pub(crate) struct Thread {
     rates: ThreadRates,
     /// Ticks since the start of the machine; `None` until `stat` was read.
     start_ticks: Option<u64>,
+    /// `None` as long as none is read, as by a pass.
+    files: Option<Box<ThreadFiles>>,
+}
+
+/// The files of a thread that stay open.
+#[derive(Debug, Default)]
+struct ThreadFiles {
     stat: Option<Kept>,
     schedstat: Option<Kept>,
     status: Option<Kept>,
@@ -295,7 +302,8 @@ impl Threads {
     /// How many files are kept open.
     #[cfg(test)]
     pub(super) fn kept_files(&self) -> usize {
-        let files = self.rows.iter().flat_map(|thread| [&thread.stat, &thread.schedstat, &thread.status]);
+        let files = self.rows.iter().filter_map(|thread| thread.files.as_deref());
+        let files = files.flat_map(|files| [&files.stat, &files.schedstat, &files.status]);
         files.filter(|file| file.is_some()).count() + usize::from(self.folder.is_some())
     }
 
@@ -320,9 +328,7 @@ impl Thread {
             parts: ThreadParts { cpu: Err(unread), stat: Err(unread), switches: Err(unread) },
             rates: ThreadRates::default(),
             start_ticks: None,
-            stat: None,
-            schedstat: None,
-            status: None,
+            files: None,
         }
     }
 
@@ -394,7 +400,8 @@ impl Thread {
     /// CPU time in 100 ns units, `None` in a kernel without it.
     fn read_schedstat(&mut self, pid: u32, reader: &mut Reader<'_>) -> Result<Option<u64>, Trouble> {
         let kind = Kind::ThreadSchedstat;
-        let bytes = reader.read_thread(&mut self.schedstat, kind, pid, self.tid)?;
+        let bytes =
+            reader.read_thread(&mut self.files.get_or_insert_default().schedstat, kind, pid, self.tid)?;
         let time = PidSchedstat::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?.run_time;
         // A kernel that does not account prints zeros.
         Ok((time > 0).then(|| nanoseconds_to_100ns(time)))
@@ -402,7 +409,7 @@ impl Thread {
 
     fn read_stat(&mut self, pid: u32, keep: bool, reader: &mut Reader<'_>) -> Result<Part<ThreadStat>, Gone> {
         let mut unkept = None;
-        let file = if keep { &mut self.stat } else { &mut unkept };
+        let file = if keep { &mut self.files.get_or_insert_default().stat } else { &mut unkept };
         let (facts, now) = (*reader.facts, reader.now);
         let parsed = reader
             .read_thread(file, Kind::ThreadStat, pid, self.tid)
@@ -433,7 +440,12 @@ impl Thread {
     }
 
     fn read_switches(&mut self, pid: u32, reader: &mut Reader<'_>) -> Result<u64, Trouble> {
-        let bytes = reader.read_thread(&mut self.status, Kind::ThreadStatus, pid, self.tid)?;
+        let bytes = reader.read_thread(
+            &mut self.files.get_or_insert_default().status,
+            Kind::ThreadStatus,
+            pid,
+            self.tid,
+        )?;
         let status = PidStatus::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
         let switches = status.context_switches().ok_or(Trouble::Absent(Absence::NotInThisKernel))?;
         self.rates.switches = self.rates.switches.max(switches);
@@ -442,13 +454,15 @@ impl Thread {
 
     fn close(&mut self, descriptors: &mut Descriptors) {
         Kind::ALL.into_iter().for_each(|kind| self.close_kind(kind, descriptors));
+        self.files = None;
     }
 
     fn close_kind(&mut self, kind: Kind, descriptors: &mut Descriptors) {
+        let Some(files) = &mut self.files else { return };
         match kind {
-            Kind::ThreadStat => descriptors.close(&mut self.stat, kind),
-            Kind::ThreadSchedstat => descriptors.close(&mut self.schedstat, kind),
-            Kind::ThreadStatus => descriptors.close(&mut self.status, kind),
+            Kind::ThreadStat => descriptors.close(&mut files.stat, kind),
+            Kind::ThreadSchedstat => descriptors.close(&mut files.schedstat, kind),
+            Kind::ThreadStatus => descriptors.close(&mut files.status, kind),
             Kind::Stat | Kind::Statm | Kind::Io | Kind::Status | Kind::Task => {}
         }
     }
