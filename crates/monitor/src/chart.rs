@@ -152,15 +152,13 @@ impl Chart {
             }
             // Neighbours share the dot between them, so half a dot less at both ends still makes a closed line.
             let (low, high) = if high - low <= 1.0 {
-                let middle = ((low + high) / 2.0).round();
-                (middle as usize, middle as usize)
+                let middle = nearest((low + high) / 2.0);
+                (middle, middle)
             } else {
-                ((low + 0.49).round() as usize, (high - 0.49).round() as usize)
+                (nearest(low + 0.49), nearest(high - 0.49))
             };
             let high = high.saturating_add(usize::from(line.thick));
-            for dot in low..=high {
-                self.dot(column, dot, line.style);
-            }
+            self.dots(column, low, high, line.style);
         }
         for column in above {
             if let Some(cell) = self.cells.get_mut(column) {
@@ -194,7 +192,7 @@ impl Chart {
             let height = |share: f32| share.clamp(0.0, 1.0) * (rows - 1.0);
             let here = (x, height(low), height(high));
             let from = before.filter(|_| breaks != Some(slot)).unwrap_or(here);
-            for column in (from.0.round() as usize)..=(x.round() as usize) {
+            for column in nearest(from.0)..=nearest(x) {
                 let share = ((column as f32 - from.0) / (x - from.0).max(f32::EPSILON)).clamp(0.0, 1.0);
                 self.touch(column as f32, from.1 + (here.1 - from.1) * share);
                 self.touch(column as f32, from.2 + (here.2 - from.2) * share);
@@ -207,11 +205,11 @@ impl Chart {
             else {
                 continue;
             };
-            let (low, high) = (low.round() as usize, high.round() as usize);
+            let (low, high) = (nearest(low), nearest(high));
             for dot in low..=high {
                 let row = fill.get(dot % 4).copied().unwrap_or_default();
                 if dot == high || row & (1u8 << (column % 4)) != 0 {
-                    self.dot(column, dot, line.style);
+                    self.dots(column, dot, dot, line.style);
                 }
             }
         }
@@ -239,7 +237,7 @@ impl Chart {
 
     /// Extends the dot columns between two points by the part of the straight line that is in each.
     fn segment(&mut self, from: (f32, f32), to: (f32, f32)) {
-        let (first, last) = (from.0.round() as usize, to.0.round() as usize);
+        let (first, last) = (nearest(from.0), nearest(to.0));
         if last <= first {
             self.touch(to.0, from.1);
             self.touch(to.0, to.1);
@@ -249,37 +247,44 @@ impl Chart {
         let at = |x: f32| from.1 + slope * (x.clamp(from.0, to.0) - from.0);
         for column in first..=last {
             let x = column as f32;
-            self.touch(x, at(x - 0.5));
-            self.touch(x, at(x + 0.5));
+            let (one, other) = (at(x - 0.5), at(x + 0.5));
+            if let Some((low, high)) = self.columns.get_mut(column) {
+                *low = low.min(one.min(other));
+                *high = high.max(one.max(other));
+            }
         }
     }
 
     fn touch(&mut self, x: f32, y: f32) {
-        if let Some((low, high)) = self.columns.get_mut(x.round() as usize) {
+        if let Some((low, high)) = self.columns.get_mut(nearest(x)) {
             *low = low.min(y);
             *high = high.max(y);
         }
     }
 
-    /// Sets one dot; `height` is counted from the bottom.
-    fn dot(&mut self, column: usize, height: usize, style: Style) {
+    /// Sets the dots of a dot column from one height to another, both counted from the bottom.
+    fn dots(&mut self, column: usize, low: usize, high: usize, style: Style) {
         let rows = usize::from(self.area.height).saturating_mul(4);
-        let Some(from_top) = rows.checked_sub(height.saturating_add(1)) else { return };
-        let position = (from_top / 4).saturating_mul(usize::from(self.area.width)).saturating_add(column / 2);
-        if let Some(cell) = self.cells.get_mut(position) {
-            cell.dots |= match (column % 2, from_top % 4) {
-                (0, 0) => 0x01,
-                (0, 1) => 0x02,
-                (0, 2) => 0x04,
-                (0, _) => 0x40,
-                (_, 0) => 0x08,
-                (_, 1) => 0x10,
-                (_, 2) => 0x20,
-                _ => 0x80,
-            };
+        let Some(bottom) = rows.checked_sub(low.saturating_add(1)) else { return };
+        let top = rows.saturating_sub(high.saturating_add(1));
+        let bits: [u8; 4] =
+            if column.is_multiple_of(2) { [0x01, 0x02, 0x04, 0x40] } else { [0x08, 0x10, 0x20, 0x80] };
+        for row in top / 4..=bottom / 4 {
+            let position = row.saturating_mul(usize::from(self.area.width)).saturating_add(column / 2);
+            let Some(cell) = self.cells.get_mut(position) else { continue };
+            for (from_top, bit) in (row.saturating_mul(4)..).zip(bits) {
+                if top <= from_top && from_top <= bottom {
+                    cell.dots |= bit;
+                }
+            }
             cell.style = style;
         }
     }
+}
+
+/// The nearest whole number of one that is not negative. The function of the language is a call on old processors.
+fn nearest(number: f32) -> usize {
+    (number + 0.5) as usize
 }
 
 const NOTHING: (f32, f32) = (f32::INFINITY, f32::NEG_INFINITY);

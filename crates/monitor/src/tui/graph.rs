@@ -171,6 +171,7 @@ pub(super) fn axis_of(app: &App, drawn: &[Drawn<'_>]) -> Axis {
 fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, axis: Axis) {
     let monitor = &app.monitor;
     let mut chart = Chart::new(area, app.theme.glyphs);
+    let rows = slot_rows(app);
     let chosen = monitor.selected();
     let style = |one: &Drawn<'_>| {
         if monitor.highlight && one.position == chosen {
@@ -186,7 +187,7 @@ fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, a
             for one in &drawn {
                 let base = below.clone();
                 let heights: Vec<Option<f32>> =
-                    heights(app, one.series, |value| axis.share(value * one.scale)).collect();
+                    heights(app, one.series, &rows, |value| axis.share(value * one.scale)).collect();
                 for (height, sum) in heights.iter().zip(&mut below) {
                     *sum += height.unwrap_or(0.0).max(0.0);
                 }
@@ -200,7 +201,7 @@ fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, a
             let average = |one: &Drawn<'_>| monitor.statistics(one.series).average.unwrap_or(0.0) * one.scale;
             drawn.sort_by(|one, other| average(other).total_cmp(&average(one)));
             for one in &drawn {
-                let heights = heights(app, one.series, |value| axis.share(value * one.scale));
+                let heights = heights(app, one.series, &rows, |value| axis.share(value * one.scale));
                 let spans = heights.map(|height| Some((0.0, height?)));
                 chart.area(monitor.window.points(), breaks(app), spans, style(one));
             }
@@ -212,7 +213,8 @@ fn plot(app: &App, buffer: &mut Buffer, area: Rect, mut drawn: Vec<Drawn<'_>>, a
                 compared_line(app, &mut chart, one.series, |value| axis.share(value * one.scale), style(one));
             }
             for one in &drawn {
-                line_of(app, &mut chart, one.series, |value| axis.share(value * one.scale), style(one));
+                let height = |value| axis.share(value * one.scale);
+                line_of(app, &mut chart, one.series, &rows, height, style(one));
             }
         }
     }
@@ -257,15 +259,16 @@ fn marks(app: &App, buffer: &mut Buffer, area: Rect, chart: &Chart, drawn: &[Dra
     }
 }
 
-/// Adds a series to a chart; `height` says where a value stands.
+/// Adds a series to a chart: its values at the row of each slot; `height` says where a value stands.
 pub(super) fn line_of(
     app: &App,
     chart: &mut Chart,
     series: &Series,
+    rows: &[Option<u64>],
     height: impl Fn(f64) -> f64,
     line: crate::chart::LineStyle,
 ) {
-    chart.line(app.monitor.window.points(), breaks(app), heights(app, series, height), line);
+    chart.line(rows.len(), breaks(app), heights(app, series, rows, height), line);
 }
 
 /// Dots in the colour of a line.
@@ -302,28 +305,26 @@ fn breaks(app: &App) -> Option<usize> {
     sweep_slot(app).map(|slot| slot.saturating_add(1))
 }
 
-/// The heights of a series, slot by slot.
-fn heights<'a>(
-    app: &'a App,
-    series: &'a Series,
-    height: impl Fn(f64) -> f64 + 'a,
-) -> impl Iterator<Item = Option<f32>> + 'a {
+/// The row of each slot of the chart.
+pub(super) fn slot_rows(app: &App) -> Vec<Option<u64>> {
     let monitor = &app.monitor;
-    let (rows, slots, next) = (monitor.rows(), monitor.window.points(), monitor.next());
+    let (rows, slots) = (monitor.rows(), monitor.window.points());
     let sweep_slot = sweep_slot(app);
     // What the time line is about to overwrite is gone already, so that both ends are easy to see.
     let ahead = slots / 33 + 1;
-    (0..slots).map(move |slot| {
-        if let Some(sweep) = sweep_slot
-            && slot > sweep
-            && slot <= sweep.saturating_add(ahead)
-        {
-            return None;
-        }
-        let row = monitor.window.row_at(&rows, slot)?;
-        let value = series.at(next, row)?.ok()?;
-        Some(height(value) as f32)
-    })
+    let is_ahead = |slot| sweep_slot.is_some_and(|sweep| slot > sweep && slot <= sweep.saturating_add(ahead));
+    (0..slots).map(|slot| monitor.window.row_at(&rows, slot).filter(|_| !is_ahead(slot))).collect()
+}
+
+/// The heights of a series at some rows.
+fn heights<'a>(
+    app: &'a App,
+    series: &'a Series,
+    rows: &'a [Option<u64>],
+    height: impl Fn(f64) -> f64 + 'a,
+) -> impl Iterator<Item = Option<f32>> + 'a {
+    let next = app.monitor.next();
+    rows.iter().map(move |row| Some(height(series.at(next, (*row)?)?.ok()?) as f32))
 }
 
 /// The slots that have their times below the chart, and the columns where they stand.

@@ -71,7 +71,7 @@ fn small(app: &App, buffer: &mut Buffer, area: Rect, position: usize) {
     // Alone in its chart it needs no pattern.
     let line = crate::chart::LineStyle { pattern: 0, ..theme.line(series) };
     graph::compared_line(app, &mut chart, series, |value| value / top, line);
-    graph::line_of(app, &mut chart, series, |value| value / top, line);
+    graph::line_of(app, &mut chart, series, &graph::slot_rows(app), |value| value / top, line);
     chart.render(buffer);
 }
 
