@@ -57,7 +57,10 @@ pub(super) fn now(app: &App, series: &Series) -> (String, Style) {
     let theme = app.theme;
     let unit = series.counter_type.suffix().as_str();
     let with_unit = |text: String| if unit == "%" { format!("{text} %") } else { text };
-    if let Some(cursor) = app.monitor.window.cursor {
+    // Of a log the last value is that at the end of what is in view, as in the value bar.
+    let (view, rows) = (app.monitor.view(), app.monitor.rows());
+    let end = view.end.checked_sub(1).filter(|_| app.replay.is_some() && view.end < rows.end);
+    if let Some(cursor) = app.monitor.window.cursor.or(end) {
         return match series.at(app.monitor.next(), cursor) {
             Some(Ok(number)) => {
                 (with_unit(app.words.numbers().number_of(number, series.counter_type)), theme.plain())

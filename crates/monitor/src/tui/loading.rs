@@ -293,7 +293,7 @@ impl App {
         }
         self.monitor.window.forget(&rows);
         if let Some(goal) = replay.goal.take() {
-            self.show_goal(goal);
+            self.end_at_goal(goal);
         }
         self.choose_what_was_added();
         self.follow_cursor();

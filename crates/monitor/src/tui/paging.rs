@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use tallymon::core::time::FileTime;
 
 use super::app::App;
+use super::replay::Replay;
 
 /// How long somebody waits for a time that is being read up to, before reading begins there.
-pub(super) const SOON: Duration = Duration::from_secs(1);
+pub(super) const SOON: Duration = Duration::from_millis(300);
 /// How many windows are read before what somebody wants to see, if a tenth of the memory is not less: turning pages does not
 /// mean reading anew for each, and the first picture comes soon.
 const BEFORE: usize = 4;
@@ -33,6 +34,15 @@ enum Place {
     End,
 }
 
+impl Replay {
+    /// Time between two records on average.
+    fn step(&self) -> u64 {
+        let summary = self.log.summary();
+        let span = summary.last.0.saturating_sub(summary.first.0);
+        span.checked_div(summary.records.saturating_sub(1)).unwrap_or(0)
+    }
+}
+
 impl App {
     /// Goes to a time of the log, also to one that is not in memory; `false` without a log.
     pub(super) fn jump_in_log(&mut self, time: FileTime) -> bool {
@@ -43,9 +53,13 @@ impl App {
         let in_memory = |row: Option<u64>| row.and_then(|row| self.monitor.time(row)).unwrap_or_default();
         let (oldest, newest) = (in_memory(Some(rows.start)), in_memory(rows.end.checked_sub(1)));
         let comes = replay.loading.as_ref().is_some_and(|loading| loading.filled.is_none());
-        if time > newest && comes && time <= replay.log.summary().last {
+        // What is read fills the memory at most.
+        let most = self.monitor.most_rows() as u64;
+        let reaches =
+            replay.from.max(replay.log.summary().first).0.saturating_add(replay.step().saturating_mul(most));
+        if time > newest && comes && time.0 <= reaches && time <= replay.log.summary().last {
             replay.goal = Some(Goal { time, since: Instant::now(), is_near: false, at: Place::Cursor });
-        } else if time < oldest && replay.from.0 > 0 || time > newest && replay.is_cut {
+        } else if time < oldest && replay.from.0 > 0 || time > newest && (replay.is_cut || comes) {
             self.load_near(time, Place::Cursor);
             return true;
         }
@@ -58,11 +72,9 @@ impl App {
         let most = self.monitor.most_rows();
         let points = self.monitor.window.points();
         let Some(replay) = &mut self.replay else { return };
-        let summary = replay.log.summary();
-        let span = summary.last.0.saturating_sub(summary.first.0);
         let window = points.min(most.saturating_sub(most / 5));
         let before = window.saturating_add(points.saturating_mul(BEFORE).min(most / 10)) as u64;
-        let step = span.checked_div(summary.records.saturating_sub(1)).unwrap_or(0);
+        let step = replay.step();
         replay.goal = Some(Goal { time, since: Instant::now(), is_near: true, at });
         self.load_from(FileTime(time.0.saturating_sub(step.saturating_mul(before))), true);
     }
@@ -136,7 +148,18 @@ impl App {
         }
     }
 
-    pub(super) fn show_goal(&mut self, goal: Goal) {
+    /// Shows the time that was wanted when nothing more comes: of a log that is longer than the memory it may not have come.
+    pub(super) fn end_at_goal(&mut self, goal: Goal) {
+        let newest = self.monitor.next().checked_sub(1).and_then(|row| self.monitor.time(row));
+        let is_cut = self.replay.as_ref().is_some_and(|replay| replay.is_cut);
+        if is_cut && !goal.is_near && newest.is_some_and(|newest| newest < goal.time) {
+            self.load_near(goal.time, goal.at);
+        } else {
+            self.show_goal(goal);
+        }
+    }
+
+    fn show_goal(&mut self, goal: Goal) {
         match goal.at {
             Place::Cursor => self.show_time(goal.time),
             Place::Before => {

@@ -177,6 +177,10 @@ fn pages_go_on_beyond_the_memory() {
         let after = ends(&bench);
         assert!(after.0 < before.0 && after.1 + 10 >= before.0, "nothing is left out: {before:?} {after:?}");
     }
+    // What the legend says is in view, not behind it.
+    let shown = bench.app.monitor().view().end - 1;
+    let legend = bench.screen().lines().find(|line| line.starts_with('▶')).unwrap().to_string();
+    assert!(legend.ends_with(&format!(" {shown}.000")) || legend.ends_with(&format!(" {shown}")), "{legend}");
     // The ends of the log, and back.
     bench.key(KeyCode::End);
     assert_eq!(ends(&bench).1, 3_590);
