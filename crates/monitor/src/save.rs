@@ -45,9 +45,21 @@ pub(crate) fn save(app: &App, name: &str) -> io::Result<Vec<String>> {
         let (log, picture) = (format!("{name}.csv"), format!("{name}.svg"));
         save_log(app, &log, Format::Csv)?;
         save_picture(app, &picture)?;
-        return Ok(vec![log, picture]);
+        if app.monitor().alerts.crossings().is_empty() {
+            return Ok(vec![log, picture]);
+        }
+        let list = format!("{name}-alerts.csv");
+        save_alerts(app, &list)?;
+        return Ok(vec![log, picture, list]);
     }
     Ok(vec![name.to_string()])
+}
+
+/// Saves the list of the thresholds that were crossed. A file that exists is not overwritten.
+pub(crate) fn save_alerts(app: &App, name: &str) -> io::Result<()> {
+    let mut file = io::BufWriter::new(create(name)?);
+    let written = text::alerts(&app.monitor().alerts, &*app.options.local, &mut file);
+    written.and_then(|()| file.flush()).map_err(|error| named(name, &error))
 }
 
 fn save_picture(app: &App, name: &str) -> io::Result<()> {

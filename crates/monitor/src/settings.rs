@@ -10,6 +10,8 @@
 //! # Ok::<(), String>(())
 //! ```
 
+mod alerts;
+
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
@@ -18,7 +20,7 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 
-use crate::model::{Axis, Grid, Look, Picture, Scale, Switch};
+use crate::model::{Axis, Crossing, Grid, Look, Picture, Scale, Switch};
 
 /// The end of the name of a settings file.
 pub const EXTENSION: &str = "tallymon";
@@ -43,6 +45,8 @@ pub struct Settings {
     pub picture: Option<Picture>,
     /// How series are shown, by their paths.
     pub looks: Vec<(String, Look)>,
+    /// Thresholds that were crossed.
+    pub alerts: Vec<Crossing>,
 }
 
 impl Settings {
@@ -72,6 +76,7 @@ impl Settings {
             points: number_of(&table, "points")?.and_then(|points| usize::try_from(points).ok()),
             sweep: flag_of(&table, "sweep")?,
             picture: picture_of(&table)?,
+            alerts: alerts::parse(&table)?,
             ..Settings::default()
         };
         if settings.interval.is_some_and(|interval| interval.is_zero()) {
@@ -164,7 +169,7 @@ impl fmt::Display for Settings {
                 writeln!(f, "threshold = {threshold:?}")?;
             }
         }
-        Ok(())
+        alerts::write(&self.alerts, f)
     }
 }
 
@@ -281,6 +286,7 @@ mod tests {
                 (r"\A(b)\C".into(), look(Scale::Fit, true, Some(3), Some(1e21))),
                 (r"\A(c)\C".into(), look(Scale::Power(-3), false, Some(0), Some(80.0))),
             ],
+            alerts: Vec::new(),
         };
         let text = settings.to_string();
         assert_eq!(Settings::parse(&text), Ok(settings), "{text}");

@@ -184,7 +184,7 @@ words! {
     Over: "above the threshold", "임계값 초과", "しきい値超過", "выше порога";
     Providers: "Providers", "공급자", "プロバイダー", "Поставщики";
     ProviderKeys: "e enable  d disable  Esc close", "e 사용  d 사용 안 함  Esc 닫기", "e 有効  d 無効  Esc 閉じる", "e включить  d отключить  Esc закрыть";
-    KeysScreens: "providers; at a fault; recording sessions", "공급자; 오류 원인; 기록 세션", "プロバイダー; 障害元; 記録セッション", "поставщики; виновник; сеансы записи";
+    KeysScreens: "providers; at a fault; recording sessions; alerts", "공급자; 오류 원인; 기록 세션; 경고", "プロバイダー; 障害元; 記録セッション; アラート", "поставщики; виновник; сеансы записи; тревоги";
     Name: "Name", "이름", "名前", "Имя";
     Kind: "Kind", "종류", "種類", "Вид";
     KindLibrary: "library", "라이브러리", "ライブラリ", "библиотека";
@@ -224,6 +224,14 @@ words! {
     Killed: "killed", "강제 종료됨", "強制終了", "прерван";
     Start: "start", "시작", "開始", "начать";
     Stop: "stop", "중지", "停止する", "остановить";
+    Alerts: "Alerts", "경고", "アラート", "Тревоги";
+    AlertKeys: "Enter show  w save  Esc close", "Enter 보기  w 저장  Esc 닫기", "Enter 表示  w 保存  Esc 閉じる", "Enter показать  w сохранить  Esc закрыть";
+    NoAlerts: "no threshold was crossed; L in the chart sets one", "넘은 임계값이 없습니다. 차트에서 L로 설정합니다", "しきい値を越えたものはありません。グラフの L で設定します", "порог не пересекался; L на графике задаёт порог";
+    NotInMemory: "that time is no longer in memory", "그 시간은 더 이상 메모리에 없습니다", "その時刻はもうメモリにありません", "этого времени уже нет в памяти";
+    Value: "Value", "값", "値", "Значение";
+    Limit: "Threshold", "임계값", "しきい値", "Порог";
+    Under: "no longer above", "임계값 이하로 돌아옴", "しきい値以下に戻る", "снова не выше";
+    SaveList: "save the list as", "목록 저장", "一覧を保存", "сохранить список как";
     KeysQuit: "quit; Z: back to the shell for a while", "종료; Z: 잠시 셸로", "終了; Z: 一時シェルへ", "выход; Z: временно в оболочку";
     TableKeys: "\u{2190}\u{2192} column  i order  n N object  Enter to the chart  / filter  g graph  ? help  q quit",
         "\u{2190}\u{2192} 열  i 순서  n N 개체  Enter 차트로  / 필터  g 그래프  ? 도움말  q 종료",
@@ -249,9 +257,9 @@ mod tests {
     }
 
     /// Names of keys, endings, commands and forms, which are the same everywhere.
-    const NAMES: [&str; 30] = [
-        "a", "b", "c", "d", "e", "f", "g", "i", "m", "n", "r", "s", "t", "v", "w", "q", "x10", "A", "N", "T",
-        "Z", "Enter", "Esc", "Tab", "Del", "PgUp", "PgDn", "root", "tally", "doctor",
+    const NAMES: [&str; 31] = [
+        "a", "b", "c", "d", "e", "f", "g", "i", "m", "n", "r", "s", "t", "v", "w", "q", "x10", "A", "L", "N",
+        "T", "Z", "Enter", "Esc", "Tab", "Del", "PgUp", "PgDn", "root", "tally", "doctor",
     ];
 
     #[test]

@@ -101,3 +101,30 @@ fn a_recording_session_is_looked_at_stopped_and_started() {
     assert_eq!(shown["status"], "recording");
     assert_eq!(tally_with(&["log", "stop", "mine"], root).code, Some(0));
 }
+
+#[test]
+fn alerts_of_a_threshold_lead_to_their_times_and_are_saved() {
+    let Some(terminal) = Terminal::open() else { return };
+    let folder = Folder::new();
+    terminal.start_with("", "Context Switches/sec", SWITCHES);
+    // Some value is above 0, and the first that was is an event.
+    terminal.types("L0");
+    terminal.key("Enter");
+    terminal.types("E");
+    terminal.wait("the event", |screen| {
+        screen.contains("Alerts (")
+            && screen.lines().any(|line| line.contains("▲ ") && line.contains("Switches"))
+    });
+    terminal.types("w");
+    terminal.wait("the question", |screen| screen.contains("save the list as"));
+    terminal.key("C-u");
+    terminal.types(&folder.file("list.csv"));
+    terminal.key("Enter");
+    terminal.wait("the answer", |screen| screen.contains("saved: ") && screen.contains("Alerts ("));
+    let list = std::fs::read_to_string(folder.file("list.csv")).unwrap();
+    has(&list, &["\"Threshold\"", r"\System\Context Switches/sec", "\"above\""]);
+    terminal.key("Enter");
+    terminal.wait("the cursor", |screen| screen.contains("At\n") && screen.contains(" 100┤"));
+    terminal.key("q");
+    terminal.is_restored();
+}

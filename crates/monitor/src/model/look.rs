@@ -55,8 +55,15 @@ impl Series {
 impl Monitor {
     /// Shows a series like this, now or when it comes.
     pub fn wear(&mut self, path: &str, look: Look) {
-        match self.index.path(path).and_then(|position| self.series.get_mut(position)) {
-            Some(series) => series.wear(look),
+        let found = self.index.path(path);
+        match found.and_then(|position| Some((position, self.series.get_mut(position)?))) {
+            Some((position, series)) => {
+                let before = series.threshold;
+                series.wear(look);
+                if series.threshold != before {
+                    self.find_crossings(position);
+                }
+            }
             None => drop(self.looks.insert(path.to_lowercase(), look)),
         }
     }

@@ -3,6 +3,7 @@
 //! Readings go in, one row a sample; series, the rows in view and statistics come out. Everything that was seen is
 //! kept until a stated number of bytes is reached, also while the picture is frozen or the user looks back.
 
+mod alerts;
 mod compare;
 pub mod format;
 mod history;
@@ -27,6 +28,7 @@ use tallymon::core::time::FileTime;
 
 use self::take::{Index, Who};
 
+pub use alerts::{Alerts, Crossing, MOST_CROSSINGS};
 pub use compare::Compared;
 pub use history::History;
 pub use look::Look;
@@ -66,6 +68,8 @@ pub struct Monitor {
     looks: HashMap<String, Look>,
     /// Who made the values of each row.
     pub top: Top,
+    /// Thresholds that were crossed.
+    pub alerts: Alerts,
     /// Paths that can not be used, with the reason.
     failed: Vec<PathError>,
     times: VecDeque<FileTime>,
@@ -102,6 +106,7 @@ impl Monitor {
             cleared: None,
             looks: HashMap::new(),
             top: Top::default(),
+            alerts: Alerts::default(),
             failed: Vec::new(),
             times: VecDeque::new(),
             next: 0,
@@ -248,6 +253,7 @@ impl Monitor {
         self.set_aside();
         self.series.clear();
         self.looks.clear();
+        self.alerts.clear();
         self.failed.clear();
         self.removed.clear();
         self.removed_who.clear();
@@ -322,7 +328,7 @@ impl Monitor {
     /// Bytes that all series take with their values, and how many they may.
     pub fn memory(&self) -> (usize, usize) {
         let times = self.times.capacity().saturating_mul(size_of::<FileTime>());
-        let times = times.saturating_add(self.top.bytes());
+        let times = times.saturating_add(self.top.bytes()).saturating_add(self.alerts.bytes());
         (self.series.iter().fold(times, |sum, series| sum.saturating_add(series.bytes())), self.budget)
     }
 
@@ -331,7 +337,10 @@ impl Monitor {
         // Each row has its time beside the values.
         let row = self.series.len().saturating_add(1).saturating_mul(POINT_BYTES);
         let row = row.saturating_add(self.top.row_bytes());
-        let own = self.series.iter().fold(0, |sum: usize, series| sum.saturating_add(series.own_bytes()));
+        let own = self
+            .series
+            .iter()
+            .fold(self.alerts.bytes(), |sum: usize, series| sum.saturating_add(series.own_bytes()));
         // A ring grows by doubling, so that half of its memory may be unused.
         (self.budget.saturating_sub(own) / 2).checked_div(row).unwrap_or(0).max(FEWEST_ROWS)
     }

@@ -50,6 +50,8 @@ pub struct Series {
     pub thick: bool,
     /// A value that it should stay below.
     pub threshold: Option<f64>,
+    /// It was above that with the last value that there was.
+    pub(super) was_over: bool,
     /// The last value, or why there is none.
     pub last: Result<Value, NoValue>,
     /// The last value is old: its source did not answer.
@@ -100,6 +102,7 @@ impl Series {
             pattern: None,
             thick: false,
             threshold: None,
+            was_over: false,
             last: Err(NoValue::FirstSample),
             stale: false,
             ended: None,

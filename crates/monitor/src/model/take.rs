@@ -86,6 +86,7 @@ impl Monitor {
         for (series, _) in self.series.iter_mut().zip(&seen).filter(|(_, seen)| !**seen) {
             series.miss(NoValue::NoInstance, time);
         }
+        self.note_crossings(time);
         self.push_time(time);
         self.drop_ended();
     }

@@ -6,8 +6,24 @@ use std::ops::Range;
 use tallymon::core::counter::g17;
 use tallymon::core::time::FileTime;
 
-use crate::model::{Compared, Monitor, Series};
+use crate::model::{Alerts, Compared, Crossing, Monitor, Series};
 use crate::tui::LocalTime;
+
+/// Writes the list of the thresholds that were crossed, oldest first, for a spreadsheet.
+pub(super) fn alerts(
+    alerts: &Alerts,
+    local: &dyn Fn(FileTime) -> LocalTime,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write!(out, "\"Time\",\"Counter\",\"Value\",\"Threshold\",\"Direction\"\r\n")?;
+    for Crossing { time, path, value, threshold, rises } in alerts.crossings() {
+        let direction = if *rises { "above" } else { "below" };
+        let (time, path) = (local(*time).time, path.replace('"', "\"\""));
+        let (value, threshold) = (g17(*value), g17(*threshold));
+        write!(out, "\"{time}\",\"{path}\",\"{value}\",\"{threshold}\",\"{direction}\"\r\n")?;
+    }
+    Ok(())
+}
 
 /// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it. Of another log that lies over them each
 /// value follows with that log's name for a host, and how much ours is above it.

@@ -11,6 +11,7 @@ use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon::{Log, Query, Reading};
 
 use super::add::AddDialog;
+use super::alerts::AlertScreen;
 use super::compare::Comparison;
 use super::deed::Deed;
 use super::open::Aside;
@@ -120,6 +121,7 @@ pub(super) enum Overlay {
     Explain(Vec<(String, String)>),
     Prompt(Prompt, String),
     Properties(Properties),
+    Alerts(AlertScreen),
     Providers(Box<Providers>),
     Sessions(Box<SessionScreen>),
 }
@@ -134,6 +136,7 @@ pub(super) enum Prompt {
     Threshold,
     Open,
     Compare,
+    SaveAlerts,
 }
 
 /// Where things stood on the last screen, for the mouse.
@@ -279,6 +282,7 @@ impl App {
             sweep: Some(self.monitor.window.sweep),
             picture: Some(self.monitor.picture.clone()),
             looks: series.iter().map(|series| (series.path.clone(), series.look())).collect(),
+            alerts: self.monitor.alerts.crossings().iter().cloned().collect(),
         }
     }
 
@@ -295,6 +299,7 @@ impl App {
         if let Some(picture) = &settings.picture {
             self.monitor.picture = picture.clone();
         }
+        self.monitor.alerts.restore(&settings.alerts);
         for (path, look) in &settings.looks {
             self.monitor.wear(path, *look);
         }

@@ -7,7 +7,8 @@ use ratatui::layout::Rect;
 use super::app::{App, Overlay, View};
 use super::text::{cut, put, put_right, rule, width};
 use super::{
-    bars, graph, names, overlay, properties, providers, replay, report, sessions, spike, split, tooltip,
+    alerts, bars, graph, names, overlay, properties, providers, replay, report, sessions, spike, split,
+    tooltip,
 };
 use crate::chart::Glyphs;
 use crate::model::Switch;
@@ -63,6 +64,7 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
     }
     footer(app, buffer, area);
     properties::draw(app, buffer, area);
+    alerts::draw(app, buffer, area);
     providers::draw(app, buffer, area);
     sessions::draw(app, buffer, area);
     let (words, theme) = (app.words, app.theme);
@@ -74,6 +76,7 @@ pub(super) fn screen(app: &mut App, frame: &mut Frame<'_>) {
         Overlay::None
         | Overlay::Prompt(..)
         | Overlay::Properties(_)
+        | Overlay::Alerts(_)
         | Overlay::Providers(_)
         | Overlay::Sessions(_) => {}
     }
@@ -142,6 +145,10 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
         part(&format!(" {} {compared} ", theme.either("≈", "~")), theme.warning());
     }
     part(&format!(" {} ", app.hosts().join(", ")), theme.plain());
+    let unseen = app.monitor.alerts.unseen();
+    if unseen > 0 {
+        part(&format!(" {}: {unseen} ", app.words.get(Word::Alerts)), theme.bad());
+    }
     if !app.filter.is_empty() {
         part(&format!(" /{} ", app.filter), theme.warning());
     }

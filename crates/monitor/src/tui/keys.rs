@@ -12,9 +12,10 @@ use super::names;
 use super::overlay::PROCESS;
 use super::properties::{self, Properties};
 use super::table::Table;
-use super::{providers, sessions};
+use super::{alerts, providers, sessions};
 use crate::model::{Scale, Switch};
 use crate::save;
+use crate::settings::Settings;
 use crate::words::Word;
 
 /// Intervals that `<` and `>` choose from, in milliseconds.
@@ -29,6 +30,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         Overlay::Prompt(prompt, text) => return in_prompt(app, prompt, text, key),
         Overlay::Properties(dialog) => return properties::key(app, dialog, key),
         Overlay::Providers(screen) => return providers::key(app, screen, key),
+        Overlay::Alerts(screen) => return alerts::key(app, screen, key),
         Overlay::Sessions(screen) => return sessions::key(app, screen, key),
         // Any key closes them, and Ctrl-C ends the program as always.
         Overlay::Help | Overlay::Explain(_) if control && key.code == KeyCode::Char('c') => {}
@@ -116,6 +118,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('/') => app.overlay = Overlay::Prompt(Prompt::Filter, app.filter.clone()),
         KeyCode::Char(':') => app.overlay = Overlay::Prompt(Prompt::GoTo, String::new()),
         KeyCode::Char('D') => app.open_providers(false),
+        KeyCode::Char('E') => app.open_alerts(),
         KeyCode::Char('R') => app.open_sessions(),
         // Where a provider is at fault, it is what one wants to look at.
         KeyCode::Char('p') if app.monitor.chosen().is_some_and(providers::is_at_fault) => {
@@ -132,7 +135,8 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
             app.copy(path);
         }
         KeyCode::Char('Y') => {
-            let settings = app.settings().to_string();
+            // What happened is no part of the view that somebody else may want.
+            let settings = Settings { alerts: Vec::new(), ..app.settings() }.to_string();
             app.copy(Some(settings));
         }
         KeyCode::Char('V') => app.copy_values(),
@@ -159,7 +163,7 @@ pub(super) fn paste(app: &mut App, text: &str) {
         Overlay::Prompt(_, typed) => typed.push_str(text.lines().next().unwrap_or_default()),
         Overlay::Properties(dialog) => dialog.paste(text),
         // Keys of these screens are no paths.
-        Overlay::Providers(_) | Overlay::Sessions(_) => {}
+        Overlay::Providers(_) | Overlay::Sessions(_) | Overlay::Alerts(_) => {}
         // A file that is dragged onto a terminal is pasted as its name.
         _ => match names::dragged(text) {
             Some(files) => app.open_files(&files),
@@ -246,6 +250,7 @@ fn answer(app: &mut App, prompt: Prompt, text: &str) {
         Prompt::Paste => add_lines(app, text),
         Prompt::Open => app.open_files(&names::files(text)),
         Prompt::Compare => app.compare_with(text.trim()),
+        Prompt::SaveAlerts => app.save_alerts(text.trim()),
         Prompt::Threshold => set_threshold(app, text.trim()),
         Prompt::Save => {
             let saved = save::save(app, text);
@@ -255,13 +260,7 @@ fn answer(app: &mut App, prompt: Prompt, text: &str) {
             });
         }
         Prompt::GoTo => match time_of_day(app, text) {
-            Some(time) if app.jump_in_log(time) => {}
-            Some(time) => {
-                let rows = app.monitor.rows();
-                if let Some(row) = app.monitor.row_at(time) {
-                    app.monitor.window.go_to(&rows, row);
-                }
-            }
+            Some(time) => drop(app.go_to_time(time)),
             None => app.message = Some(format!("{text}: {}", app.words.get(Word::NoSuchTime))),
         },
     }
@@ -278,8 +277,8 @@ fn set_threshold(app: &mut App, text: &str) {
     let number = text.replace(',', "").parse::<f64>().ok().filter(|number| number.is_finite());
     if number.is_none() && !text.is_empty() {
         app.message = Some(format!("{text}: {}", app.words.get(Word::NoNumber)));
-    } else if let Some(series) = app.monitor.chosen_mut() {
-        series.threshold = number;
+    } else {
+        app.monitor.set_threshold(number);
     }
 }
 

@@ -295,6 +295,7 @@ impl App {
         if let Some(goal) = replay.goal.take() {
             self.end_at_goal(goal);
         }
+        self.monitor.find_all_crossings();
         self.choose_what_was_added();
         self.follow_cursor();
     }

@@ -1,6 +1,7 @@
 //! The screen, its keys, and the terminal around it.
 
 mod add;
+mod alerts;
 mod app;
 mod bars;
 mod browse;

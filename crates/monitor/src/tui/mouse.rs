@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use super::app::{App, Overlay, View};
-use super::{keys, properties, providers, sessions};
+use super::{alerts, keys, properties, providers, sessions};
 use crate::chart::Chart;
 
 pub(super) fn mouse(app: &mut App, event: MouseEvent) {
@@ -17,6 +17,7 @@ pub(super) fn mouse(app: &mut App, event: MouseEvent) {
             return keys::asked(app, dialog, asked);
         }
         Overlay::Properties(dialog) => return properties::mouse(app, dialog, event),
+        Overlay::Alerts(screen) => return alerts::mouse(app, screen, event),
         Overlay::Providers(screen) => return providers::mouse(app, screen, event),
         Overlay::Sessions(screen) => return sessions::mouse(app, screen, event),
         Overlay::Help | Overlay::Explain(_) if is_click => return,

@@ -34,7 +34,7 @@ const KEYS: &[(&str, Word)] = &[
     ("C { }", Word::KeysCompare),
     ("Ctrl-Z drag", Word::KeysUndo),
     ("\u{2190} \u{2192} i n N", Word::KeysTable),
-    ("D p R", Word::KeysScreens),
+    ("D p R E", Word::KeysScreens),
     ("q Ctrl-C Z", Word::KeysQuit),
 ];
 
@@ -47,6 +47,7 @@ pub(super) const fn prompt_word(prompt: Prompt) -> Word {
         Prompt::Open => Word::OpenFile,
         Prompt::Threshold => Word::Threshold,
         Prompt::Compare => Word::CompareWith,
+        Prompt::SaveAlerts => Word::SaveList,
     }
 }
 

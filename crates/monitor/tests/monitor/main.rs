@@ -1,6 +1,7 @@
 //! The monitor with a scripted source and a screen in memory.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
 
+mod alerts;
 mod compare;
 mod fake;
 mod history;

@@ -10,7 +10,7 @@ use tallymon_monitor::words::Words;
 use crate::fake::{Bench, DEFAULTS};
 use crate::screens::{check, has};
 
-fn control(bench: &mut Bench, letter: char) {
+pub(crate) fn control(bench: &mut Bench, letter: char) {
     bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)));
 }
 
