@@ -238,6 +238,8 @@ impl Store {
     pub(crate) fn doing(&self, name: &str) -> Doing {
         let status = self.status(name);
         match self.is_running(name) {
+            // What is told is of the run before.
+            true if status.ended => Doing::Waiting,
             true if status.records == 0 && status.segment.is_none() => Doing::Waiting,
             true => Doing::Recording,
             false if !status.ended && status.process != 0 => Doing::Killed,

@@ -128,3 +128,48 @@ fn alerts_of_a_threshold_lead_to_their_times_and_are_saved() {
     terminal.key("q");
     terminal.is_restored();
 }
+
+#[test]
+fn a_process_that_is_ticked_filters_its_threads_and_the_chart() {
+    if !super::support::has_object("Thread") {
+        return;
+    }
+    let Some(terminal) = Terminal::open() else { return };
+    let folder = Folder::new();
+    // A name that no other process has.
+    let name = "ticked-one";
+    std::os::unix::fs::symlink(super::support::TALLY, folder.file(name)).unwrap();
+    let paths = r"'\System\Context Switches/sec' '\Process(*)\Thread Count' -i 300ms";
+    terminal.line("unset LANG LC_ALL LC_MESSAGES TALLY_LANG NO_COLOR COLORTERM; echo before");
+    terminal.line(&format!("'{}' mon {paths}; echo \"ended with $?\"", folder.file(name)));
+    terminal.wait_for(&[" 100┤", "Context Switches/sec"]);
+    terminal.types("T");
+    terminal.wait("the table", |screen| screen.contains("Process: "));
+    terminal.types("/ticked-one");
+    terminal.key("Enter");
+    terminal.wait("the monitor itself", |screen| {
+        screen.contains("/ticked-one") && screen.contains("\nticked-one")
+    });
+    terminal.types(" ");
+    terminal
+        .wait("the mark", |screen| screen.contains("─ ✓ ticked-one") && screen.contains("\n✓ ticked-one"));
+    // The threads of the same process, and of nobody else.
+    terminal.types("n");
+    let screen = terminal.wait("the threads", |screen| {
+        screen.contains("Thread: ") && screen.contains("of what is ticked") && screen.contains("\nticked-one")
+    });
+    let rows = screen.lines().skip(5).take_while(|line| !line.is_empty() && !line.starts_with(' '));
+    let names: Vec<&str> = rows.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(!names.is_empty() && names.iter().all(|one| one.starts_with(name)), "{names:?}\n{screen}");
+    terminal.types("g");
+    let screen = terminal.wait("the chart", |screen| screen.contains(" 100┤"));
+    let lines: Vec<&str> = screen.lines().filter(|line| line.starts_with(['▶', '✓'])).collect();
+    assert!(!lines.is_empty() && lines.iter().all(|line| line.contains(name)), "{screen}");
+    terminal.types("U");
+    terminal.wait("everything", |screen| {
+        let others = screen.lines().filter(|line| line.starts_with(['▶', '✓']) && !line.contains(name));
+        !screen.contains("─ ✓ ticked-one") && others.count() > 0
+    });
+    terminal.key("q");
+    terminal.is_restored();
+}

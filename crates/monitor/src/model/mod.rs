@@ -16,6 +16,7 @@ mod scale;
 mod series;
 mod switches;
 mod take;
+mod ticks;
 mod top;
 mod window;
 
@@ -38,6 +39,8 @@ pub use providers::{PROVIDERS_PATH, Provider, ProviderKind, objects, providers};
 pub use scale::{Scale, factor};
 pub use series::{Series, Statistics};
 pub use switches::{Switch, Switches};
+pub(crate) use ticks::{PROCESS, process};
+pub use ticks::{Tick, Ticks};
 pub use top::{MOST_TOP, MOST_WATCHED, Top, TopGroup, TopInstance};
 pub use window::{DEFAULT_POINTS, POINTS_RANGE, Window};
 
@@ -70,6 +73,8 @@ pub struct Monitor {
     pub top: Top,
     /// Thresholds that were crossed.
     pub alerts: Alerts,
+    /// Instances of which alone something is shown.
+    pub ticks: Ticks,
     /// Paths that can not be used, with the reason.
     failed: Vec<PathError>,
     times: VecDeque<FileTime>,
@@ -107,6 +112,7 @@ impl Monitor {
             looks: HashMap::new(),
             top: Top::default(),
             alerts: Alerts::default(),
+            ticks: Ticks::default(),
             failed: Vec::new(),
             times: VecDeque::new(),
             next: 0,
@@ -126,9 +132,9 @@ impl Monitor {
         }
     }
 
-    /// Whether a series is drawn: it is not hidden and has a number.
+    /// Whether a series is drawn: it is not hidden, has a number, and is of what is ticked.
     pub fn is_drawn(&self, series: &Series) -> bool {
-        !series.hidden && !series.counter_type.is_text()
+        !series.hidden && !series.counter_type.is_text() && self.ticks.pass_series(series)
     }
 
     /// All series in the order of their arrival.
@@ -254,6 +260,7 @@ impl Monitor {
         self.series.clear();
         self.looks.clear();
         self.alerts.clear();
+        self.ticks = Ticks::default();
         self.failed.clear();
         self.removed.clear();
         self.removed_who.clear();

@@ -411,8 +411,11 @@ impl App {
         format!("{:02}-{:02} {:02}:{:02}", local.month, local.day, local.hour, local.minute)
     }
 
-    /// Whether a line of the legend passes the filter.
+    /// Whether a line of the legend passes the filter, and is of what is ticked.
     pub(super) fn passes(&self, position: usize) -> bool {
+        if self.monitor.series().get(position).is_some_and(|series| !self.monitor.ticks.pass_series(series)) {
+            return false;
+        }
         if self.filter.is_empty() {
             return true;
         }

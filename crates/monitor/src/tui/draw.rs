@@ -149,6 +149,9 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
     if unseen > 0 {
         part(&format!(" {}: {unseen} ", app.words.get(Word::Alerts)), theme.bad());
     }
+    if let Some(ticked) = app.ticked_title() {
+        part(&format!(" {ticked} "), theme.warning());
+    }
     if !app.filter.is_empty() {
         part(&format!(" /{} ", app.filter), theme.warning());
     }

@@ -9,11 +9,9 @@ use tallymon::explain;
 use super::add::{AddDialog, Asked};
 use super::app::{App, Overlay, Prompt, View};
 use super::names;
-use super::overlay::PROCESS;
 use super::properties::{self, Properties};
-use super::table::Table;
-use super::{alerts, providers, sessions};
-use crate::model::{Scale, Switch};
+use super::{alerts, providers, sessions, tabling};
+use crate::model::{Scale, Switch, Ticks};
 use crate::save;
 use crate::settings::Settings;
 use crate::words::Word;
@@ -40,7 +38,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
     if app.replay.is_some() && in_log(app, key) {
         return;
     }
-    if app.view == View::Table && in_table(app, key) {
+    if app.view == View::Table && tabling::key(app, key) {
         return;
     }
     if !control && app.spike_key(key) {
@@ -88,7 +86,8 @@ pub(super) fn key(app: &mut App, key: KeyEvent) {
         KeyCode::Char('b') => app.view = View::Bars,
         KeyCode::Char('r') => app.view = View::Report,
         KeyCode::Char('v') => app.view = View::Split,
-        KeyCode::Char('T') => table(app),
+        KeyCode::Char('T') => tabling::open(app),
+        KeyCode::Char('U') => app.tick(Ticks::default()),
         KeyCode::Char('+') => app.monitor.step_scale(true),
         KeyCode::Char('-') => app.monitor.step_scale(false),
         KeyCode::Char('S') => scale(app, Scale::Fit),
@@ -286,7 +285,7 @@ fn set_filter(app: &mut App, text: String) {
     let text = text.to_lowercase();
     if app.view == View::Table {
         if let Some(table) = &mut app.table {
-            table.filter = text;
+            table.set_filter(text);
         }
         return;
     }
@@ -347,83 +346,6 @@ fn in_log(app: &mut App, key: KeyEvent) -> bool {
         _ => return false,
     }
     true
-}
-
-/// Keys that mean something else in a table; `true` when it was one.
-fn in_table(app: &mut App, key: KeyEvent) -> bool {
-    if key.modifiers.contains(KeyModifiers::CONTROL) {
-        return false;
-    }
-    let Some(table) = &mut app.table else { return false };
-    match key.code {
-        KeyCode::Down | KeyCode::Char('j') => table.move_row(1),
-        KeyCode::Up | KeyCode::Char('k') => table.move_row(-1),
-        KeyCode::PageDown => table.move_row(20),
-        KeyCode::PageUp => table.move_row(-20),
-        KeyCode::Home => table.move_row(isize::MIN),
-        KeyCode::End => table.move_row(isize::MAX),
-        KeyCode::Left | KeyCode::Char('h') => table.move_column(-1),
-        KeyCode::Right | KeyCode::Char('l') => table.move_column(1),
-        KeyCode::Char('i') => table.reverse(),
-        KeyCode::Char('n' | 'N') => {
-            if let Some(object) = table.other_object(key.code == KeyCode::Char('n')) {
-                let host = table.host;
-                open_table(app, host, object, None);
-            }
-        }
-        KeyCode::Char('/') => app.overlay = Overlay::Prompt(Prompt::Filter, table.filter.clone()),
-        KeyCode::Enter => chart_chosen(app),
-        KeyCode::Char('g' | 'A' | 'G' | 'b' | 'r' | 'v') | KeyCode::Esc => {
-            // Nobody looks at its values any more, so they are no longer collected.
-            app.table = None;
-            app.view = View::Graph;
-            return key.code == KeyCode::Esc;
-        }
-        _ => return false,
-    }
-    true
-}
-
-/// Puts the sorted column of the chosen instance of the table into the chart.
-pub(super) fn chart_chosen(app: &mut App) {
-    let chosen = app.table.as_ref().and_then(|table| Some((table.host, table.chosen_path()?)));
-    if let Some((host, path)) = chosen {
-        let path = app.prefix(host) + &path;
-        app.add_and_choose(&path);
-    }
-}
-
-/// The table of the chosen counter's object, else of the processes.
-fn table(app: &mut App) {
-    let host = app.chosen_host();
-    let chosen = app.monitor.chosen().filter(|series| series.instance.is_some());
-    match chosen.map(|series| (series.object, series.counter)) {
-        Some((object, counter)) => open_table(app, host, object, Some(counter)),
-        None => {
-            let objects = app.query_of(host).catalog().objects();
-            let any = objects.iter().find(|object| object.has_instances).map(|object| object.name);
-            if let Some(object) = app.query_of(host).catalog().object(PROCESS).map(|known| known.name).or(any)
-            {
-                open_table(app, host, object, None);
-            }
-        }
-    }
-}
-
-fn open_table(
-    app: &mut App,
-    host: usize,
-    object: tallymon::core::title::TitleIndex,
-    counter: Option<tallymon::core::title::TitleIndex>,
-) {
-    match app.open_host(host).and_then(|query| Table::open(query, host, object, counter)) {
-        Ok(Some(table)) => {
-            app.table = Some(table);
-            app.view = View::Table;
-        }
-        Ok(None) => {}
-        Err(error) => app.message = Some(error.to_string()),
-    }
 }
 
 fn freeze(app: &mut App) {

@@ -38,6 +38,7 @@ mod sessions;
 mod spike;
 mod split;
 mod table;
+mod tabling;
 mod task;
 mod terminal;
 mod text;

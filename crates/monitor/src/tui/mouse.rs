@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use super::app::{App, Overlay, View};
-use super::{alerts, keys, properties, providers, sessions};
+use super::{alerts, keys, properties, providers, sessions, tabling};
 use crate::chart::Chart;
 
 pub(super) fn mouse(app: &mut App, event: MouseEvent) {
@@ -81,10 +81,14 @@ fn in_table(app: &mut App, event: MouseEvent) {
     match event.kind {
         MouseEventKind::Down(MouseButton::Left) => {
             if table.click(Position { x: event.column, y: event.row }) {
-                keys::chart_chosen(app);
+                tabling::chart_chosen(app);
             } else if app.places.slider.contains(Position { x: event.column, y: event.row }) {
                 app.slide_to(event.column);
             }
+        }
+        MouseEventKind::Down(MouseButton::Right) => {
+            table.click(Position { x: event.column, y: event.row });
+            tabling::tick_chosen(app);
         }
         MouseEventKind::ScrollUp => table.move_row(-3),
         MouseEventKind::ScrollDown => table.move_row(3),

@@ -2,15 +2,11 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tallymon::core::title::TitleIndex;
 
 use super::app::Prompt;
 use super::text::{clear, cut, put, rule, width, wrap};
 use super::theme::Theme;
 use crate::words::{Word, Words};
-
-/// The object of the processes.
-pub(super) const PROCESS: TitleIndex = TitleIndex(230);
 
 /// Every key with what it does.
 const KEYS: &[(&str, Word)] = &[
@@ -33,7 +29,7 @@ const KEYS: &[(&str, Word)] = &[
     ("w o Ctrl-L Ctrl-T", Word::KeysSave),
     ("C { }", Word::KeysCompare),
     ("Ctrl-Z drag", Word::KeysUndo),
-    ("\u{2190} \u{2192} i n N", Word::KeysTable),
+    ("\u{2190}\u{2192} i n N Space U", Word::KeysTable),
     ("D p R E", Word::KeysScreens),
     ("q Ctrl-C Z", Word::KeysQuit),
 ];

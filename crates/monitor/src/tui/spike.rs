@@ -8,10 +8,10 @@ use tallymon::core::path::CounterPath;
 use tallymon::core::title::TitleIndex;
 
 use super::app::App;
-use super::overlay::{PROCESS, frame_at};
+use super::overlay::frame_at;
 use super::text::{cut, put, put_right};
 use crate::chart::Chart;
-use crate::model::{Top, TopGroup, TopInstance};
+use crate::model::{PROCESS, Top, TopGroup, TopInstance};
 use crate::words::Word;
 
 const PROCESSOR_TIME: TitleIndex = TitleIndex(6);

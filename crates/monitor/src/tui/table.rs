@@ -7,10 +7,11 @@ use ratatui::layout::{Position, Rect};
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{Absence, NoValue, SourceError, Value};
 use tallymon::core::title::TitleIndex;
-use tallymon::{InstanceKey, Query};
+use tallymon::{InstanceIdentity, InstanceKey, Query};
 
 use super::text::{cut, put, put_right, width};
 use super::theme::Theme;
+use crate::model::{PROCESS, Tick, Ticks, process};
 use crate::words::{Word, Words};
 
 /// An object with instances, and its own query: nothing of it is recorded.
@@ -18,6 +19,8 @@ pub(super) struct Table {
     query: Query,
     /// Position of its host.
     pub(super) host: usize,
+    /// Its name, where it is not the first.
+    pub(super) host_name: Option<String>,
     object: TitleIndex,
     columns: Vec<Column>,
     rows: Vec<Row>,
@@ -28,8 +31,10 @@ pub(super) struct Table {
     left: usize,
     /// The chosen instance: it stays chosen wherever sorting puts it.
     chosen: Option<InstanceKey>,
-    /// What the name of an instance has to contain.
-    pub(super) filter: String,
+    /// What the name of an instance has to contain, in small letters.
+    filter: String,
+    /// Instances that are ticked, here or in another table.
+    pub(super) ticks: Ticks,
     /// Where the instances shown and the columns stood on the last screen.
     row_places: Vec<(u16, InstanceKey)>,
     column_places: Vec<(Rect, usize)>,
@@ -45,6 +50,7 @@ struct Column {
 
 struct Row {
     key: InstanceKey,
+    identity: Option<InstanceIdentity>,
     cells: Vec<Result<Value, NoValue>>,
 }
 
@@ -78,6 +84,7 @@ impl Table {
         let mut table = Table {
             query,
             host,
+            host_name: None,
             object,
             columns,
             rows: Vec::new(),
@@ -86,6 +93,7 @@ impl Table {
             left: sorted.saturating_sub(1),
             chosen: None,
             filter: String::new(),
+            ticks: Ticks::default(),
             row_places: Vec::new(),
             column_places: Vec::new(),
             clicked: None,
@@ -109,7 +117,7 @@ impl Table {
             let Some(column) = columns.get(&value.definition.name) else { return };
             let position = *positions.entry(key).or_insert_with(|| {
                 let cells = vec![Err(NoValue::NoCounter); self.columns.len()];
-                rows.push(Row { key: key.clone(), cells });
+                rows.push(Row { key: key.clone(), identity: value.identity, cells });
                 rows.len().saturating_sub(1)
             });
             let cell = rows.get_mut(position).and_then(|row| row.cells.get_mut(*column));
@@ -156,6 +164,22 @@ impl Table {
         self.chosen = shown.get(at).map(|row| row.key.clone());
     }
 
+    /// What the name of an instance has to contain.
+    pub(super) fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    /// Shows only instances whose names contain this, in small letters; one of them is chosen.
+    pub(super) fn set_filter(&mut self, filter: String) {
+        self.filter = filter;
+        let shown = self.shown();
+        if !shown.iter().any(|row| Some(&row.key) == self.chosen.as_ref())
+            && let Some(first) = shown.first()
+        {
+            self.chosen = Some(first.key.clone());
+        }
+    }
+
     /// Chooses what was clicked: an instance, or what to sort by; the second click on a heading turns the order. Whether
     /// it is a double click on an instance.
     pub(super) fn click(&mut self, place: Position) -> bool {
@@ -187,9 +211,35 @@ impl Table {
         with.get(at.checked_add(step)?.checked_rem(with.len())?).copied()
     }
 
+    /// The chosen instance, as it is ticked.
+    pub(super) fn chosen_tick(&self) -> Option<Tick> {
+        let row = self.shown().into_iter().find(|row| Some(&row.key) == self.chosen.as_ref())?;
+        Some(self.tick_of(row))
+    }
+
+    fn tick_of(&self, row: &Row) -> Tick {
+        let (host, identity) = (self.host_name.clone(), row.identity);
+        Tick { host, object: self.object, key: row.key.clone(), identity }
+    }
+
     fn shown(&self) -> Vec<&Row> {
         let filter = &self.filter;
-        self.rows.iter().filter(|row| row.key.to_string().to_lowercase().contains(filter.as_str())).collect()
+        let fits = |row: &&Row| row.key.to_string().to_lowercase().contains(filter.as_str());
+        if self.is_of_ticks() {
+            return self.rows.iter().filter(fits).filter(|row| self.ticks.pass(&self.tick_of(row))).collect();
+        }
+        self.rows.iter().filter(fits).collect()
+    }
+
+    /// Whether only what is of ticked instances is shown: those of another object that has to do with this one. The object
+    /// where they were ticked has all of its own, to tick more.
+    fn is_of_ticks(&self) -> bool {
+        let host = self.host_name.as_deref();
+        let has_processes = || self.rows.iter().any(|row| process(row.identity).is_some());
+        !self.ticks.is_empty()
+            && !self.ticks.has_of(host, self.object)
+            && (self.ticks.has_of(host, PROCESS) && has_processes()
+                || self.rows.iter().any(|row| self.ticks.pass(&self.tick_of(row))))
     }
 
     /// Sorts; sums of all instances stay at the top, and what has no value goes to the end.
@@ -218,9 +268,12 @@ impl Table {
         const WIDE: u16 = 14;
         let shown = self.shown();
         let names = self.query.names();
+        // Marks have their place as soon as there is one.
+        let has_ticks = self.ticks.has_of(self.host_name.as_deref(), self.object);
+        let mark = u16::from(has_ticks) * 2;
         let name_columns = shown
             .iter()
-            .map(|row| width(&row.key.to_string()))
+            .map(|row| width(&row.key.to_string()).saturating_add(mark))
             .max()
             .unwrap_or(0)
             .clamp(12, (area.width / 3).max(12));
@@ -239,7 +292,17 @@ impl Table {
             words.get(Word::SortedBy),
             self.columns.get(self.sorted).map_or("", |column| column.name.as_str()),
         );
-        let x = put(buffer, area.x.saturating_add(1), area.y, area.width, &heading, theme.bold());
+        let mut x = put(buffer, area.x.saturating_add(1), area.y, area.width, &heading, theme.bold());
+        if self.is_of_ticks() {
+            x = put(
+                buffer,
+                x.saturating_add(3),
+                area.y,
+                area.width,
+                words.get(Word::OfTicked),
+                theme.warning(),
+            );
+        }
         if !self.filter.is_empty() {
             // Who is not here may have been filtered out.
             let left = area.right().saturating_sub(x).saturating_sub(4);
@@ -287,7 +350,10 @@ impl Table {
                 (false, false) => theme.plain(),
             };
             buffer.set_style(Rect { y, height: 1, ..area }, style);
-            put(buffer, area.x, y, name_columns, &cut(&row.key.to_string(), name_columns), style);
+            let is_ticked = has_ticks && self.ticks.has(&self.tick_of(row));
+            let mark = if is_ticked { theme.either("✓ ", "+ ") } else { "" };
+            let name = format!("{mark}{}", row.key);
+            put(buffer, area.x, y, name_columns, &cut(&name, name_columns), style);
             for (number, column) in in_view() {
                 let Some(cell) = row.cells.get(number) else { continue };
                 let (text, own) = match cell {

@@ -4,7 +4,7 @@
 
 use super::app::{App, View};
 use super::spike::watch;
-use crate::model::{History, Look, Picture, Series, Window};
+use crate::model::{History, Look, Picture, Series, Ticks, Window};
 
 /// The most steps that can be undone.
 const MOST_STEPS: usize = 64;
@@ -15,6 +15,7 @@ pub(super) struct Choices {
     window: Window,
     view: View,
     filter: String,
+    ticks: Ticks,
     picture: Picture,
     paths: Vec<String>,
     looks: Vec<(String, Look)>,
@@ -46,6 +47,7 @@ impl Choices {
             window: app.monitor.window.clone(),
             view: app.view,
             filter: app.filter.clone(),
+            ticks: app.monitor.ticks.clone(),
             picture: app.monitor.picture.clone(),
             paths: app.paths.clone(),
             looks: series.iter().map(|series| (series.path.clone(), series.look())).collect(),
@@ -64,6 +66,7 @@ impl Choices {
             || self.window.sweep != other.window.sweep
             || self.view != other.view
             || self.filter != other.filter
+            || self.ticks != other.ticks
             || self.picture != other.picture
             || self.paths != other.paths
             || self.looks != other.looks
@@ -123,6 +126,7 @@ impl App {
         for (path, look) in before.looks {
             self.monitor.wear(&path, look);
         }
+        self.tick(before.ticks);
     }
     /// Puts back what was cleared, and has it watched again who made it.
     fn put_back(&mut self, history: History) {

@@ -15,4 +15,5 @@ mod screens;
 mod sessions;
 mod several;
 mod switches;
+mod ticks;
 mod use_it;
