@@ -25,7 +25,7 @@ later has, and for what is no file.
 How *since* was checked: in the sources of the kernel, it is there and was not in the release before. Looked at were all releases from
 2.6.12 to 2.6.39, and 3.0 to 3.2, 3.4 to 3.6, 3.9 to 3.11, 3.14 to 3.16, 3.18, 4.2, 4.3, 4.10, 4.12, 4.15, 4.18 to 4.20, 5.0, 5.2 to 5.4,
 5.8 to 5.10, 5.14, 5.15, 5.17, 5.19, 6.0 and 6.2; `all` was looked for in 2.6.20. For 3.3, 3.4, 3.7, 3.12 to 3.14, 3.18, 4.2, 4.4 to 4.8, 4.13, 4.18,
-5.2, 5.5, 5.16, 5.19, 6.1, 6.2 and 6.5 the release before was not among them: which of those between it is has been taken from proc(5),
+5.2, 5.5, 5.13, 5.16, 5.19, 6.1, 6.2 and 6.5 the release before was not among them: which of those between it is has been taken from proc(5),
 the kernel's documents and what is known of the change. What is older than 2.6.12 is from proc(5).
 ";
 
