@@ -116,8 +116,12 @@ fn left(deadline: Instant) -> Result<std::time::Duration, CupsError> {
     if left.is_zero() { Err(CupsError::Late) } else { Ok(left) }
 }
 
-/// What stands behind the lines of HTTP, in one piece or in many.
-fn body(answer: &[u8]) -> Result<Vec<u8>, CupsError> {
+/// What stands in an answer behind the lines of HTTP, in one piece or in many.
+///
+/// # Errors
+///
+/// It is no answer, or ends too early, or the server refuses.
+pub fn body(answer: &[u8]) -> Result<Vec<u8>, CupsError> {
     let wrong = |what, needed, found: &[u8]| CupsError::Answer(ParseError::new(FILE, 0, what, needed, found));
     let mut rest = answer;
     loop {
