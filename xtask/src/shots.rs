@@ -27,7 +27,7 @@ const SHOTS: &[Shot] = &[
     Shot {
         name: "table",
         arguments: r"mon '\Process(_Total)\% Processor Time' -i 1s",
-        keys: &[(2, &["T"]), (3, &["/", "r", "u", "s", "t", "Enter"]), (2, &[])],
+        keys: &[(2, &["T"]), (4, &[])],
     },
     Shot {
         name: "add",
@@ -41,6 +41,17 @@ const SHOTS: &[Shot] = &[
     },
     Shot { name: "prof-top", arguments: "prof top PROFILE", keys: &[(5, &[])] },
 ];
+
+/// What runs beside the program: real work whose names tell nothing of the machine that the pictures are taken on. A list of
+/// processes of its own has only these.
+const WORK: &str = "\
+while :; do head -c 40000000 /dev/zero; sleep 0.9; done | gzip >/dev/null &
+while :; do head -c 60000000 /dev/zero; sleep 0.4; done | sha256sum >/dev/null &
+while :; do head -c 300000 /dev/urandom; sleep 0.7; done | xz >/dev/null &
+while :; do head -c 90000000 /dev/zero; sleep 2; done | md5sum >/dev/null &
+while :; do seq 90000; sleep 1.5; done | grep -c 7 >/dev/null &
+tail -f /dev/null &
+";
 
 const COLUMNS: usize = 110;
 const ROWS: usize = 32;
@@ -74,7 +85,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
             program = Some(child);
             arguments = arguments.replace("PROFILE", &profile);
         }
-        let screen = take(shot, &arguments, &tally)?;
+        let script = drafts.join("shot.sh");
+        // The work of the others would be in the way of a log, and of a program that is profiled.
+        let work = if shot.arguments.starts_with("mon '") { WORK } else { "" };
+        let line =
+            format!("exec env -u NO_COLOR COLORTERM=truecolor TZ=UTC '{}' {arguments}\n", tally.display());
+        fs::write(&script, format!("{work}{line}"))
+            .map_err(|error| format!("{}: {error}", script.display()))?;
+        let screen = take(shot, &script, !work.is_empty())?;
         let file = folder.join(format!("{}.svg", shot.name));
         if let Some(mut program) = program {
             program.wait().map_err(|error| format!("{}: {error}", shot.name))?;
@@ -115,7 +133,7 @@ fn shop(target: &Path, drafts: &Path, tally: &Path) -> Option<(Child, String)> {
 }
 
 /// Runs the program in a terminal, types, and reads its screen with colours.
-fn take(shot: &Shot, arguments: &str, tally: &Path) -> Result<String, String> {
+fn take(shot: &Shot, script: &Path, alone: bool) -> Result<String, String> {
     let socket = format!("tallymon-shots-{}", std::process::id());
     let tmux = |arguments: &[&str]| -> Result<String, String> {
         let output = Command::new("tmux")
@@ -130,7 +148,12 @@ fn take(shot: &Shot, arguments: &str, tally: &Path) -> Result<String, String> {
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    let command = format!("env -u NO_COLOR COLORTERM=truecolor TZ=UTC '{}' {arguments}", tally.display());
+    // For root only; others see all processes of the machine.
+    let namespace = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+    let has_own =
+        Command::new("unshare").args(namespace).arg("true").status().is_ok_and(|status| status.success());
+    let prefix = if alone && has_own { format!("unshare {} ", namespace.join(" ")) } else { String::new() };
+    let command = format!("{prefix}sh '{}'", script.display());
     let (columns, rows) = (COLUMNS.to_string(), ROWS.to_string());
     tmux(&["-f", "/dev/null", "-u", "new-session", "-d", "-x", &columns, "-y", &rows, &command])?;
     // Only with this does tmux keep all colours.
