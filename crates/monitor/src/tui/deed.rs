@@ -45,11 +45,7 @@ impl App {
         let has_news = !done.is_empty();
         for answer in done {
             match answer {
-                Ok(Done::Open(logs)) => {
-                    if let Some(log) = logs.last() {
-                        self.open_files(std::slice::from_ref(log));
-                    }
-                }
+                Ok(Done::Open(logs)) => self.open_files(&logs),
                 // A message has one line.
                 Ok(Done::Said(words)) | Err(words) => {
                     self.message = Some(words.lines().collect::<Vec<_>>().join("; "));

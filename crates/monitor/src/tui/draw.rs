@@ -129,6 +129,10 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
     } else {
         part(&format!(" {} {} ", app.words.get(Word::Live), theme.either("▶", ">")), theme.good());
     }
+    // Who does not see everything has to know that, also where there is little place.
+    if let Some(ticked) = app.ticked_title(area.width / 4) {
+        part(&format!(" {ticked} "), theme.warning());
+    }
     let newest = app.monitor.next().checked_sub(1).and_then(|row| app.monitor.time(row));
     if let Some(time) = newest.filter(|_| app.replay.is_none()) {
         part(&format!(" {} ", app.clock(time)), theme.plain());
@@ -148,9 +152,6 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
     let unseen = app.monitor.alerts.unseen();
     if unseen > 0 {
         part(&format!(" {}: {unseen} ", app.words.get(Word::Alerts)), theme.bad());
-    }
-    if let Some(ticked) = app.ticked_title() {
-        part(&format!(" {ticked} "), theme.warning());
     }
     if !app.filter.is_empty() {
         part(&format!(" /{} ", app.filter), theme.warning());

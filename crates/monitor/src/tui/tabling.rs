@@ -5,6 +5,7 @@ use tallymon::core::title::TitleIndex;
 
 use super::app::{App, Overlay, Prompt, View};
 use super::table::Table;
+use super::text::width;
 use crate::model::{PROCESS, Ticks};
 
 /// Keys that mean something else in a table; `true` when it was one.
@@ -112,12 +113,11 @@ impl App {
         }
     }
 
-    /// Names of those that are ticked, or how many there are when that is too long.
-    pub(super) fn ticked_title(&self) -> Option<String> {
-        const LONGEST: usize = 30;
+    /// Names of those that are ticked, or how many there are when the names need more columns than these.
+    pub(super) fn ticked_title(&self, columns: u16) -> Option<String> {
         let names = self.monitor.ticks.names();
         let joined = names.join(", ");
-        let text = if joined.chars().count() > LONGEST { names.len().to_string() } else { joined };
+        let text = if width(&joined) > columns { names.len().to_string() } else { joined };
         (!names.is_empty()).then(|| format!("{} {text}", self.theme.either("✓", "+")))
     }
 }

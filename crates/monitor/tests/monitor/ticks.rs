@@ -112,4 +112,6 @@ fn a_table_that_has_nothing_to_do_with_them_shows_its_own() {
     bench.key(KeyCode::Home).types(" ").key(KeyCode::Down).types(" ");
     bench.types("g").resize(130, 30);
     has(&bench.screen(), &["✓ shell, "]);
+    bench.resize(40, 12);
+    has(&bench.screen(), &["✓ 3 "]);
 }
