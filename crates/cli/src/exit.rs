@@ -9,6 +9,8 @@ use tallymon::log::{LogError, LogErrorKind};
 use tallymon::registry::{RegistryError, RegistryErrorKind};
 use tallymon::{PathError, PathProblem};
 
+use crate::paths::Home;
+
 /// Why the command ends without success. Without a message it was said already.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -101,6 +103,13 @@ impl From<RegistryError> for Failure {
 
 impl From<PathError> for Failure {
     fn from(error: PathError) -> Failure {
+        Failure::of_path(&error, Home::Machine)
+    }
+}
+
+impl Failure {
+    /// What is wrong with a path, and which command names what there is.
+    pub(crate) fn of_path(error: &PathError, home: Home) -> Failure {
         let kind = match &error.problem {
             PathProblem::Syntax(_) | PathProblem::InstanceMissing(_) | PathProblem::NoInstances(_) => {
                 Kind::Usage
@@ -110,7 +119,7 @@ impl From<PathError> for Failure {
             PathProblem::Source(source) => return Failure::from(source.clone()),
             _ => Kind::Other,
         };
-        Failure::new(kind, crate::paths::drawn(&error))
+        Failure::new(kind, crate::paths::drawn(error, home))
     }
 }
 

@@ -120,7 +120,7 @@ impl LogHosts {
                 if machine.as_deref().is_some_and(|wanted| !host.log.host().eq_ignore_ascii_case(wanted)) {
                     continue;
                 }
-                match paths::add(&mut host.query, text) {
+                match paths::add_of_log(&mut host.query, text) {
                     Ok(handle) => {
                         host.handles.push((self.seen.len(), handle));
                         found = true;

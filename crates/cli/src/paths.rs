@@ -8,6 +8,15 @@ use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
 use crate::words::{say, visible};
 
+/// Where the counters of a path were looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// A machine, or a saved block of one.
+    Machine,
+    /// A performance log.
+    Log,
+}
+
 /// The source that the options name, as a query without paths yet.
 pub(crate) fn query(common: &Common) -> Result<Query, Failure> {
     Ok(Query::new(open(&location(common))?, language(common)?)?)
@@ -41,13 +50,22 @@ pub(crate) fn language(common: &Common) -> Result<Language, Failure> {
 
 /// Adds a path, and says on standard error if a shell had damaged it.
 pub(crate) fn add(query: &mut Query, text: &str) -> Result<CounterHandle, Failure> {
+    Ok(try_add(query, text)?)
+}
+
+/// The same for a query of a log, where other commands name what there is.
+pub(crate) fn add_of_log(query: &mut Query, text: &str) -> Result<CounterHandle, Failure> {
+    try_add(query, text).map_err(|error| Failure::of_path(&error, Home::Log))
+}
+
+fn try_add(query: &mut Query, text: &str) -> Result<CounterHandle, PathError> {
     let parsed = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?;
-    let Some(repair) = parsed.repaired else { return Ok(query.add_path(text, &parsed.path)?) };
+    let Some(repair) = parsed.repaired else { return query.add_path(text, &parsed.path) };
     if let Some(local) = without_host(query, &parsed.path) {
-        return Ok(query.add_path(text, &local)?);
+        return query.add_path(text, &local);
     }
     say(format_args!("{text}: {repair}"));
-    Ok(query.add_path(text, &parsed.path)?)
+    query.add_path(text, &parsed.path)
 }
 
 /// The reading of a path with one leading backslash and three parts in which nothing was lost: an object, and a counter
@@ -74,7 +92,7 @@ pub(crate) fn add_all(query: &mut Query, paths: &[String]) -> Result<Vec<Counter
 }
 
 /// The message of a path error with the path under it and the part at fault marked.
-pub(crate) fn drawn(error: &PathError) -> String {
+pub(crate) fn drawn(error: &PathError, home: Home) -> String {
     let before = error.path.get(..error.span.start).unwrap_or_default();
     let part = error.path.get(error.span.clone()).unwrap_or_default();
     let width = |text: &str| unicode_width::UnicodeWidthStr::width(&*visible(text));
@@ -84,14 +102,21 @@ pub(crate) fn drawn(error: &PathError) -> String {
         return error.to_string();
     }
     let words = format!("{}{}", error.problem_words(), error.nearest_words());
-    let hint = match (&error.problem, error.part) {
-        (PathProblem::InstanceMissing(_), _) => {
+    let hint = match (&error.problem, error.part, home) {
+        (PathProblem::InstanceMissing(_), _, Home::Machine) => {
             "\n  'tally list OBJECT --instances' names those that exist now"
         }
-        (_, PathPart::Object) => {
+        (PathProblem::InstanceMissing(_), _, Home::Log) => {
+            "\n  'tally list OBJECT --instances --log FILE' names those that it has"
+        }
+        (_, PathPart::Object, Home::Machine) => {
             "\n  'tally list' names all objects, 'tally find WORD' searches them,\n  'tally provider check' tells why those of a library are missing"
         }
-        (_, PathPart::Counter) => "\n  'tally list OBJECT' names all counters of an object",
+        (_, PathPart::Object, Home::Log) => "\n  'tally list --log FILE' names all objects that it has",
+        (_, PathPart::Counter, Home::Machine) => "\n  'tally list OBJECT' names all counters of an object",
+        (_, PathPart::Counter, Home::Log) => {
+            "\n  'tally list OBJECT --log FILE' names all counters that it has of an object"
+        }
         _ => "",
     };
     format!("{words}\n  {}\n  {}{marks}{hint}", visible(&error.path), " ".repeat(width(before)))

@@ -22,20 +22,22 @@ pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
         log.add(std::slice::from_ref(&arguments.path))?;
         log.collect()?;
         let readings = log.readings()?;
-        let Some((host, first)) = log.first_of(&readings) else { return Err(no_match(arguments)) };
+        let Some((host, first)) = log.first_of(&readings) else {
+            return Err(no_match(arguments, " --log FILE"));
+        };
         return print(arguments, &host.query, &host.prefix, &first, readings.len());
     }
     let mut query = paths::query(common)?;
     paths::add(&mut query, &arguments.path)?;
     collect(&mut query, common.file.is_none(), arguments.interval)?;
     let readings = query.readings();
-    let Some(first) = readings.first() else { return Err(no_match(arguments)) };
+    let Some(first) = readings.first() else { return Err(no_match(arguments, "")) };
     print(arguments, &query, "", first, readings.len())
 }
 
-fn no_match(arguments: &Explain) -> Failure {
+fn no_match(arguments: &Explain, home: &str) -> Failure {
     let words =
-        format!("{}: no instance matches; 'tally list OBJECT --instances' names them", arguments.path);
+        format!("{}: no instance matches; 'tally list OBJECT --instances{home}' names them", arguments.path);
     Failure::new(Kind::NotFound, words)
 }
 

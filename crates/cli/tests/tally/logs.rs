@@ -227,7 +227,8 @@ fn a_log_is_asked_instead_of_the_machine() {
         tally(&["explain", "--log", &sample("PowerShell_CounterSamples.csv").unwrap(), path]).data();
     has(&of_values, &["type"]);
     let words = tally(&["get", "--log", &log, r"\Memory\Available Bytes"]).words(3);
-    has(&words, &["Available Bytes"]);
+    has(&words, &["Available Bytes", "'tally list OBJECT --log FILE'"]);
+    has(&tally(&["get", "--log", &log, r"\Nothing\More"]).words(3), &["'tally list --log FILE'"]);
 }
 
 #[test]
