@@ -624,10 +624,11 @@ impl Row {
         };
         self.parts.memory = part(wants.statm, || self.read_statm(reader))?;
         self.parts.io = part(wants.io, || self.read_io(reader))?;
-        self.parts.status = part(wants.status, || self.read_status(reader))?;
+        let mut switches = None;
+        self.parts.status = part(wants.status, || self.read_status(&mut switches, reader))?;
         self.parts.handles = part(wants.handles, || reader.handles(self.pid))?;
         if let Some(wants) = wants.threads {
-            self.threads.read(self.pid, self.is_kernel_thread, wants, reader)?;
+            self.threads.read(self.pid, self.is_kernel_thread, switches, wants, reader)?;
         }
         Ok(())
     }
@@ -710,9 +711,15 @@ impl Row {
         Ok(self.rates.io)
     }
 
-    fn read_status(&mut self, reader: &mut Reader<'_>) -> Result<StatusPart, Trouble> {
+    /// `switches` becomes those of its first thread, which are in the same file.
+    fn read_status(
+        &mut self,
+        switches: &mut Option<u64>,
+        reader: &mut Reader<'_>,
+    ) -> Result<StatusPart, Trouble> {
         let bytes = reader.read(&mut self.files.get_or_insert_default().status, Kind::Status, self.pid)?;
         let status = PidStatus::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
+        *switches = status.context_switches();
         Ok(StatusPart::new(&status, &mut self.private_peak))
     }
 

@@ -145,7 +145,8 @@ impl Threads {
         sum
     }
 
-    /// Reads the threads of `pid`. A kernel thread is a process of one thread, which needs no list.
+    /// Reads the threads of `pid`. A kernel thread is a process of one thread, which needs no list. `switches` are those of the
+    /// first thread, which has the number of the process, where they are known already.
     ///
     /// # Errors
     ///
@@ -154,6 +155,7 @@ impl Threads {
         &mut self,
         pid: u32,
         is_kernel_thread: bool,
+        switches: Option<u64>,
         wants: ThreadWants,
         reader: &mut Reader<'_>,
     ) -> Result<(), Gone> {
@@ -166,7 +168,7 @@ impl Threads {
             self.list(pid, &mut tids, reader)
         };
         if listed.is_ok() {
-            self.update(pid, &tids, wants, reader);
+            self.update((pid, switches), &tids, wants, reader);
         }
         reader.scratch.tids = tids;
         match listed {
@@ -207,12 +209,18 @@ impl Threads {
         Ok(())
     }
 
-    fn update(&mut self, pid: u32, tids: &[u32], wants: ThreadWants, reader: &mut Reader<'_>) {
+    fn update(
+        &mut self,
+        first: (u32, Option<u64>),
+        tids: &[u32],
+        wants: ThreadWants,
+        reader: &mut Reader<'_>,
+    ) {
         if !tids.is_sorted() {
             // Only a folder that is no /proc lists numbers in another order.
             let mut sorted = tids.to_vec();
             sorted.sort_unstable();
-            return self.update(pid, &sorted, wants, reader);
+            return self.update(first, &sorted, wants, reader);
         }
         self.keep_only(tids, reader.descriptors);
         let known = self.rows.len();
@@ -227,14 +235,14 @@ impl Threads {
         }
         let ended = &mut self.ended;
         self.rows.retain_mut(|thread| {
-            if thread.read(pid, wants, reader).is_ok() {
+            if thread.read(first, wants, reader).is_ok() {
                 return true;
             }
             ended.add(&thread.rates);
             thread.close(reader.descriptors);
             // The number may belong to another thread of this process already.
             *thread = Thread::new(thread.tid);
-            let is_there = thread.read(pid, wants, reader).is_ok();
+            let is_there = thread.read(first, wants, reader).is_ok();
             if !is_there {
                 thread.close(reader.descriptors);
             }
@@ -362,7 +370,15 @@ impl Thread {
         };
     }
 
-    fn read(&mut self, pid: u32, wants: ThreadWants, reader: &mut Reader<'_>) -> Result<(), Gone> {
+    /// `first` is the number of the process and of its first thread, with the switches of that thread where they are known.
+    fn read(
+        &mut self,
+        first: (u32, Option<u64>),
+        wants: ThreadWants,
+        reader: &mut Reader<'_>,
+    ) -> Result<(), Gone> {
+        let (pid, known) = first;
+        let known = known.filter(|_| self.tid == pid);
         let schedstat = if wants.cpu { self.read_schedstat(pid, reader) } else { Ok(None) };
         let run_time = schedstat.or_else(Trouble::unless_gone)?;
         let went_back = run_time.is_some_and(|time| time < self.rates.cpu);
@@ -386,7 +402,7 @@ impl Thread {
         };
         self.parts.stat = if wants.stat { stat } else { Err(Absence::NotRequested) };
         self.parts.switches = if wants.switches {
-            match self.read_switches(pid, reader) {
+            match self.read_switches(pid, known, reader) {
                 Ok(switches) => Ok(switches),
                 Err(Trouble::Absent(absence)) => Err(absence),
                 Err(Trouble::Gone) => return Err(Gone),
@@ -439,7 +455,16 @@ impl Thread {
         result
     }
 
-    fn read_switches(&mut self, pid: u32, reader: &mut Reader<'_>) -> Result<u64, Trouble> {
+    fn read_switches(
+        &mut self,
+        pid: u32,
+        known: Option<u64>,
+        reader: &mut Reader<'_>,
+    ) -> Result<u64, Trouble> {
+        if let Some(switches) = known {
+            self.rates.switches = self.rates.switches.max(switches);
+            return Ok(self.rates.switches);
+        }
         let bytes = reader.read_thread(
             &mut self.files.get_or_insert_default().status,
             Kind::ThreadStatus,
