@@ -148,7 +148,7 @@ words! {
     KeysSave: "save: log, picture, settings; open; back to now", "저장: 로그, 그림, 설정; 열기; 현재로", "保存: ログ、図、設定; 開く; 現在へ", "сохранить: журнал, рисунок, набор; открыть; к текущему";
     KeysTable: "table: column, order, object, tick; untick all", "표: 열, 순서, 개체, 선택; 모두 해제", "表: 列、順序、オブジェクト、選択; 全解除", "таблица: столбец, порядок, объект, отметка; снять";
     KeysUndo: "undo; zoom to a range of time", "실행 취소; 시간 범위 확대", "元に戻す; 時間範囲を拡大", "отменить; увеличить отрезок";
-    KeysProperties: "properties; legend, bar, axes, digits, tooltips; grid", "속성; 범례, 값 표시줄, 축, 숫자 묶음, 도구 설명; 눈금선", "プロパティ; 凡例、値バー、軸、桁区切り、ヒント; 目盛線", "свойства; легенда, значения, оси, разряды, подсказки; сетка";
+    KeysProperties: "properties; legend, bar, axes, digits, tips; grid", "속성; 범례, 값 표시줄, 축, 숫자 묶음, 도구 설명; 눈금선", "プロパティ; 凡例、値バー、軸、桁区切り、ヒント; 目盛線", "свойства; легенда, значения, оси, разряды, подсказки; сетка";
     PropertiesTitle: "Properties", "속성", "プロパティ", "Свойства";
     PropertiesKeys: "\u{2191}\u{2193} choose · \u{2190}\u{2192} change · Enter type · Esc close",
         "\u{2191}\u{2193} 선택 · \u{2190}\u{2192} 변경 · Enter 입력 · Esc 닫기",

@@ -162,12 +162,35 @@ fn of_two_logs_of_one_counter_the_first_is_taken() {
     let log = Log::open_all(&[&one, &other], &ReadOptions::default()).unwrap();
     assert_eq!(log.columns().len(), 1);
     let values: Vec<_> = rows(&log, &[0], FileTime(0)).into_iter().map(|(_, values)| values).collect();
-    let values: Vec<f64> = values.iter().map(|row| row[0].as_ref().unwrap().as_f64().unwrap()).collect();
-    assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 50.0, 60.0, 70.0]);
+    let values: Vec<Option<f64>> =
+        values.iter().map(|row| row[0].as_ref().ok().and_then(Value::as_f64)).collect();
+    // Nothing is known of the time without records between them.
+    let wanted = [Some(1.0), Some(2.0), Some(3.0), Some(4.0), Some(50.0), None, Some(60.0), Some(70.0)];
+    assert_eq!(values, wanted);
     let [overlap] = log.overlaps() else { panic!("{:?}", log.overlaps()) };
     assert_eq!((overlap.taken.as_path(), overlap.other.as_path(), overlap.counters), (&*one, &*other, 1));
     assert_eq!(overlap.first, log.parts().get(1).unwrap().summary().first);
     assert_eq!(overlap.last, log.parts().first().unwrap().summary().last);
+}
+
+/// Two logs of one counter, an hour apart.
+#[test]
+fn between_logs_that_are_apart_there_is_a_gap() {
+    let folder = Scratch::new();
+    let one = text(&folder, "one.csv", r"\\a\Memory\Available Bytes", &[("00:00.000", 1), ("00:01.000", 2)]);
+    let other =
+        text(&folder, "other.csv", r"\\a\Memory\Available Bytes", &[("59:00.000", 3), ("59:01.000", 4)]);
+    let log = Log::open_all(&[&other, &one], &ReadOptions::default()).unwrap();
+    let all = rows(&log, &[0], FileTime(0));
+    let values: Vec<_> = all.iter().map(|(_, values)| values[0].clone()).collect();
+    let gap = Err(NoValue::NoInstance);
+    assert_eq!(values, [number(1.0), number(2.0), gap, number(3.0), number(4.0)]);
+    assert_eq!(log.summary().records, 5);
+    let since = |nth: usize| all.get(nth).unwrap().0.0 - log.summary().first.0;
+    assert!(since(2) > since(1) && since(2) < since(1) + 10_000_000, "it begins where the first log ends");
+    // Going to its time finds nothing, too.
+    log.set_time(all.get(2).unwrap().0);
+    assert!(log.reading(0).unwrap().unwrap().cell.value.is_err());
 }
 
 #[test]

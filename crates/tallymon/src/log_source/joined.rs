@@ -3,7 +3,8 @@
 //! A counter of a host that is in several of them is one column: where their times overlap, those of the log that begins
 //! first are taken. Records of different logs that are as near as the records of the quickest of them are one row, so that
 //! the hosts of a group do not take turns in having gaps. In rows between two records of a slower log its values stay; what
-//! stood still for more than two of its records, and what has ended for half of one, is absent.
+//! stood still for more than two of its records, and what has ended for half of one, is absent. Where none has records for so
+//! long, a row without values lies between.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -190,8 +191,11 @@ fn step(log: &Log) -> Option<u64> {
 
 /// Whether a value of one time is still there at a later one.
 fn stays(at: FileTime, time: FileTime, step: u64, goes_on: bool) -> bool {
-    let most = if goes_on { step.saturating_mul(STAYS) } else { step / 2 };
-    time.0.saturating_sub(at.0) <= most
+    time.0.saturating_sub(at.0) <= how_long(step, goes_on)
+}
+
+fn how_long(step: u64, goes_on: bool) -> u64 {
+    if goes_on { step.saturating_mul(STAYS) } else { step / 2 }
 }
 
 /// How many rows there will be: those of the quickest log wherever some overlap.
@@ -200,8 +204,11 @@ fn about_rows(parts: &[Log], axis: Axis) -> u64 {
     let mut group: Vec<&Log> = Vec::new();
     let last = |group: &[&Log]| group.iter().map(|part| part.summary().last).max();
     for part in parts {
-        if last(&group).is_some_and(|last| last < part.summary().first) {
-            rows = rows.saturating_add(rows_of(&group, axis));
+        let first = part.summary().first;
+        if let Some(last) = last(&group).filter(|last| *last < first) {
+            let step = group.iter().filter_map(|part| step(part)).max().unwrap_or(axis.step);
+            let is_gap = !stays(last, first, step, true);
+            rows = rows.saturating_add(rows_of(&group, axis)).saturating_add(u64::from(is_gap));
             group.clear();
         }
         group.push(part);
@@ -338,7 +345,7 @@ impl Joined {
             let next = values.next()?;
             inputs.push(Input { values, next, at: None, held: Vec::new(), step: self.step(part) });
         }
-        Ok(Merge { inputs, places, axis: self.axis, is_taken: Vec::new(), row: Vec::new() })
+        Ok(Merge { inputs, places, axis: self.axis, is_taken: Vec::new(), row: Vec::new(), is_gap: false })
     }
 
     /// As [`Log::read_from`].
@@ -402,6 +409,8 @@ struct Merge {
     axis: Axis,
     /// Which logs have a record in the row.
     is_taken: Vec<bool>,
+    /// The row stands for a time without records.
+    is_gap: bool,
     row: Vec<Result<Value, NoValue>>,
 }
 
@@ -419,6 +428,10 @@ struct Input {
 impl Merge {
     /// Goes to the next row; its time is that of the last record in it.
     fn next(&mut self) -> Result<Option<FileTime>, SourceError> {
+        self.is_gap = !self.is_gap && self.stands_still();
+        if self.is_gap {
+            return Ok(self.ends(|input| how_long(input.step, input.next.is_some())));
+        }
         self.is_taken.clear();
         self.is_taken.resize(self.inputs.len(), false);
         let mut row: Option<(u64, FileTime)> = None;
@@ -439,6 +452,20 @@ impl Merge {
             input.next = input.values.next()?;
         }
         Ok(row.map(|(_, time)| time))
+    }
+
+    /// Whether no log has a record for so long that what follows does not continue what was: a row without values lies
+    /// between them.
+    fn stands_still(&self) -> bool {
+        let next = self.inputs.iter().filter_map(|input| input.next).min();
+        let last = self.ends(|input| how_long(input.step, true));
+        next.zip(last).is_some_and(|(next, last)| next > last)
+    }
+
+    /// When nothing is there any longer, if the values of each log stay so long.
+    fn ends(&self, long: impl Fn(&Input) -> u64) -> Option<FileTime> {
+        let ends = self.inputs.iter().filter_map(|input| Some(input.at?.0.saturating_add(long(input))));
+        ends.max().map(|end| FileTime(end.saturating_add(1)))
     }
 
     /// The values of the row.
