@@ -108,7 +108,9 @@ impl App {
         let Some((known, columns)) = self.columns_of_log() else { return };
         let Some(replay) = &mut self.replay else { return };
         let staged = replay.loading.as_mut().and_then(|loading| loading.staged.take());
-        let before = staged.map_or((replay.from, replay.is_cut), |staged| staged.before);
+        // What was still being read ends where it is now.
+        let is_cut = replay.is_cut || replay.loading.as_ref().is_some_and(|loading| loading.filled.is_none());
+        let before = staged.map_or((replay.from, is_cut), |staged| staged.before);
         (replay.from, replay.is_cut, replay.is_partial) = (from, false, false);
         let shows_all = is_first || replay.loading.as_ref().is_some_and(|loading| loading.shows_all);
         self.read_columns(known, columns, None);
@@ -317,7 +319,7 @@ mod tests {
 
     use super::*;
     use crate::tui::Options;
-    use crate::tui::paging::SOON;
+    use crate::tui::paging::{Place, SOON};
 
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -462,6 +464,20 @@ mod tests {
             slow.app.rows_come(MINUTE);
         }
         assert_eq!(slow.time_at_cursor(), Some(590));
+    }
+
+    #[test]
+    fn a_jump_before_the_last_one_came_is_one_too() {
+        let mut slow = Slow::new("jumps");
+        slow.come(100);
+        let first = slow.app.log().unwrap().summary().first.0;
+        slow.app.load_near(FileTime(first + 550 * 10_000_000), Place::Cursor);
+        assert!(slow.app.is_reading() && slow.app.monitor.rows().end < 200, "the picture of before is there");
+        slow.types(":03:08:20\n");
+        while slow.app.is_reading() {
+            slow.app.rows_come(MINUTE);
+        }
+        assert_eq!(slow.time_at_cursor(), Some(500));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) struct Goal {
 
 /// Where a time is to be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     /// In the middle, under the cursor.
     Cursor,
     /// The record before it, in the middle.
@@ -68,7 +68,7 @@ impl App {
     }
 
     /// Reads the log from a little before a time on.
-    fn load_near(&mut self, time: FileTime, at: Place) {
+    pub(super) fn load_near(&mut self, time: FileTime, at: Place) {
         let most = self.monitor.most_rows();
         let points = self.monitor.window.points();
         let Some(replay) = &mut self.replay else { return };
