@@ -25,6 +25,8 @@ pub(super) struct Providers {
     host: String,
     /// The source has an object that tells of its providers.
     tells: bool,
+    /// It is how they are now, so that something can be done about it.
+    is_now: bool,
     rows: Vec<Provider>,
     /// Name of the chosen one: it stays chosen wherever it comes to stand.
     chosen: Option<String>,
@@ -36,10 +38,15 @@ pub(super) struct Providers {
 
 impl Providers {
     /// The screen with its first sample, over a query without paths.
-    fn open(mut query: Query, host: String, chosen: Option<String>) -> Result<Providers, SourceError> {
+    fn open(
+        mut query: Query,
+        host: String,
+        chosen: Option<String>,
+        is_now: bool,
+    ) -> Result<Providers, SourceError> {
         let tells = query.add(PROVIDERS_PATH).is_ok();
         let (rows, wants, places) = (Vec::new(), None, Vec::new());
-        let mut screen = Providers { query, host, tells, rows, chosen, wants, places };
+        let mut screen = Providers { query, host, tells, is_now, rows, chosen, wants, places };
         screen.sample()?;
         Ok(screen)
     }
@@ -91,7 +98,7 @@ impl Providers {
                 let word = if enabled { Word::Enable } else { Word::Disable };
                 (format!("{}: {service}? y n", words.get(word)), theme.bold())
             }));
-            texts.extend(details(row, words, theme));
+            texts.extend(details(row, self.is_now, words, theme));
         }
         let below = list::height(&texts, inside.width).min(inside.height / 2);
         let high = inside.height.saturating_sub(below);
@@ -138,11 +145,11 @@ fn whole(words: Words, count: f64) -> String {
 }
 
 /// All that is known of the chosen one: a narrow screen has no columns for it.
-fn details(row: &Provider, words: Words, theme: Theme) -> Vec<Cell> {
+fn details(row: &Provider, is_now: bool, words: Words, theme: Theme) -> Vec<Cell> {
     let health = row.health.unwrap_or_default();
     let remedy = match row.kind {
-        ProviderKind::BuiltIn => health.remedy(&row.reason),
-        ProviderKind::Library | ProviderKind::SharedMemory | ProviderKind::Elsewhere => "",
+        ProviderKind::BuiltIn if is_now => health.remedy(&row.reason),
+        _ => "",
     };
     let numbers: Vec<String> = [
         (Word::Took, row.last.map(format::seconds)),
@@ -178,8 +185,9 @@ impl App {
     pub(super) fn open_providers(&mut self, of_chosen: bool) {
         let host = self.chosen_host();
         let name = self.hosts().into_iter().nth(host).unwrap_or_default();
+        let is_now = self.replay.is_none();
         let chosen = if of_chosen { self.chosen_provider(host) } else { None };
-        match self.open_host(host).and_then(|query| Providers::open(query, name, chosen)) {
+        match self.open_host(host).and_then(|query| Providers::open(query, name, chosen, is_now)) {
             Ok(screen) => self.overlay = Overlay::Providers(Box::new(screen)),
             Err(error) => self.message = Some(error.to_string()),
         }

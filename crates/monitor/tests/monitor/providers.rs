@@ -193,3 +193,28 @@ fn a_library_is_disabled_and_enabled_after_a_question() {
     has(&bench.types("Ddy").screen(), &["Gadgets"]);
     assert!(!bench.screen().contains("Gadgets: disabled"), "{}", bench.screen());
 }
+
+#[test]
+fn a_log_has_what_was_recorded_of_them_at_the_time_of_the_cursor() {
+    let folder = Scratch::in_memory();
+    let path = |counter: &str| format!("\"\\\\web01\\Tallymon Provider(Process)\\{counter}\"");
+    let mut text = format!("\"(PDH-CSV 4.0) (UTC)(0)\",{},{}\r\n", path("State"), path("Errors"));
+    for (second, state, errors) in [(0, 1, 0), (1, 1, 0), (2, 2, 7)] {
+        text += &format!("\"03/01/2026 09:40:0{second}.000\",\"{state}\",\"{errors}\"\r\n");
+    }
+    std::fs::write(folder.join("told.csv"), text).unwrap();
+    let mut bench =
+        crate::log::open(&folder.join("told.csv"), &[r"\Tallymon Provider(Process)\Errors"], 1 << 20);
+    bench.types("D");
+    let line = |bench: &mut Bench| {
+        let screen = bench.screen();
+        screen.lines().find(|line| line.starts_with("│ Process")).unwrap_or(&screen).to_string()
+    };
+    has(&line(&mut bench), &["degraded", " 7 "]);
+    assert!(!bench.screen().contains("tally get"), "that would be of another time: {}", bench.screen());
+    bench.key(KeyCode::Esc).key(KeyCode::Left).key(KeyCode::Left).types("D");
+    has(&line(&mut bench), &["healthy", " 0 "]);
+    // What is not recorded is not made up, and nothing of this machine is changed from here.
+    assert!(line(&mut bench).contains('–'), "{}", bench.screen());
+    has(&bench.types("d").screen(), &["only libraries"]);
+}
