@@ -28,6 +28,8 @@ pub struct SourceThread {
 enum Ask {
     Snapshot(Request, Reply<Snapshot>),
     Titles(Language, Reply<Titles>),
+    /// A sample that is not needed any more, for its memory.
+    Back(Snapshot),
 }
 
 #[derive(Debug)]
@@ -135,6 +137,11 @@ impl Source for SourceThread {
     fn languages(&self) -> Vec<Language> {
         self.languages.clone()
     }
+
+    fn give_back(&mut self, snapshot: Snapshot) {
+        // A thread that is gone needs no memory.
+        let _ = self.asks.send(Ask::Back(snapshot));
+    }
 }
 
 /// Answers until nobody can ask any more.
@@ -143,6 +150,7 @@ fn serve(source: &mut dyn Source, questions: &Receiver<Ask>) {
         match ask {
             Ask::Snapshot(request, reply) => reply.with(|| source.snapshot(&request)),
             Ask::Titles(language, reply) => reply.with(|| source.titles(language)),
+            Ask::Back(snapshot) => source.give_back(snapshot),
         }
     }
 }
@@ -197,6 +205,42 @@ mod tests {
         assert_eq!(third.wait(minute).unwrap().unwrap_err().kind, SourceErrorKind::NotFound);
         let asked: Vec<Request> = asked.try_iter().collect();
         assert_eq!(asked, [first.request().clone(), third.request().clone()]);
+    }
+
+    /// Says when memory comes back.
+    struct Reused(Sender<usize>);
+
+    impl Source for Reused {
+        fn snapshot(&mut self, _request: &Request) -> Result<Snapshot, SourceError> {
+            Err(SourceError::new(SourceErrorKind::NotFound, "nothing here"))
+        }
+
+        fn titles(&mut self, _language: Language) -> Result<Titles, SourceError> {
+            Ok(Titles::new())
+        }
+
+        fn give_back(&mut self, snapshot: Snapshot) {
+            self.0.send(snapshot.bytes().len()).ok();
+        }
+    }
+
+    #[test]
+    fn a_sample_that_is_not_needed_goes_back_to_the_source() {
+        let mut bytes = Vec::new();
+        let header = tallymon::core::block::WriteHeader {
+            system_name: "one",
+            default_object: -1,
+            perf_time: tallymon::core::time::PerfTime(0),
+            perf_freq: tallymon::core::time::Frequency(1),
+            perf_time_100ns: tallymon::core::time::FileTime(0),
+            system_time: tallymon::core::time::FileTime(0),
+        };
+        tallymon::core::block::BlockWriter::growing(&mut bytes, &header).finish().unwrap();
+        let length = bytes.len();
+        let (back, came) = mpsc::channel();
+        let mut source = SourceThread::start(move || Ok(Box::new(Reused(back)))).unwrap();
+        source.give_back(Snapshot::new(bytes).unwrap());
+        assert_eq!(came.recv_timeout(Duration::from_secs(60)), Ok(length));
     }
 
     #[test]
