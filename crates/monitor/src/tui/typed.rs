@@ -1,4 +1,4 @@
-//! What was typed, where a terminal says the same about two keys as about one.
+//! What was typed, where a terminal says the same about two keys as about one, or something else than the key.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
@@ -18,7 +18,19 @@ pub(super) fn unfolded(event: Event) -> impl Iterator<Item = Event> {
         }
         other => (None, other),
     };
+    let event = match event {
+        Event::Key(key) if is_line_feed(&key) => {
+            Event::Key(KeyEvent { code: KeyCode::Enter, modifiers: KeyModifiers::NONE, ..key })
+        }
+        other => other,
+    };
     escape.into_iter().chain([event])
+}
+
+/// Whether it is Enter as a terminal tells it that nobody has told yet to pass keys as they are: typed while a log was being
+/// opened, before the first picture.
+fn is_line_feed(key: &KeyEvent) -> bool {
+    key.code == KeyCode::Char('j') && key.modifiers == KeyModifiers::CONTROL
 }
 
 #[cfg(all(test, unix))]
@@ -26,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alt_is_escape_and_the_key() {
+    fn keys_are_what_was_meant() {
         let key = |code, modifiers| Event::Key(KeyEvent::new(code, modifiers));
         let escape = key(KeyCode::Esc, KeyModifiers::NONE);
         let control = KeyModifiers::CONTROL;
@@ -40,6 +52,8 @@ mod tests {
                 vec![escape.clone(), key(KeyCode::Char('z'), control)],
             ),
             (escape.clone(), vec![escape.clone()]),
+            (key(KeyCode::Char('j'), control), vec![key(KeyCode::Enter, KeyModifiers::NONE)]),
+            (key(KeyCode::Char('j'), KeyModifiers::NONE), vec![key(KeyCode::Char('j'), KeyModifiers::NONE)]),
             (Event::Resize(3, 4), vec![Event::Resize(3, 4)]),
         ] {
             assert_eq!(unfolded(event.clone()).collect::<Vec<_>>(), expected, "{event:?}");
