@@ -146,7 +146,7 @@ words! {
     KeysExplain: "explain, filter", "설명, 필터", "説明、フィルター", "объяснить, фильтр";
     KeysCopy: "copy path, settings, values; paste paths", "경로, 설정, 값 복사; 붙여넣기", "パス、設定、値のコピー; 貼り付け", "копировать путь, набор, значения; вставить";
     KeysSave: "save: log, picture, settings; open; back to now", "저장: 로그, 그림, 설정; 열기; 현재로", "保存: ログ、図、設定; 開く; 現在へ", "сохранить: журнал, рисунок, набор; открыть; к текущему";
-    KeysTable: "table: column, order, object, tick; untick all", "표: 열, 순서, 개체, 선택; 모두 해제", "表: 列、順序、オブジェクト、選択; 全解除", "таблица: столбец, порядок, объект, отметка; снять";
+    KeysTable: "table: column, order, tree, object, tick; untick", "표: 열, 순서, 트리, 개체, 선택; 모두 해제", "表: 列、順序、ツリー、オブジェクト、選択; 全解除", "таблица: столбец, порядок, дерево, объект, отметка";
     KeysUndo: "undo; zoom to a range of time", "실행 취소; 시간 범위 확대", "元に戻す; 時間範囲を拡大", "отменить; увеличить отрезок";
     KeysProperties: "properties; legend, bar, axes, digits, tips; grid", "속성; 범례, 값 표시줄, 축, 숫자 묶음, 도구 설명; 눈금선", "プロパティ; 凡例、値バー、軸、桁区切り、ヒント; 目盛線", "свойства; легенда, значения, оси, разряды, подсказки; сетка";
     PropertiesTitle: "Properties", "속성", "プロパティ", "Свойства";
@@ -232,12 +232,14 @@ words! {
     Limit: "Threshold", "임계값", "しきい値", "Порог";
     Under: "no longer above", "임계값 이하로 돌아옴", "しきい値以下に戻る", "снова не выше";
     SaveList: "save the list as", "목록 저장", "一覧を保存", "сохранить список как";
+    AsTree: "as a tree", "트리로", "ツリー表示", "деревом";
+    NoParents: "who made whom is not known here", "여기서는 부모를 알 수 없습니다", "ここでは親が分かりません", "родители здесь неизвестны";
     OfTicked: "of what is ticked", "선택한 것만", "選択したもののみ", "только отмеченное";
     KeysQuit: "quit; Z: back to the shell for a while", "종료; Z: 잠시 셸로", "終了; Z: 一時シェルへ", "выход; Z: временно в оболочку";
-    TableKeys: "\u{2190}\u{2192} column  i order  n N object  Space tick  Enter chart  / filter  g graph  ? help  q quit",
-        "\u{2190}\u{2192} 열  i 순서  n N 개체  Space 선택  Enter 차트  / 필터  g 그래프  ? 도움말  q 종료",
-        "\u{2190}\u{2192} 列  i 順序  n N オブジェクト  Space 選択  Enter グラフ  / フィルター  g グラフ  ? ヘルプ  q 終了",
-        "\u{2190}\u{2192} столбец  i порядок  n N объект  Space отметить  Enter на график  / фильтр  g график  ? справка  q выход";
+    TableKeys: "\u{2190}\u{2192} column  i order  H tree  n N object  Space tick  Enter chart  / filter  g graph  ? help  q quit",
+        "\u{2190}\u{2192} 열  i 순서  H 트리  n N 개체  Space 선택  Enter 차트  / 필터  g 그래프  ? 도움말  q 종료",
+        "\u{2190}\u{2192} 列  i 順序  H ツリー  n N オブジェクト  Space 選択  Enter グラフ  / フィルター  g グラフ  ? ヘルプ  q 終了",
+        "\u{2190}\u{2192} столбец  i порядок  H дерево  n N объект  Space отметить  Enter на график  / фильтр  g график  ? справка  q выход";
     Footer: "a add  Del remove  \u{232b} highlight  f freeze  g/b/r/v/T views  PgUp back  w save  ? help  q quit",
         "a 추가  Del 제거  \u{232b} 강조  f 정지  g/b/r/v/T 보기  PgUp 과거  w 저장  ? 도움말  q 종료",
         "a 追加  Del 削除  \u{232b} 強調  f 停止  g/b/r/v/T 表示  PgUp 過去  w 保存  ? ヘルプ  q 終了",
@@ -258,9 +260,9 @@ mod tests {
     }
 
     /// Names of keys, endings, commands and forms, which are the same everywhere.
-    const NAMES: [&str; 32] = [
-        "a", "b", "c", "d", "e", "f", "g", "i", "m", "n", "r", "s", "t", "v", "w", "q", "x10", "A", "L", "N",
-        "T", "Z", "Enter", "Space", "Esc", "Tab", "Del", "PgUp", "PgDn", "root", "tally", "doctor",
+    const NAMES: [&str; 33] = [
+        "a", "b", "c", "d", "e", "f", "g", "i", "m", "n", "r", "s", "t", "v", "w", "q", "x10", "A", "H", "L",
+        "N", "T", "Z", "Enter", "Space", "Esc", "Tab", "Del", "PgUp", "PgDn", "root", "tally", "doctor",
     ];
 
     #[test]

@@ -18,6 +18,7 @@ mod switches;
 mod take;
 mod ticks;
 mod top;
+mod tree;
 mod window;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -42,6 +43,7 @@ pub use switches::{Switch, Switches};
 pub(crate) use ticks::{PROCESS, process};
 pub use ticks::{Tick, Ticks};
 pub use top::{MOST_TOP, MOST_WATCHED, Top, TopGroup, TopInstance};
+pub use tree::{DEEPEST, Numbers, tree};
 pub use window::{DEFAULT_POINTS, POINTS_RANGE, Window};
 
 /// Bytes that are remembered when nobody says otherwise: 8 hours of 90 counters each second with who made them, 16 hours

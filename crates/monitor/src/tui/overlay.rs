@@ -29,7 +29,7 @@ const KEYS: &[(&str, Word)] = &[
     ("w o Ctrl-L Ctrl-T", Word::KeysSave),
     ("C { }", Word::KeysCompare),
     ("Ctrl-Z drag", Word::KeysUndo),
-    ("\u{2190}\u{2192} i n N Space U", Word::KeysTable),
+    ("\u{2190}\u{2192} i H n N Space U", Word::KeysTable),
     ("D p R E", Word::KeysScreens),
     ("q Ctrl-C Z", Word::KeysQuit),
 ];

@@ -11,8 +11,11 @@ use tallymon::{InstanceIdentity, InstanceKey, Query};
 
 use super::text::{cut, put, put_right, width};
 use super::theme::Theme;
-use crate::model::{PROCESS, Tick, Ticks, process};
+use crate::model::{DEEPEST, Numbers, PROCESS, Tick, Ticks, process, tree};
 use crate::words::{Word, Words};
+
+/// Number of a process, and of the one that made it.
+const NUMBERS: [TitleIndex; 2] = [TitleIndex(784), TitleIndex(1410)];
 
 /// An object with instances, and its own query: nothing of it is recorded.
 pub(super) struct Table {
@@ -27,6 +30,8 @@ pub(super) struct Table {
     /// Column that it is sorted by.
     sorted: usize,
     ascending: bool,
+    /// Each instance stands below the one that made it.
+    is_tree: bool,
     /// First column that is drawn.
     left: usize,
     /// The chosen instance: it stays chosen wherever sorting puts it.
@@ -90,6 +95,7 @@ impl Table {
             rows: Vec::new(),
             sorted,
             ascending: false,
+            is_tree: false,
             left: sorted.saturating_sub(1),
             chosen: None,
             filter: String::new(),
@@ -132,7 +138,7 @@ impl Table {
         rows.retain(|row| !row.cells.iter().all(is_gone));
         self.rows = rows;
         self.sort();
-        self.chosen = chosen.or_else(|| self.shown().first().map(|row| row.key.clone()));
+        self.chosen = chosen.or_else(|| self.shown().first().map(|(row, _)| row.key.clone()));
         Ok(())
     }
 
@@ -156,12 +162,26 @@ impl Table {
         self.sort();
     }
 
+    /// Shows each instance below the one that made it, or all as they are sorted. `false` when the object does not say who
+    /// made whom.
+    pub(super) fn toggle_tree(&mut self) -> bool {
+        self.is_tree = !self.is_tree && self.number_columns().is_some();
+        self.is_tree || self.number_columns().is_some()
+    }
+
+    /// The columns of an instance's own number, and of the one that made it.
+    fn number_columns(&self) -> Option<[usize; 2]> {
+        let [own, maker] =
+            NUMBERS.map(|wanted| self.columns.iter().position(|column| column.counter == wanted));
+        Some([own?, maker?])
+    }
+
     /// Chooses an instance so many rows further.
     pub(super) fn move_row(&mut self, by: isize) {
         let shown = self.shown();
-        let at = shown.iter().position(|row| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
+        let at = shown.iter().position(|(row, _)| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
         let at = at.saturating_add_signed(by).min(shown.len().saturating_sub(1));
-        self.chosen = shown.get(at).map(|row| row.key.clone());
+        self.chosen = shown.get(at).map(|(row, _)| row.key.clone());
     }
 
     /// What the name of an instance has to contain.
@@ -173,8 +193,8 @@ impl Table {
     pub(super) fn set_filter(&mut self, filter: String) {
         self.filter = filter;
         let shown = self.shown();
-        if !shown.iter().any(|row| Some(&row.key) == self.chosen.as_ref())
-            && let Some(first) = shown.first()
+        if !shown.iter().any(|(row, _)| Some(&row.key) == self.chosen.as_ref())
+            && let Some((first, _)) = shown.first()
         {
             self.chosen = Some(first.key.clone());
         }
@@ -213,7 +233,7 @@ impl Table {
 
     /// The chosen instance, as it is ticked.
     pub(super) fn chosen_tick(&self) -> Option<Tick> {
-        let row = self.shown().into_iter().find(|row| Some(&row.key) == self.chosen.as_ref())?;
+        let (row, _) = self.shown().into_iter().find(|(row, _)| Some(&row.key) == self.chosen.as_ref())?;
         Some(self.tick_of(row))
     }
 
@@ -222,7 +242,23 @@ impl Table {
         Tick { host, object: self.object, key: row.key.clone(), identity }
     }
 
-    fn shown(&self) -> Vec<&Row> {
+    /// The rows that are shown, each with the number of rows above it in a tree.
+    fn shown(&self) -> Vec<(&Row, usize)> {
+        let rows = self.passed();
+        let Some([own, maker]) = self.number_columns().filter(|_| self.is_tree) else {
+            return rows.into_iter().map(|row| (row, 0)).collect();
+        };
+        // Zero is the machine, which makes processes and is none, and sums have no number of their own.
+        let number = |row: &Row, column: usize| {
+            let value = row.cells.get(column)?.as_ref().ok()?.as_f64()?;
+            (value > 0.0).then_some(value.to_bits())
+        };
+        let numbers: Vec<Numbers> = rows.iter().map(|row| (number(row, own), number(row, maker))).collect();
+        let ordered = tree(&numbers).into_iter();
+        ordered.filter_map(|(position, depth)| Some((*rows.get(position)?, depth))).collect()
+    }
+
+    fn passed(&self) -> Vec<&Row> {
         let filter = &self.filter;
         let fits = |row: &&Row| row.key.to_string().to_lowercase().contains(filter.as_str());
         if self.is_of_ticks() {
@@ -273,7 +309,9 @@ impl Table {
         let mark = u16::from(has_ticks) * 2;
         let name_columns = shown
             .iter()
-            .map(|row| width(&row.key.to_string()).saturating_add(mark))
+            .map(|(row, depth)| {
+                width(&row.key.to_string()).saturating_add(mark).saturating_add(width(&branch(*depth, theme)))
+            })
             .max()
             .unwrap_or(0)
             .clamp(12, (area.width / 3).max(12));
@@ -293,6 +331,10 @@ impl Table {
             self.columns.get(self.sorted).map_or("", |column| column.name.as_str()),
         );
         let mut x = put(buffer, area.x.saturating_add(1), area.y, area.width, &heading, theme.bold());
+        if self.is_tree {
+            let as_tree = words.get(Word::AsTree);
+            x = put(buffer, x.saturating_add(2), area.y, area.width, as_tree, theme.plain());
+        }
         if self.is_of_ticks() {
             x = put(
                 buffer,
@@ -338,10 +380,10 @@ impl Table {
         }
         let top_row = area.y.saturating_add(3);
         let rows = usize::from(area.bottom().saturating_sub(top_row));
-        let at = shown.iter().position(|row| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
+        let at = shown.iter().position(|(row, _)| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
         let top = at.saturating_sub(rows.saturating_sub(1));
         let mut row_places = Vec::new();
-        for (y, row) in (top_row..area.bottom()).zip(shown.iter().skip(top)) {
+        for (y, (row, depth)) in (top_row..area.bottom()).zip(shown.iter().skip(top)) {
             row_places.push((y, row.key.clone()));
             let chosen = Some(&row.key) == self.chosen.as_ref();
             let style = match (chosen, row.key.name == "_Total") {
@@ -352,7 +394,7 @@ impl Table {
             buffer.set_style(Rect { y, height: 1, ..area }, style);
             let is_ticked = has_ticks && self.ticks.has(&self.tick_of(row));
             let mark = if is_ticked { theme.either("✓ ", "+ ") } else { "" };
-            let name = format!("{mark}{}", row.key);
+            let name = format!("{mark}{}{}", branch(*depth, theme), row.key);
             put(buffer, area.x, y, name_columns, &cut(&name, name_columns), style);
             for (number, column) in in_view() {
                 let Some(cell) = row.cells.get(number) else { continue };
@@ -365,5 +407,13 @@ impl Table {
             }
         }
         (self.left, self.row_places, self.column_places) = (left, row_places, column_places);
+    }
+}
+
+/// What stands before the name of an instance with so many above it.
+fn branch(depth: usize, theme: Theme) -> String {
+    match depth.min(DEEPEST).checked_sub(1) {
+        Some(above) => "  ".repeat(above) + theme.either("└ ", "`-"),
+        None => String::new(),
     }
 }

@@ -7,6 +7,7 @@ use super::app::{App, Overlay, Prompt, View};
 use super::table::Table;
 use super::text::width;
 use crate::model::{PROCESS, Ticks};
+use crate::words::Word;
 
 /// Keys that mean something else in a table; `true` when it was one.
 pub(super) fn key(app: &mut App, key: KeyEvent) -> bool {
@@ -28,6 +29,10 @@ pub(super) fn key(app: &mut App, key: KeyEvent) -> bool {
         KeyCode::Left | KeyCode::Char('h') => table.move_column(-1),
         KeyCode::Right | KeyCode::Char('l') => table.move_column(1),
         KeyCode::Char('i') => table.reverse(),
+        KeyCode::Char('H') if !table.toggle_tree() => {
+            app.message = Some(app.words.get(Word::NoParents).to_string());
+        }
+        KeyCode::Char('H') => {}
         KeyCode::Char('n' | 'N') => {
             if let Some(object) = table.other_object(key.code == KeyCode::Char('n')) {
                 let host = table.host;

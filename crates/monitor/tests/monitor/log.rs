@@ -525,3 +525,56 @@ fn what_is_removed_from_a_log_stays_away_until_it_is_undone() {
     let values: Vec<_> = monitor.series().iter().map(|series| series.at(monitor.next(), 10)).collect();
     assert_eq!(values, [Some(Ok(10.0)), Some(Ok(70.0))]);
 }
+
+#[test]
+fn processes_stand_below_those_that_made_them() {
+    let folder = Folder::new("tree");
+    let file = folder.0.join("tree.csv");
+    // Name, number, the number of who made it, and its memory.
+    let processes = [
+        ("_Total", 0, 0, 61),
+        ("init", 1, 0, 10),
+        ("shell", 7, 1, 5),
+        ("server", 8, 1, 20),
+        ("job", 9, 7, 15),
+        ("orphan", 12, 99, 11),
+    ];
+    let mut lines = ["\"(PDH-CSV 4.0) (UTC)(0)\"".to_string(), "\"11/26/2016 13:00:00.000\"".to_string()];
+    for (name, own, maker, memory) in processes {
+        for (counter, value) in
+            [("ID Process", own), ("Creating Process ID", maker), ("Working Set", memory * 1_000_000)]
+        {
+            lines[0] += &format!(",\"\\\\vm\\Process({name})\\{counter}\"");
+            lines[1] += &format!(",\"{value}\"");
+        }
+    }
+    let again = lines[1].replace("13:00:00", "13:00:01");
+    fs::write(&file, format!("{}\r\n{}\r\n{again}\r\n", lines[0], lines[1])).unwrap();
+    let mut bench = open(&file, &[r"\Process(shell)\Working Set"], 1 << 20);
+    bench.types("TH");
+    let shown = |bench: &mut Bench| {
+        let screen = bench.screen();
+        let names = screen.lines().map(|line| line.split("  ").collect::<Vec<_>>());
+        let known =
+            |line: &str| processes.iter().any(|(name, ..)| line.trim_start_matches([' ', '└']) == *name);
+        let place = |line: &Vec<&str>| line.iter().position(|part| !part.is_empty());
+        names
+            .filter_map(|line| Some((place(&line)?, line.get(place(&line)?)?.to_string())))
+            .filter(|(_, name)| known(name))
+            .map(|(steps, name)| "  ".repeat(steps) + &name)
+            .collect::<Vec<_>>()
+    };
+    let screen = check("table-tree", &mut bench);
+    has(&screen, &["Process: 6", "as a tree"]);
+    let expected = ["_Total", "orphan", "init", "└ server", "└ shell", "  └ job"];
+    assert_eq!(shown(&mut bench), expected, "{screen}");
+    // The keys go down as it stands there, and a filter keeps what it finds, with those that are there above it.
+    bench.key(KeyCode::Home).types("jjjj").types("/j").key(KeyCode::Enter);
+    assert_eq!(shown(&mut bench), ["job"]);
+    bench.types("/").key(KeyCode::Backspace).key(KeyCode::Enter).types("H");
+    assert_eq!(
+        shown(&mut bench),
+        ["_Total", "server", "job", "orphan", "init", "shell"],
+        "as they are sorted"
+    );
+}
