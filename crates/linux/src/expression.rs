@@ -6,7 +6,8 @@
 //!
 //! A term is a file and the key in it ([`Key`]); a file that is left out is that of the term before. A path that does not
 //! begin with `/` belongs to the folder of the instance. What follows `*`, `/` or `-` behind the terms scales their sum;
-//! `|` separates sources of which the first that there is counts. A number alone is itself.
+//! `> 0` behind them says that a kernel that does not count it writes 0, which is no value then; `|` separates sources of
+//! which the first that there is counts. A number alone is itself.
 
 use tallymon_provider::Absence;
 
@@ -42,6 +43,8 @@ enum Scale {
     Times(i128),
     TimesPage,
     Over(i128),
+    /// Nothing is changed: 0 is what stands there without a count.
+    AboveZero,
 }
 
 /// A file of an expression.
@@ -81,6 +84,7 @@ impl Expression {
                 Scale::Times(by) => step.saturating_mul(*by),
                 Scale::TimesPage => step.saturating_mul(i128::try_from(page).unwrap_or(4096)),
                 Scale::Over(by) => step.checked_div(*by).unwrap_or(step),
+                Scale::AboveZero => step,
             })
         });
         steps.filter_map(|step| u64::try_from(step).ok()).max().unwrap_or(1).max(1)
@@ -144,6 +148,7 @@ impl Sum {
                 ("*", "page") => Scale::TimesPage,
                 ("*", by) => Scale::Times(by.parse().ok()?),
                 ("/", by) => Scale::Over(by.parse().ok().filter(|by| *by > 0)?),
+                (">", "0") => Scale::AboveZero,
                 _ => return None,
             };
             self.scale.push(scale);
@@ -178,6 +183,8 @@ impl Sum {
                 Scale::Times(by) => total.saturating_mul(*by),
                 Scale::TimesPage => total.saturating_mul(i128::from(page_size)),
                 Scale::Over(by) => total.checked_div(*by).unwrap_or(0),
+                Scale::AboveZero if total <= 0 => return Err(Absence::NotInThisKernel),
+                Scale::AboveZero => total,
             };
         }
         // A count wraps, as the counter does.
@@ -224,6 +231,8 @@ mod tests {
         assert_eq!(value("/proc/vmstat:a - :b", &numbers), Ok(0), "not below nothing");
         assert_eq!(value("temp + 273150 / 1000", &numbers), Ok(271));
         assert_eq!(value("100", &numbers), Ok(100));
+        assert_eq!(value("/proc/vmstat:a > 0", &numbers), Ok(2));
+        assert_eq!(value("/proc/vmstat:a - 2 > 0", &numbers), Err(Absence::NotInThisKernel));
         assert_eq!(value("/proc/vmstat:c | /proc/vmstat:b * 10", &numbers), Ok(50));
         assert_eq!(value("limit", &numbers), Err(Absence::OutOfRange));
         assert_eq!(value("/proc/vmstat:c", &numbers), Err(Absence::NotInThisKernel));
@@ -233,7 +242,7 @@ mod tests {
 
     #[test]
     fn words_that_are_no_source() {
-        for text in ["", ":a", "/f:a +", "/f:a * x", "/f:a / 0", "/f:a b", "/f:a |"] {
+        for text in ["", ":a", "/f:a +", "/f:a * x", "/f:a / 0", "/f:a > 1", "/f:a b", "/f:a |"] {
             assert_eq!(Expression::parse(text), None, "{text}");
         }
     }

@@ -10,7 +10,7 @@ rows! { OBJECT_COUNTERS, OBJECT_ORIGINS {
     902_208 PERF_COUNTER_LARGE_RAWCOUNT -3 ADVANCED: E "/proc/sys/fs/inode-nr:#2";
     902_210 PERF_COUNTER_LARGE_RAWCOUNT -3 ADVANCED: E "/proc/sys/fs/dentry-state:#1";
     902_212 PERF_COUNTER_LARGE_RAWCOUNT -3 ADVANCED: E "/proc/sys/fs/dentry-state:#2";
-    902_214 PERF_COUNTER_LARGE_RAWCOUNT -3 EXPERT: E "/proc/sys/fs/dentry-state:#5" "5.0";
+    902_214 PERF_COUNTER_LARGE_RAWCOUNT -3 EXPERT: E "/proc/sys/fs/dentry-state:#5 > 0" "5.0";
     902_216 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "/proc/sys/fs/aio-nr";
     902_218 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "/proc/sys/kernel/pty/nr";
     902_220 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "/proc/sys/kernel/random/entropy_avail";
@@ -71,7 +71,7 @@ pub(super) fn softirqs() -> Table {
 mod tests {
     use super::super::fake::{Machine, collect, instance, named};
     use crate::proc::fixture::fixture;
-    use tallymon_provider::Interest;
+    use tallymon_provider::{Absence, Interest, ValueState};
 
     #[test]
     fn counts_and_times() {
@@ -86,6 +86,10 @@ mod tests {
         let values = instance(&snapshot, "");
         let found = [902_202, 902_204, 902_212, 902_214].map(|counter| named(&values, counter));
         assert_eq!(found, [Ok(834), Ok(2_466_177), Ok(292_301), Ok(88_459)]);
+        // Before 5.0 there is 0 at this place, which counts nothing.
+        let mut old = Machine::new(&[("proc/sys/fs/dentry-state", b"294146\t292301\t45\t0\t0\t0\n")]);
+        let absent = named(&instance(&old.read(902_200), ""), 902_214);
+        assert_eq!(absent, Err(ValueState::Absent(Absence::NotInThisKernel)));
         let snapshot = machine.read(905_800);
         let values = instance(&snapshot, "");
         for (counter, value) in [
