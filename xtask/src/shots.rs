@@ -19,11 +19,16 @@ struct Shot {
     keys: &'static [(u64, &'static [&'static str])],
 }
 
+/// In place of a key: the cursor goes to the left until the chosen line is high there.
+const TO_SPIKE: &str = "to the spike";
+/// Per cent from which on a line is high.
+const HIGH: f64 = 75.0;
+
 const BUSY: &str = r"mon '\Processor(_Total)\% Processor Time' '\System\Context Switches/sec' '\Memory\Available MBytes' '\PhysicalDisk(_Total)\Disk Bytes/sec' '\Process(_Total)\Thread Count' -i 250ms";
 
 const SHOTS: &[Shot] = &[
     Shot { name: "graph", arguments: BUSY, keys: &[(20, &["BSpace"])] },
-    Shot { name: "spike", arguments: BUSY, keys: &[(18, &["Left", "Left", "Left", "Enter"])] },
+    Shot { name: "spike", arguments: BUSY, keys: &[(18, &[TO_SPIKE, "Enter"])] },
     Shot {
         name: "table",
         arguments: r"mon '\Process(_Total)\% Processor Time' -i 1s",
@@ -162,13 +167,29 @@ fn take(shot: &Shot, script: &Path, alone: bool) -> Result<String, String> {
     for (seconds, keys) in shot.keys {
         sleep(Duration::from_secs(*seconds));
         for key in *keys {
-            taken = tmux(&["send-keys", key]);
+            if *key != TO_SPIKE {
+                taken = tmux(&["send-keys", key]);
+                continue;
+            }
+            for _ in 0..COLUMNS / 2 {
+                tmux(&["send-keys", "Left"])?;
+                sleep(Duration::from_millis(150));
+                if chosen_value(&tmux(&["capture-pane", "-p"])?).is_some_and(|value| value >= HIGH) {
+                    break;
+                }
+            }
         }
     }
     sleep(Duration::from_millis(700));
     taken = taken.and_then(|_| tmux(&["capture-pane", "-p", "-e"]));
     tmux(&["kill-server"])?;
     taken
+}
+
+/// The value of the chosen line in the legend of a screen.
+fn chosen_value(screen: &str) -> Option<f64> {
+    let line = screen.lines().find(|line| line.starts_with('▶'))?;
+    line.trim_end().trim_end_matches('%').split_whitespace().last()?.parse().ok()
 }
 
 const CELL: (usize, usize) = (9, 19);
