@@ -113,7 +113,7 @@ pub(super) fn mouse(app: &mut App, mut screen: AlertScreen, event: MouseEvent) {
     let last = app.monitor.alerts.crossings().len().saturating_sub(1);
     match event.kind {
         MouseEventKind::Down(MouseButton::Left) => {
-            let found = screen.places.iter().find(|(y, _)| *y == event.row).map(|(_, at)| *at);
+            let found = list::line_at(&screen.places, event.row);
             if found == Some(screen.at(app)) {
                 return key(app, screen, KeyCode::Enter.into());
             }
@@ -182,9 +182,5 @@ fn drawn(app: &App, screen: &mut AlertScreen, buffer: &mut Buffer, area: Rect) {
             ]
         }
     };
-    let below = list::height(&texts, inside.width).min(inside.height / 2);
-    let high = inside.height.saturating_sub(below);
-    let above = Rect { height: high, ..inside };
-    screen.places = list::draw(buffer, above, theme, &columns, &cells, screen.at(app));
-    list::details(buffer, Rect { y: inside.y.saturating_add(high), height: below, ..inside }, &texts);
+    screen.places = list::draw(buffer, inside, theme, &columns, &cells, screen.at(app), &texts);
 }

@@ -22,8 +22,26 @@ pub(super) struct Column {
 /// A text, and how it looks.
 pub(super) type Cell = (String, Style);
 
-/// Draws a heading and lines, so that the chosen one is among them; returns where each stands.
+/// Draws a list, and below it what there is to say of the chosen line, which has half of the room at most; returns where
+/// each line stands.
 pub(super) fn draw(
+    buffer: &mut Buffer,
+    area: Rect,
+    theme: Theme,
+    columns: &[Column],
+    rows: &[Vec<Cell>],
+    at: usize,
+    texts: &[Cell],
+) -> Vec<(u16, usize)> {
+    let below = height(texts, area.width).min(area.height / 2);
+    let above = area.height.saturating_sub(below);
+    let places = lines(buffer, Rect { height: above, ..area }, theme, columns, rows, at);
+    details(buffer, Rect { y: area.y.saturating_add(above), height: below, ..area }, texts);
+    places
+}
+
+/// Draws a heading and lines, so that the chosen one is among them; returns where each stands.
+fn lines(
     buffer: &mut Buffer,
     area: Rect,
     theme: Theme,
@@ -87,24 +105,25 @@ fn widths(space: u16, columns: &[Column], rows: &[Vec<Cell>]) -> Vec<u16> {
     }
 }
 
-/// Texts below a list, each broken into lines that fit; what has no place is left out. Returns how many lines all need.
-pub(super) fn details(buffer: &mut Buffer, area: Rect, texts: &[Cell]) -> u16 {
-    let mut lines = 0u16;
-    for (text, style) in texts.iter().filter(|(text, _)| !text.is_empty()) {
-        for line in wrap(text, area.width) {
-            if lines < area.height {
-                put(buffer, area.x, area.y.saturating_add(lines), area.width, &line, *style);
-            }
-            lines = lines.saturating_add(1);
-        }
+/// Texts below a list, each broken into lines that fit; what has no place is left out.
+fn details(buffer: &mut Buffer, area: Rect, texts: &[Cell]) {
+    let filled = texts.iter().filter(|(text, _)| !text.is_empty());
+    let lines =
+        filled.flat_map(|(text, style)| wrap(text, area.width).into_iter().map(move |line| (line, style)));
+    for (y, (line, style)) in (area.y..area.bottom()).zip(lines) {
+        put(buffer, area.x, y, area.width, &line, *style);
     }
-    lines
 }
 
 /// How many lines texts need below a list of this width.
-pub(super) fn height(texts: &[Cell], columns: u16) -> u16 {
+fn height(texts: &[Cell], columns: u16) -> u16 {
     let lines = texts.iter().filter(|(text, _)| !text.is_empty()).map(|(text, _)| wrap(text, columns).len());
     u16::try_from(lines.sum::<usize>()).unwrap_or(u16::MAX)
+}
+
+/// The line that stands in a row of the screen.
+pub(super) fn line_at(places: &[(u16, usize)], row: u16) -> Option<usize> {
+    places.iter().find(|(y, _)| *y == row).map(|(_, at)| *at)
 }
 
 /// The line that a key chooses of so many; `None` for a key that means something else.

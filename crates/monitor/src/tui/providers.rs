@@ -100,10 +100,7 @@ impl Providers {
             }));
             texts.extend(details(row, self.is_now, words, theme));
         }
-        let below = list::height(&texts, inside.width).min(inside.height / 2);
-        let high = inside.height.saturating_sub(below);
-        self.places = list::draw(buffer, Rect { height: high, ..inside }, theme, &columns, &cells, at);
-        list::details(buffer, Rect { y: inside.y.saturating_add(high), height: below, ..inside }, &texts);
+        self.places = list::draw(buffer, inside, theme, &columns, &cells, at, &texts);
     }
 }
 
@@ -265,8 +262,7 @@ pub(super) fn key(app: &mut App, mut screen: Box<Providers>, key: KeyEvent) {
 pub(super) fn mouse(app: &mut App, mut screen: Box<Providers>, event: MouseEvent) {
     match event.kind {
         MouseEventKind::Down(MouseButton::Left) => {
-            let found = screen.places.iter().find(|(y, _)| *y == event.row).map(|(_, at)| *at);
-            if let Some(at) = found {
+            if let Some(at) = list::line_at(&screen.places, event.row) {
                 screen.choose(at);
             }
         }

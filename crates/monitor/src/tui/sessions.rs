@@ -163,9 +163,7 @@ pub(super) fn key(app: &mut App, mut screen: Box<SessionScreen>, key: KeyEvent) 
 pub(super) fn mouse(app: &mut App, mut screen: Box<SessionScreen>, event: MouseEvent) {
     let last = screen.rows.len().saturating_sub(1);
     let at = match event.kind {
-        MouseEventKind::Down(MouseButton::Left) => {
-            screen.places.iter().find(|(y, _)| *y == event.row).map(|(_, at)| *at)
-        }
+        MouseEventKind::Down(MouseButton::Left) => list::line_at(&screen.places, event.row),
         MouseEventKind::ScrollUp => Some(screen.at().saturating_sub(1)),
         MouseEventKind::ScrollDown => Some(screen.at().saturating_add(1).min(last)),
         _ => None,
@@ -227,11 +225,7 @@ fn drawn(app: &App, screen: &mut SessionScreen, buffer: &mut Buffer, area: Rect)
         };
         texts.push((counters, theme.dim()));
     }
-    let below = list::height(&texts, inside.width).min(inside.height / 2);
-    let high = inside.height.saturating_sub(below);
-    let above = Rect { height: high, ..inside };
-    screen.places = list::draw(buffer, above, theme, &columns, &cells, screen.at());
-    list::details(buffer, Rect { y: inside.y.saturating_add(high), height: below, ..inside }, &texts);
+    screen.places = list::draw(buffer, inside, theme, &columns, &cells, screen.at(), &texts);
 }
 
 /// The line of a session.
