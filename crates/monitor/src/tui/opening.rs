@@ -1,14 +1,13 @@
 //! A file that is being opened, on a thread of its own: a log of gigabytes takes its time, and the screen goes on.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Weak};
-use std::thread;
 use std::time::Duration;
 
 use tallymon::Log;
 use tallymon::log::{BytesRead, ReadOptions};
 
+use super::task::Task;
 use super::theme::Theme;
 use crate::settings::{EXTENSION, Settings};
 use crate::words::{Word, Words};
@@ -30,7 +29,8 @@ pub(super) struct Opening {
     /// Bytes of the files; 0 where that is not known.
     size: u64,
     read: BytesRead,
-    answer: Receiver<Opened>,
+    /// Without what it is when nobody wanted it any longer.
+    answer: Task<Option<Opened>>,
     /// What was shown last of how far it is.
     shown: u64,
     /// It is to be laid over what is shown.
@@ -49,15 +49,8 @@ impl Opening {
         let options = ReadOptions { bytes_read: read.clone(), ..options.clone() };
         let wanted = Arc::new(());
         let is_wanted = Arc::downgrade(&wanted);
-        let (opened, answer) = mpsc::channel();
         let files = paths.to_vec();
-        let run = move || {
-            if let Some(found) = open(&files, &options, &is_wanted) {
-                // Whoever wanted it may have gone just now.
-                let _ = opened.send(found);
-            }
-        };
-        thread::Builder::new().name("open".to_string()).spawn(run)?;
+        let answer = Task::begin(move || open(&files, &options, &is_wanted))?;
         let sizes = paths.iter().map(|path| path.metadata().map_or(0, |known| known.len()));
         let size = sizes.fold(0, u64::saturating_add);
         Ok(Opening {
@@ -73,13 +66,9 @@ impl Opening {
 
     /// What it is, if that is known within a time.
     pub(super) fn wait(&self, patience: Duration) -> Option<Opened> {
-        match self.answer.recv_timeout(patience) {
-            Ok(opened) => Some(opened),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => {
-                Some(Opened::Failed(format!("{}: the thread that read it has ended", self.name())))
-            }
-        }
+        let opened = self.answer.wait(patience)?.ok().flatten();
+        let ended = || Opened::Failed(format!("{}: the thread that read it has ended", self.name()));
+        Some(opened.unwrap_or_else(ended))
     }
 
     /// Per cent of it that were read; 0 where that is not known.
