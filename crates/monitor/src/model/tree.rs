@@ -1,6 +1,6 @@
 //! Rows as a tree: each below the one that made it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The most steps that a row is moved in: names stay readable however deep a tree is.
 pub const DEEPEST: usize = 8;
@@ -21,7 +21,7 @@ pub type Numbers = (Option<u64>, Option<u64>);
 /// ```
 pub fn tree(rows: &[Numbers]) -> Vec<(usize, usize)> {
     let mut made: HashMap<u64, Vec<usize>> = HashMap::new();
-    let is_there: std::collections::HashSet<u64> = rows.iter().filter_map(|(own, _)| *own).collect();
+    let is_there: HashSet<u64> = rows.iter().filter_map(|(own, _)| *own).collect();
     let mut roots = Vec::new();
     for (position, (own, maker)) in rows.iter().enumerate() {
         match maker.filter(|maker| *own != Some(*maker) && is_there.contains(maker)) {

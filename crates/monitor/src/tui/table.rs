@@ -165,8 +165,9 @@ impl Table {
     /// Shows each instance below the one that made it, or all as they are sorted. `false` when the object does not say who
     /// made whom.
     pub(super) fn toggle_tree(&mut self) -> bool {
-        self.is_tree = !self.is_tree && self.number_columns().is_some();
-        self.is_tree || self.number_columns().is_some()
+        let can_be = self.number_columns().is_some();
+        self.is_tree = can_be && !self.is_tree;
+        can_be
     }
 
     /// The columns of an instance's own number, and of the one that made it.
