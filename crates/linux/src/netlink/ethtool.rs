@@ -44,9 +44,7 @@ impl EthtoolSocket {
         // Flag 1 asks for short sets of bits: those of what a link could do, which nobody looks at.
         let header = attribute(NESTED | LINKMODES_HEADER, &attribute(HEADER_FLAGS, &words(&[1])));
         let question = [command(LINKMODES_GET), header].concat();
-        self.socket.collect(family, &question, speeds, |message| {
-            (message.kind == family).then(|| decode_speed(message.body)).transpose().map(Option::flatten)
-        })
+        self.ask(family, &question, speeds, decode_speed)
     }
 
     /// Replaces what is in `stats` by the numbers of all interfaces whose drivers tell what their hardware has counted, and that.
@@ -68,9 +66,7 @@ impl EthtoolSocket {
             attribute(NESTED | STATS_HEADER, &attribute(HEADER_FLAGS, &words(&[1]))),
             attribute(NESTED | STATS_GROUPS, &bits.concat()),
         ];
-        self.socket.collect(family, &question.concat(), stats, |message| {
-            (message.kind == family).then(|| decode_mac_stats(message.body)).transpose().map(Option::flatten)
-        })
+        self.ask(family, &question.concat(), stats, decode_mac_stats)
     }
 
     /// The number of the family of commands, from the list of all.
@@ -79,12 +75,24 @@ impl EthtoolSocket {
             return Ok(family);
         }
         let mut found = Vec::new();
-        self.socket.collect(CONTROL, &command(GET_FAMILY), &mut found, |message| {
-            (message.kind == CONTROL).then(|| decode_family(message.body)).transpose().map(Option::flatten)
-        })?;
+        self.ask(CONTROL, &command(GET_FAMILY), &mut found, decode_family)?;
         let family = found.first().copied().ok_or(RouteError::NoFamily)?;
         self.family = Some(family);
         Ok(family)
+    }
+
+    /// Asks a family, and decodes those of the answers that are its own.
+    fn ask<T>(
+        &mut self,
+        family: u16,
+        question: &[u8],
+        found: &mut Vec<T>,
+        decode: fn(&[u8]) -> Result<Option<T>, DecodeError>,
+    ) -> Result<(), RouteError> {
+        self.socket.collect(family, question, found, |message| match message.kind == family {
+            true => decode(message.body),
+            false => Ok(None),
+        })
     }
 }
 
