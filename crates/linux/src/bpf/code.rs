@@ -101,8 +101,12 @@ pub enum Compute {
     Add,
     /// Product.
     Multiply,
+    /// Bits in one or both.
+    Or,
     /// Bits in both.
     And,
+    /// Bits in one of them only.
+    Differing,
     /// Shift to the left.
     Left,
     /// Shift to the right, zeros from the left.
@@ -118,7 +122,9 @@ impl Compute {
         match self {
             Compute::Add => 0x00,
             Compute::Multiply => 0x20,
+            Compute::Or => 0x40,
             Compute::And => 0x50,
+            Compute::Differing => 0xa0,
             Compute::Left => 0x60,
             Compute::Right => 0x70,
             Compute::RightWithSign => 0xc0,
@@ -359,6 +365,8 @@ mod tests {
         code.set(again);
         code.compute_number(Compute::Add, Reg::R6, 24);
         code.compute(Compute::Multiply, Reg::R3, Reg::R4);
+        code.compute(Compute::Or, Reg::R9, Reg::R2);
+        code.compute(Compute::Differing, Reg::R2, Reg::R1);
         code.wide_number(Reg::R2, 0x0102_0304_0506_0708);
         code.map(Reg::R1, 7);
         code.map_value(Reg::R8, 9, 16);
@@ -379,6 +387,8 @@ mod tests {
             [0xbf, 0x16, 0, 0, 0, 0, 0, 0],
             [0x07, 0x06, 0, 0, 24, 0, 0, 0],
             [0x2f, 0x43, 0, 0, 0, 0, 0, 0],
+            [0x4f, 0x29, 0, 0, 0, 0, 0, 0],
+            [0xaf, 0x12, 0, 0, 0, 0, 0, 0],
             [0x18, 0x02, 0, 0, 8, 7, 6, 5],
             [0, 0, 0, 0, 4, 3, 2, 1],
             [0x18, 0x11, 0, 0, 7, 0, 0, 0],
@@ -392,8 +402,8 @@ mod tests {
             [0xbf, 0xa1, 0, 0, 0, 0, 0, 0],
             [0x07, 0x01, 0, 0, 0xe8, 0xff, 0xff, 0xff],
             [0x15, 0x00, 4, 0, 0, 0, 0, 0],
-            [0x3d, 0x21, 0xf0, 0xff, 0, 0, 0, 0],
-            [0x05, 0x00, 0xef, 0xff, 0, 0, 0, 0],
+            [0x3d, 0x21, 0xee, 0xff, 0, 0, 0, 0],
+            [0x05, 0x00, 0xed, 0xff, 0, 0, 0, 0],
             [0x85, 0x00, 0, 0, 1, 0, 0, 0],
             [0x85, 0x20, 0, 0, 0x45, 0x23, 0x01, 0],
             [0x95, 0x00, 0, 0, 0, 0, 0, 0],

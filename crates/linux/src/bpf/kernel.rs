@@ -13,6 +13,8 @@ use super::record::{self, Asked, Slot};
 pub(super) enum Base {
     /// The task.
     Task,
+    /// The task too: what it used, which does not change while it does not run.
+    Usage,
     /// What all threads of a process share.
     Signal,
     /// The memory of a process.
@@ -48,29 +50,31 @@ const WANTED: &[Wanted] = wanted! {
     Task, , ON_CPU, "on_cpu";
     // Where the processor is noted moved in Linux 5.16.
     Task, , PROCESSOR, "thread_info.cpu" | "cpu";
-    Task, CPU | STAT, RUN_TIME, "se.sum_exec_runtime";
-    Task, STAT, USER, "utime";
-    Task, STAT, SYSTEM, "stime";
-    Task, STAT, MINOR, "min_flt";
-    Task, STAT, MAJOR, "maj_flt";
+    // Says whether it has run.
+    Task, , RUN_TIME, "se.sum_exec_runtime";
     Task, STAT, PRIORITY, "prio";
     Task, STAT, STATIC_PRIORITY, "static_prio";
     Task, STAT, REALTIME, "rt_priority";
     Task, STAT, POLICY, "policy";
     Task, STAT, STATE, "__state" | "state";
     Task, STAT, EXIT_STATE, "exit_state";
-    Task, SWITCHES, VOLUNTARY, "nvcsw";
-    Task, SWITCHES, INVOLUNTARY, "nivcsw";
-    Task, IO, READ_BYTES, "ioac.rchar";
-    Task, IO, WRITTEN_BYTES, "ioac.wchar";
-    Task, IO, READS, "ioac.syscr";
-    Task, IO, WRITES, "ioac.syscw";
+    Usage, STAT, USER, "utime";
+    Usage, STAT, SYSTEM, "stime";
+    Usage, STAT, MINOR, "min_flt";
+    Usage, STAT, MAJOR, "maj_flt";
+    Usage, SWITCHES, VOLUNTARY, "nvcsw";
+    Usage, SWITCHES, INVOLUNTARY, "nivcsw";
+    Usage, IO, READ_BYTES, "ioac.rchar";
+    Usage, IO, WRITTEN_BYTES, "ioac.wchar";
+    Usage, IO, READS, "ioac.syscr";
+    Usage, IO, WRITES, "ioac.syscw";
+    // Before the sums, to which the kernel adds a thread that ends before it counts one less.
+    Signal, , THREADS, "nr_threads";
     Signal, CPU | STAT, ENDED_RUN_TIME, "sum_sched_runtime";
     Signal, STAT, ENDED_USER, "utime";
     Signal, STAT, ENDED_SYSTEM, "stime";
     Signal, STAT, ENDED_MINOR, "min_flt";
     Signal, STAT, ENDED_MAJOR, "maj_flt";
-    Signal, STAT | STATUS, THREADS, "nr_threads";
     Signal, IO, ENDED_READ_BYTES, "ioac.rchar";
     Signal, IO, ENDED_WRITTEN_BYTES, "ioac.wchar";
     Signal, IO, ENDED_READS, "ioac.syscr";
@@ -81,7 +85,7 @@ const WANTED: &[Wanted] = wanted! {
     // One counter a kind since Linux 6.2, with a part a processor; before that an array in a structure.
     Memory, MEMORY | STATUS, FILE_PAGES, "rss_stat[0].count" | "rss_stat.count[0].counter";
     Memory, MEMORY | STATUS, ANON_PAGES, "rss_stat[1].count" | "rss_stat.count[1].counter";
-    Memory, STATUS, SWAP_PAGES, "rss_stat[2].count" | "rss_stat.count[2].counter";
+    Memory, MEMORY | STATUS, SWAP_PAGES, "rss_stat[2].count" | "rss_stat.count[2].counter";
     Memory, MEMORY | STATUS, SHARED_PAGES, "rss_stat[3].count" | "rss_stat.count[3].counter";
     Memory, STATUS, PAGE_TABLES, "pgtables_bytes.counter";
 };
@@ -131,6 +135,7 @@ pub(super) struct Steps {
     pub(super) table: u32,
     pub(super) table_size: u32,
     pub(super) open: u32,
+    pub(super) users_of_files: u32,
     /// In what the kernel gives a program that it runs for each task.
     pub(super) sequence: u32,
 }
@@ -255,6 +260,7 @@ impl Kernel {
             table: at(files, "files_struct", "fdt")?,
             table_size: at(table, "fdtable", "max_fds")?,
             open: at(table, "fdtable", "open_fds")?,
+            users_of_files: at(files, "files_struct", "count.counter")?,
             sequence: at(meta, "bpf_iter_meta", "seq")?,
         };
         let shares = (|| {
@@ -268,7 +274,7 @@ impl Kernel {
         let mut missing = Asked::default();
         for wanted in WANTED {
             let (name, of) = match wanted.base {
-                Base::Task => (TASK, task),
+                Base::Task | Base::Usage => (TASK, task),
                 Base::Signal => (SIGNAL, signal),
                 Base::Memory => (MEMORY, memory),
             };

@@ -29,10 +29,14 @@ pub(super) mod control {
     pub(crate) const AREAS: u32 = 32;
     /// How many processors have a place there.
     pub(crate) const PROCESSORS: u32 = 64;
+    /// 1 when the same was asked for last time, and every record of then was taken; set by the user.
+    pub(crate) const SAME: u32 = 544;
+    /// 1 while a task is written that has not run since its record was; for the program itself.
+    pub(crate) const RESTED: u32 = 552;
     /// How many words there are.
-    pub(crate) const WORDS: usize = 68;
+    pub(crate) const WORDS: usize = 70;
     /// Bytes of them.
-    pub(crate) const SIZE: u32 = 544;
+    pub(crate) const SIZE: u32 = 560;
 }
 
 /// The pages of a process that are kept apart for each processor, and how far the memory of each is.
@@ -140,6 +144,9 @@ pub(super) fn for_each_task(
     take_record(&mut code, maps.records, next);
     write_task(&mut code, kernel, namespace, apart, write);
     code.set(write);
+    // There is one record, and what was in it is of another task.
+    code.number(Reg::R1, 1);
+    code.store(Width::B8, RECORD, record::CHANGED.offset(), Reg::R1);
     code.load_from_frame(Reg::R1, SEQUENCE);
     code.copy(Reg::R2, RECORD);
     code.number(Reg::R3, record::SIZE.cast_signed());
@@ -209,8 +216,10 @@ const READ: i32 = 113;
 const TASK: Reg = Reg::R6;
 const RECORD: Reg = Reg::R7;
 const CONTROL: Reg = Reg::R8;
+/// Bits that differ from what the record held before.
+const CHANGED: Reg = Reg::R9;
 /// What is asked for; loaded anew for each question, see [`load_asked`].
-const ASKED: Reg = Reg::R9;
+const ASKED: Reg = Reg::R5;
 
 // What the frame holds, as bytes below its end. The table takes the place of the memory, which was written before.
 const ITERATOR: u16 = 24;
@@ -220,6 +229,12 @@ const SEQUENCE: u16 = 48;
 const SAVED: u16 = 56;
 const MEMORY: u16 = 64;
 const TABLE: u16 = 64;
+const PAGES: [(Slot, u16); 4] = [
+    (record::FILE_PAGES, 72),
+    (record::ANON_PAGES, 80),
+    (record::SWAP_PAGES, 88),
+    (record::SHARED_PAGES, 96),
+];
 
 /// Each process and each of its threads.
 const ALL_THREADS: i32 = 1;
@@ -258,7 +273,7 @@ fn own_number(code: &mut Code, kernel: &Kernel, namespace: Option<Namespace>, ta
     code.load(Width::B4, Reg::R0, Reg::R1, number.saturating_add(steps.number));
 }
 
-/// Writes the record; goes to `next` early when the task does not stand for a process.
+/// Writes the record, and whether it is another one than before; goes to `next` early when the task does not stand for a process.
 fn write_task(
     code: &mut Code,
     kernel: &Kernel,
@@ -267,17 +282,33 @@ fn write_task(
     next: Place,
 ) {
     let steps = &kernel.steps;
+    code.number(CHANGED, 0);
     code.load_from_frame(Reg::R1, OWN);
-    code.store(Width::B4, RECORD, record::OWN.offset(), Reg::R1);
+    write(code, record::OWN);
     code.load(Width::B8, Reg::R1, TASK, steps.comm);
-    code.store(Width::B8, RECORD, record::COMM.offset(), Reg::R1);
+    write(code, record::COMM);
     code.load(Width::B8, Reg::R1, TASK, steps.comm.saturating_add(8));
-    code.store(Width::B8, RECORD, record::COMM_REST.offset(), Reg::R1);
+    write(code, record::COMM_REST);
     copy_fields(code, kernel, Base::Task, TASK);
+    write_changed(code);
+    let rested = code.place();
+    unless_it_ran(code, rested);
+    copy_fields(code, kernel, Base::Usage, TASK);
+    code.set(rested);
+    // For a thread this is all; of a process it is written again.
+    write_changed(code);
     code.load(Width::B4, Reg::R1, TASK, steps.pid);
     code.load(Width::B4, Reg::R2, TASK, steps.tgid);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R2, next);
-    let without = code.place();
+    let [others_ran, without] = std::array::from_fn(|_| code.place());
+    // Nobody else can have begun another thread since.
+    code.load(Width::B4, Reg::R1, RECORD, record::THREADS.offset());
+    code.jump_if(When::Differ, Reg::R1, 1, others_ran);
+    code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
+    code.jump_if(When::Equal, Reg::R1, 1, without);
+    code.set(others_ran);
+    code.number(Reg::R1, 0);
+    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
     code.load(Width::B8, Reg::R3, TASK, steps.signal);
     code.jump_if(When::Equal, Reg::R3, 0, without);
     copy_fields(code, kernel, Base::Signal, Reg::R3);
@@ -285,9 +316,43 @@ fn write_task(
     write_parent(code, kernel, namespace);
     write_memory(code, kernel, apart);
     write_files(code, kernel);
+    write_changed(code);
 }
 
-/// Copies the fields of one structure, those of one question after each other. Uses R1.
+/// Goes to a place when the task has not run since its record was written, and notes whether that is so.
+///
+/// The kernel brings the run time up to date before another one runs, and says until then that it is on a processor. What is
+/// decided goes through memory: of registers and the frame the verifier would follow each answer apart.
+fn unless_it_ran(code: &mut Code, rested: Place) {
+    let ran = code.place();
+    code.number(Reg::R1, 0);
+    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
+    code.load(Width::B8, Reg::R1, CONTROL, control::SAME);
+    code.jump_if(When::Equal, Reg::R1, 0, ran);
+    code.load(Width::B8, Reg::R1, RECORD, record::CHANGED.offset());
+    code.jump_if(When::Differ, Reg::R1, 0, ran);
+    code.load(Width::B4, Reg::R1, RECORD, record::ON_CPU.offset());
+    code.jump_if(When::Differ, Reg::R1, 0, ran);
+    code.number(Reg::R1, 1);
+    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
+    code.jump(rested);
+    code.set(ran);
+}
+
+/// Puts the number in R1 where it goes, and notes the bits that differ from what was there. Uses R2.
+fn write(code: &mut Code, slot: Slot) {
+    let width = if matches!(slot, Slot::Whole(_)) { Width::B8 } else { Width::B4 };
+    code.load(width, Reg::R2, RECORD, slot.offset());
+    code.store(width, RECORD, slot.offset(), Reg::R1);
+    code.compute(Compute::Differing, Reg::R2, Reg::R1);
+    code.compute(Compute::Or, CHANGED, Reg::R2);
+}
+
+fn write_changed(code: &mut Code) {
+    code.store(Width::B8, RECORD, record::CHANGED.offset(), CHANGED);
+}
+
+/// Copies the fields of one structure, those of one question after each other; pages stay in the frame. Uses R1 and R2.
 fn copy_fields(code: &mut Code, kernel: &Kernel, base: Base, from: Reg) {
     let mut fields = kernel.fields.iter().filter(|field| field.base == base).peekable();
     while let Some(first) = fields.peek() {
@@ -298,8 +363,10 @@ fn copy_fields(code: &mut Code, kernel: &Kernel, base: Base, from: Reg) {
         }
         while let Some(field) = fields.next_if(|field| field.asked == asked) {
             code.load(field.width, Reg::R1, from, field.offset);
-            let width = if matches!(field.slot, Slot::Whole(_)) { Width::B8 } else { Width::B4 };
-            code.store(width, RECORD, field.slot.offset(), Reg::R1);
+            match PAGES.iter().find(|(slot, _)| *slot == field.slot) {
+                Some((_, place)) => code.store_in_frame(*place, Reg::R1),
+                None => write(code, field.slot),
+            }
         }
         code.set(behind);
     }
@@ -322,7 +389,8 @@ fn write_parent(code: &mut Code, kernel: &Kernel, namespace: Option<Namespace>) 
     code.set(outside);
     code.number(Reg::R0, 0);
     code.set(known);
-    code.store(Width::B4, RECORD, record::PARENT.offset(), Reg::R0);
+    code.copy(Reg::R1, Reg::R0);
+    write(code, record::PARENT);
     code.set(behind);
 }
 
@@ -341,23 +409,27 @@ fn write_memory(code: &mut Code, kernel: &Kernel, apart: Option<&Apart>) {
     if let Some(apart) = apart {
         add_pages(code, apart);
     }
+    for (slot, place) in PAGES {
+        code.load_from_frame(Reg::R1, place);
+        write(code, slot);
+    }
     code.load_from_frame(Reg::R3, MEMORY);
     // It may have been given up meanwhile, and be the memory of another process by now.
     code.load(Width::B8, Reg::R1, TASK, steps.mm);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R3, none);
     code.number(Reg::R1, 1);
-    code.store(Width::B4, RECORD, record::HAS_MEMORY.offset(), Reg::R1);
+    write(code, record::HAS_MEMORY);
     code.jump(behind);
     code.set(none);
     code.number(Reg::R1, 0);
-    code.store(Width::B4, RECORD, record::HAS_MEMORY.offset(), Reg::R1);
+    write(code, record::HAS_MEMORY);
     code.set(behind);
 }
 
 /// Adds the pages that are kept apart. Of all kinds together there is one piece of memory a processor.
 fn add_pages(code: &mut Code, apart: &Apart) {
-    const KINDS: [[Slot; 2]; 2] =
-        [[record::FILE_PAGES, record::ANON_PAGES], [record::SWAP_PAGES, record::SHARED_PAGES]];
+    let [file, anonymous, swap, shared] = PAGES.map(|(_, place)| place);
+    let kinds = [[file, anonymous], [swap, shared]];
     let behind = code.place();
     code.load(Width::B8, Reg::R1, Reg::R3, apart.shares.first);
     code.load(Width::B8, Reg::R2, Reg::R3, apart.shares.second);
@@ -370,15 +442,15 @@ fn add_pages(code: &mut Code, apart: &Apart) {
         code.wide_number(Reg::R2, *distance);
         code.compute(Compute::Add, Reg::R1, Reg::R2);
         two_numbers(code, apart.cast);
-        for ([low, high], offset) in KINDS.into_iter().zip([0, 8]) {
+        for ([low, high], offset) in kinds.into_iter().zip([0, 8]) {
             code.load(Width::B8, Reg::R1, Reg::R0, offset);
             code.copy(Reg::R2, Reg::R1);
             code.compute_number(Compute::Left, Reg::R2, 32);
-            for (share, slot) in [(Reg::R2, low), (Reg::R1, high)] {
+            for (share, place) in [(Reg::R2, low), (Reg::R1, high)] {
                 code.compute_number(Compute::RightWithSign, share, 32);
-                code.load(Width::B8, Reg::R3, RECORD, slot.offset());
+                code.load_from_frame(Reg::R3, place);
                 code.compute(Compute::Add, Reg::R3, share);
-                code.store(Width::B8, RECORD, slot.offset(), Reg::R3);
+                code.store_in_frame(place, Reg::R3);
             }
         }
     }
@@ -399,6 +471,13 @@ fn write_files(code: &mut Code, kernel: &Kernel) {
     unless_asked(code, Asked::HANDLES, behind);
     code.load(Width::B8, Reg::R3, TASK, steps.files);
     code.jump_if(When::Equal, Reg::R3, 0, none);
+    let may_differ = code.place();
+    // Only who has the same files can open and close them.
+    code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
+    code.jump_if(When::Equal, Reg::R1, 0, may_differ);
+    code.load(Width::B4, Reg::R1, Reg::R3, steps.users_of_files);
+    code.jump_if(When::Equal, Reg::R1, 1, behind);
+    code.set(may_differ);
     code.load(Width::B8, Reg::R3, Reg::R3, steps.table);
     code.jump_if(When::Equal, Reg::R3, 0, none);
     code.load(Width::B4, Reg::R2, Reg::R3, steps.table_size);
@@ -412,36 +491,40 @@ fn write_files(code: &mut Code, kernel: &Kernel) {
         code.jump_if(When::AtLeast, Reg::R2, SMALL.saturating_add(1).cast_signed(), larger);
         code.store_in_frame(TABLE, Reg::R3);
         for first in (0..SMALL).step_by(16) {
-            let more = code.place();
-            code.load_from_frame(Reg::R2, SAVED);
-            code.jump_if(When::AtLeast, Reg::R2, first.saturating_add(1).cast_signed(), more);
-            code.jump(set);
-            code.set(more);
             code.load_from_frame(Reg::R1, TABLE);
             code.compute_number(Compute::Add, Reg::R1, first.cast_signed());
             two_numbers(code, cast);
-            // A table for 64 files has one word, and what is behind it is not looked at.
+            // What is behind the end of a table is not looked at.
             for (offset, place) in [(0, first), (8, first.saturating_add(8))] {
+                let more = code.place();
+                code.load_from_frame(Reg::R1, SAVED);
+                code.jump_if(When::AtLeast, Reg::R1, place.saturating_add(1).cast_signed(), more);
+                code.jump(set);
+                code.set(more);
                 code.load(Width::B8, Reg::R1, Reg::R0, offset);
-                code.store(Width::B8, RECORD, record::OPEN_FILES.offset().saturating_add(place), Reg::R1);
+                write(code, Slot::Whole((record::OPEN_FILES.offset().saturating_add(place)) / 8));
             }
         }
-        code.load_from_frame(Reg::R2, SAVED);
+        code.load_from_frame(Reg::R1, SAVED);
         code.jump(set);
         code.set(larger);
     }
+    // The call does not say what differs.
+    code.number(CHANGED, 1);
     code.copy(Reg::R1, RECORD);
     code.compute_number(Compute::Add, Reg::R1, record::OPEN_FILES.offset().cast_signed());
     code.call_helper(READ);
-    code.load_from_frame(Reg::R2, SAVED);
+    code.load_from_frame(Reg::R1, SAVED);
     code.jump_if(When::Equal, Reg::R0, 0, set);
     code.set(many);
-    code.number(Reg::R2, -1);
+    // They are counted in another way, which may say something else each time.
+    code.number(CHANGED, 1);
+    code.number(Reg::R1, -1);
     code.jump(set);
     code.set(none);
-    code.number(Reg::R2, 0);
+    code.number(Reg::R1, 0);
     code.set(set);
-    code.store(Width::B4, RECORD, record::OPEN_FILES_SIZE.offset(), Reg::R2);
+    write(code, record::OPEN_FILES_SIZE);
     code.set(behind);
 }
 

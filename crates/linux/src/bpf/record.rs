@@ -78,61 +78,65 @@ slots! {
     COMM_REST = Whole 4;
     ON_CPU = Low 5;
     PROCESSOR = High 5;
-    RUN_TIME = Whole 6;
-    USER = Whole 7;
-    SYSTEM = Whole 8;
-    MINOR = Whole 9;
-    MAJOR = Whole 10;
-    PRIORITY = Low 11;
-    STATIC_PRIORITY = High 11;
-    REALTIME = Low 12;
-    POLICY = High 12;
-    STATE = Low 13;
-    EXIT_STATE = High 13;
-    VOLUNTARY = Whole 14;
-    INVOLUNTARY = Whole 15;
-    READ_BYTES = Whole 16;
-    WRITTEN_BYTES = Whole 17;
-    READS = Whole 18;
-    WRITES = Whole 19;
-    ENDED_RUN_TIME = Whole 20;
-    ENDED_USER = Whole 21;
-    ENDED_SYSTEM = Whole 22;
-    ENDED_MINOR = Whole 23;
-    ENDED_MAJOR = Whole 24;
-    THREADS = Low 25;
-    PARENT = High 25;
-    ENDED_READ_BYTES = Whole 26;
-    ENDED_WRITTEN_BYTES = Whole 27;
-    ENDED_READS = Whole 28;
-    ENDED_WRITES = Whole 29;
-    TOTAL_PAGES = Whole 30;
-    PEAK_TOTAL_PAGES = Whole 31;
-    PEAK_RESIDENT_PAGES = Whole 32;
-    FILE_PAGES = Whole 33;
-    ANON_PAGES = Whole 34;
-    SWAP_PAGES = Whole 35;
-    SHARED_PAGES = Whole 36;
-    PAGE_TABLES = Whole 37;
+    /// 0 when all that was written is what was there before: the same task, with the same values.
+    CHANGED = Whole 6;
+    RUN_TIME = Whole 7;
+    USER = Whole 8;
+    SYSTEM = Whole 9;
+    MINOR = Whole 10;
+    MAJOR = Whole 11;
+    PRIORITY = Low 12;
+    STATIC_PRIORITY = High 12;
+    REALTIME = Low 13;
+    POLICY = High 13;
+    STATE = Low 14;
+    EXIT_STATE = High 14;
+    VOLUNTARY = Whole 15;
+    INVOLUNTARY = Whole 16;
+    READ_BYTES = Whole 17;
+    WRITTEN_BYTES = Whole 18;
+    READS = Whole 19;
+    WRITES = Whole 20;
+    ENDED_RUN_TIME = Whole 21;
+    ENDED_USER = Whole 22;
+    ENDED_SYSTEM = Whole 23;
+    ENDED_MINOR = Whole 24;
+    ENDED_MAJOR = Whole 25;
+    THREADS = Low 26;
+    PARENT = High 26;
+    ENDED_READ_BYTES = Whole 27;
+    ENDED_WRITTEN_BYTES = Whole 28;
+    ENDED_READS = Whole 29;
+    ENDED_WRITES = Whole 30;
+    TOTAL_PAGES = Whole 31;
+    PEAK_TOTAL_PAGES = Whole 32;
+    PEAK_RESIDENT_PAGES = Whole 33;
+    FILE_PAGES = Whole 34;
+    ANON_PAGES = Whole 35;
+    SWAP_PAGES = Whole 36;
+    SHARED_PAGES = Whole 37;
+    PAGE_TABLES = Whole 38;
     /// 1 when the process has memory of its own.
-    HAS_MEMORY = Low 38;
+    HAS_MEMORY = Low 39;
     /// How many bytes of [`OPEN_FILES`] there are; all bits set when there are too many.
-    OPEN_FILES_SIZE = High 38;
+    OPEN_FILES_SIZE = High 39;
     /// A bit a file that is open.
-    OPEN_FILES = Whole 39;
+    OPEN_FILES = Whole 40;
 }
 
 /// How many bytes of open files a record holds: a bit for each of 1024.
 pub(super) const OPEN_FILES_LIMIT: u32 = 128;
 /// Words of a record.
-pub(super) const WORDS: usize = 55;
-/// Bytes of a record.
-pub(super) const SIZE: u32 = 440;
+pub(super) const WORDS: usize = 56;
+/// Bytes of a record: seven lines of a cache.
+pub(super) const SIZE: u32 = 448;
 
 /// One task as the kernel has it.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
     words: &'a [AtomicU64],
+    /// Whether the same was asked for when this place was written last.
+    is_same_question: bool,
 }
 
 macro_rules! numbers {
@@ -142,8 +146,23 @@ macro_rules! numbers {
 }
 
 impl<'a> Record<'a> {
-    pub(super) fn new(words: &'a [AtomicU64]) -> Record<'a> {
-        Record { words }
+    pub(super) fn new(words: &'a [AtomicU64], is_same_question: bool) -> Record<'a> {
+        Record { words, is_same_question }
+    }
+
+    /// Whether this task was at this place in the last pass, and all that is asked for of it is as it was then. Says nothing
+    /// about other threads of a process, nor about the time since the last tick of one that runs.
+    #[inline]
+    pub fn is_unchanged(self) -> bool {
+        self.is_same_question && self.number(CHANGED) == 0
+    }
+
+    /// Makes the next pass say that what is at this place has changed, for one that nobody has looked at.
+    pub(super) fn forget(self) {
+        if let Some(word) = self.words.first() {
+            // No task has this number.
+            word.store(0, Ordering::Relaxed);
+        }
     }
 
     /// The number of this task in the first pid namespace.
@@ -409,17 +428,22 @@ mod tests {
     fn halves_and_bits() {
         let words: Vec<AtomicU64> = (0..WORDS).map(|_| AtomicU64::new(0)).collect();
         words[0].store(7 << 32 | 9, Ordering::Relaxed);
-        words[11].store(120 << 32 | u64::from(u32::MAX), Ordering::Relaxed);
-        words[33].store((-5_i64).cast_unsigned(), Ordering::Relaxed);
-        words[38].store(16 << 32 | 1, Ordering::Relaxed);
-        words[39].store(0b1011, Ordering::Relaxed);
-        words[40].store(1 << 63, Ordering::Relaxed);
-        words[41].store(u64::MAX, Ordering::Relaxed);
-        let record = Record::new(&words);
+        words[12].store(120 << 32 | u64::from(u32::MAX), Ordering::Relaxed);
+        words[34].store((-5_i64).cast_unsigned(), Ordering::Relaxed);
+        words[39].store(16 << 32 | 1, Ordering::Relaxed);
+        words[40].store(0b1011, Ordering::Relaxed);
+        words[41].store(1 << 63, Ordering::Relaxed);
+        words[42].store(u64::MAX, Ordering::Relaxed);
+        let record = Record::new(&words, true);
         assert_eq!((record.global_pid(), record.global_process(), record.is_process()), (9, 7, false));
         assert_eq!((record.priority(), record.static_priority()), (-1, 120));
         assert_eq!((record.file_pages(), record.has_memory(), record.open_files()), (0, true, Some(4)));
-        words[38].store(u64::MAX, Ordering::Relaxed);
+        words[39].store(u64::MAX, Ordering::Relaxed);
         assert_eq!(record.open_files(), None);
+        assert!(record.is_unchanged() && !Record::new(&words, false).is_unchanged());
+        words[6].store(1, Ordering::Relaxed);
+        assert!(!record.is_unchanged());
+        record.forget();
+        assert_eq!(record.global_pid(), 0);
     }
 }

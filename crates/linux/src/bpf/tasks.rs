@@ -46,6 +46,8 @@ pub struct Tasks {
     reader: Reader,
     /// Processes of the read at hand that are complete, by their global numbers.
     delivered: Vec<u32>,
+    /// What the last read asked for; `None` when it failed.
+    asked: Option<Asked>,
 }
 
 #[derive(Debug)]
@@ -120,7 +122,8 @@ impl Tasks {
             // What ends has lost its numbers in other pid namespaces than the first.
             Some(_) => Err(Refusal::of_kernel("this program is in a pid namespace of its own".to_string())),
         };
-        Ok(Tasks { kernel, namespace, apart, ends, control_map, control, reader, delivered: Vec::new() })
+        let (delivered, asked) = (Vec::new(), None);
+        Ok(Tasks { kernel, namespace, apart, ends, control_map, control, reader, delivered, asked })
     }
 
     /// Parts that the running kernel does not have.
@@ -157,13 +160,19 @@ impl Tasks {
     pub fn read(&mut self, asked: Asked, mut each: impl FnMut(Record<'_>)) -> Result<(), Refusal> {
         self.delivered.clear();
         self.set(control::ASKED, u64::from(asked.0));
+        let is_same_question = self.asked.take() == Some(asked);
         match &self.reader {
-            Reader::Walk { .. } => self.walk(&mut each),
+            Reader::Walk { .. } => {
+                self.set(control::SAME, u64::from(is_same_question));
+                self.walk(is_same_question, &mut each)
+            }
             Reader::EachTask { .. } => self.each_task(&mut each),
-        }
+        }?;
+        self.asked = Some(asked);
+        Ok(())
     }
 
-    fn walk(&mut self, each: &mut impl FnMut(Record<'_>)) -> Result<(), Refusal> {
+    fn walk(&mut self, is_same_question: bool, each: &mut impl FnMut(Record<'_>)) -> Result<(), Refusal> {
         let mut begin = 0;
         // What was delivered before a run that had to begin earlier than planned.
         let mut known = HashSet::new();
@@ -184,14 +193,16 @@ impl Tasks {
             let rest = u32::try_from(self.control_word(control::REST)).unwrap_or(0);
             let mut is_any = false;
             let words = records.words().chunks_exact(record::WORDS).take(count);
-            for record in words.map(Record::new) {
+            for record in words.map(|words| Record::new(words, is_same_question)) {
                 let process = record.global_process();
                 if rest != 0 && process == rest {
                     // Not all of its threads are here; it begins the next run.
-                    break;
+                    record.forget();
+                    continue;
                 }
                 is_any = true;
                 if known.contains(&process) {
+                    record.forget();
                     continue;
                 }
                 if record.is_process() {
@@ -229,7 +240,7 @@ impl Tasks {
             *word.get_mut() = u64::from_le_bytes(*chunk);
         }
         order.clear();
-        let records = words.chunks_exact(record::WORDS).map(Record::new);
+        let records = words.chunks_exact(record::WORDS).map(|words| Record::new(words, false));
         order.extend(records.enumerate().map(|(index, record)| {
             (record.global_process(), !record.is_process(), record.global_pid(), index)
         }));
@@ -238,7 +249,7 @@ impl Tasks {
         for (_, _, _, index) in order {
             let start = index.saturating_mul(record::WORDS);
             if let Some(words) = words.get(start..start.saturating_add(record::WORDS)) {
-                each(Record::new(words));
+                each(Record::new(words, false));
             }
         }
         Ok(())

@@ -135,6 +135,104 @@ fn open_files_are_counted_in_tables_of_all_sizes() {
     }
 }
 
+/// What is known of one task: whether it is unchanged, its base priority, its pages of files, its open files.
+type Known = (bool, i32, u64, Option<u64>);
+
+fn known(tasks: &mut Tasks, pid: u32) -> Known {
+    let mut found = None;
+    let note = |record: super::record::Record<'_>| {
+        if record.id() == pid {
+            let pages = record.file_pages() + record.shared_pages();
+            found = Some((record.is_unchanged(), record.static_priority(), pages, record.open_files()));
+        }
+    };
+    tasks.read(EVERYTHING, note).unwrap();
+    found.expect("the task is there")
+}
+
+/// What others do to a process that sleeps is seen, though it does not run.
+#[test]
+fn a_process_that_sleeps_is_unchanged_until_something_is_done_to_it() {
+    let Some(mut tasks) = open(Way::Walk) else { return };
+    let folder = tallymon_testkit::Scratch::new();
+    let file = folder.join("mapped");
+    std::fs::write(&file, vec![1; 1 << 20]).unwrap();
+    // Two processes with the same open files; the second tells its number, sleeps, and is the one that is looked at.
+    let script = r"
+import ctypes, mmap, os, sys
+CLONE_FILES, SIGCHLD = 0x400, 17
+mapped = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 1 << 20)
+sum(mapped[at] for at in range(0, 1 << 20, 4096))
+wait, tell = os.pipe()
+# With no stack of its own it goes on as after fork().
+if ctypes.CDLL(None).syscall(56, CLONE_FILES | SIGCHLD, 0, 0, 0, 0) == 0:
+    sum(mapped[at] for at in range(0, 1 << 20, 4096))
+    os.write(1, str(os.getpid()).encode() + b'\n')
+    os.read(wait, 1)
+    os.read(wait, 1)
+    os._exit(0)
+for line in sys.stdin:
+    if line == 'open\n':
+        os.open('/dev/null', os.O_RDONLY)
+    else:
+        os.write(tell, b'x')
+    os.write(1, b'done\n')
+";
+    if cfg!(not(target_arch = "x86_64")) {
+        return tallymon_testkit::skip("the number of clone(2) in the script is that of x86-64");
+    }
+    let started = std::process::Command::new("python3")
+        .args(["-c", script, &file.display().to_string()])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn();
+    let Ok(mut child) = started else { return tallymon_testkit::skip("python3 is not installed") };
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    let mut input = child.stdin.take().unwrap();
+    let pid: u32 = lines.next().unwrap().unwrap().parse().unwrap();
+    let mut say = |word: &str| {
+        std::io::Write::write_all(&mut input, word.as_bytes()).unwrap();
+        assert_eq!(lines.next().unwrap().unwrap(), "done");
+    };
+    // Until it sleeps.
+    let begin = std::time::Instant::now();
+    while !known(&mut tasks, pid).0 {
+        assert!(begin.elapsed() < std::time::Duration::from_secs(20), "it never comes to rest");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let (_, priority, pages, files) = known(&mut tasks, pid);
+    let priority_of = |priority: i32| {
+        rustix::process::setpriority_process(
+            rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()),
+            priority,
+        )
+    };
+    priority_of(5).unwrap();
+    assert_eq!(known(&mut tasks, pid), (false, priority + 5, pages, files), "its priority was changed");
+    assert_eq!(known(&mut tasks, pid), (true, priority + 5, pages, files));
+    say("open\n");
+    let files = files.map(|files| files + 1);
+    assert_eq!(known(&mut tasks, pid), (false, priority + 5, pages, files), "a file was opened for it");
+    // Of another question nothing is known yet.
+    tasks.read(Asked::CPU, |record| assert!(!record.is_unchanged())).unwrap();
+    assert!(!known(&mut tasks, pid).0 && known(&mut tasks, pid).0);
+    std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(0).unwrap();
+    let (is_unchanged, _, left, _) = known(&mut tasks, pid);
+    // Each page is 4 KiB, or there are fewer.
+    assert!(!is_unchanged && left < pages, "{left} of {pages} pages are left");
+    assert!(known(&mut tasks, pid).0);
+    say("run\n");
+    let begin = std::time::Instant::now();
+    while known(&mut tasks, pid).0 {
+        assert!(begin.elapsed() < std::time::Duration::from_secs(20), "it has run");
+    }
+    // It holds the end of the pipe that it waits at.
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 #[test]
 fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
     let Some(tasks) = open(Way::Walk) else { return };

@@ -39,6 +39,8 @@ pub(super) struct AtOnce {
     looks: u32,
     /// The number of the pass at hand.
     pass: u64,
+    /// What the rows that the last pass filled hold; `None` when it failed.
+    wants: Option<Wants>,
     /// Processes that the program does not see, and when they were looked for.
     hidden: Vec<u32>,
     looked: Option<FileTime>,
@@ -219,6 +221,7 @@ impl ProcessTable {
                 now,
             },
             number,
+            keeps: self.at_once.wants.take() == Some(wants),
             found: 0,
             next: 0,
             open: None,
@@ -228,6 +231,7 @@ impl ProcessTable {
         self.at_once.threads = mem::take(&mut pass.threads);
         let found = pass.found;
         result?;
+        self.at_once.wants = Some(wants);
         self.insert(new_rows);
         let found = self.read_hidden(facts, now, buffer).saturating_add(found);
         let ProcessTable { rows, ended, descriptors, .. } = self;
@@ -319,6 +323,8 @@ struct Pass<'a> {
     ended: &'a mut Ended,
     reader: Reader<'a>,
     number: u64,
+    /// Whether a row of the last pass holds what is wanted in this one.
+    keeps: bool,
     /// How many processes there were.
     found: usize,
     /// The row behind the last one: processes come nearly in the order of their numbers.
@@ -351,6 +357,9 @@ impl Pass<'_> {
     fn take(&mut self, record: Record<'_>) {
         if record.is_process() {
             self.finish();
+            if self.keep(record) {
+                return;
+            }
             self.open = Some(Open::new(record, &self.wants, self.reader.facts));
         }
         let Some(open) = self.open.as_mut().filter(|open| open.group == record.global_process()) else {
@@ -360,6 +369,21 @@ impl Pass<'_> {
         if self.wants.threads.is_some() {
             self.threads.push(Seen::new(record));
         }
+    }
+
+    /// Leaves the row of a process as it is when nothing has changed, as most do nothing most of the time. What a row is
+    /// made of stands in the record, but for the names of files and the clock of one that runs.
+    fn keep(&mut self, record: Record<'_>) -> bool {
+        if !self.keeps || !record.is_unchanged() || record.is_running() || record.threads() != 1 {
+            return false;
+        }
+        let last = self.number.wrapping_sub(1);
+        let row = self.rows.get_mut(self.next).filter(|row| row.pid == record.id() && row.pass == last);
+        let Some(row) = row else { return false };
+        row.pass = self.number;
+        self.next = self.next.saturating_add(1);
+        self.found = self.found.saturating_add(1);
+        true
     }
 
     /// Brings the open process into its row.
