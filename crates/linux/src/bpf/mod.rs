@@ -1,6 +1,6 @@
 //! Reads all tasks in one pass inside of the kernel: tier T2.
 //!
-//! A program of some 250 instructions is written here for the running kernel, from the kernel's own description of its
+//! A program of some 300 instructions is written here for the running kernel, from the kernel's own description of its
 //! types; there is no compiler, no object file and nothing that was made on another machine. It walks over all tasks
 //! and copies what is asked for into memory that this process shares, in 0.1 µs a process; `/proc` takes a hundred times
 //! as long to print the same and have it parsed.
@@ -10,6 +10,7 @@
 //! | [`btf`] | the kernel's description of its types |
 //! | [`code`] | instructions as bytes |
 //! | [`ends`] | processes as they end |
+//! | `fill` | how it fills the record of one task |
 //! | `kernel` | which fields are read, and where they are |
 //! | `program` | the program |
 //! | [`record`] | what it writes |
@@ -21,6 +22,7 @@
 pub mod btf;
 pub mod code;
 pub mod ends;
+mod fill;
 mod kernel;
 mod program;
 pub mod record;

@@ -11,8 +11,9 @@ use rustix::thread::CapabilitySet;
 use super::btf::Btf;
 use super::code::CodeError;
 use super::ends::{End, Ends};
+use super::fill::Apart;
 use super::kernel::{Kernel, Walk};
-use super::program::{self, Apart, Maps, Namespace, control};
+use super::program::{self, Maps, Namespace, control};
 use super::record::{self, Asked, Record};
 use super::sys::{Area, Array, Link, Program, ProgramKind, Refused};
 
