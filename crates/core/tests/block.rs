@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use tallymon_core::block::{
-    BlockWriter, ByteOrder, CounterSpec, DataBlock, DetailLevel, InstanceKind, NumInstances, ObjectLayout,
-    ObjectSpec, Parent, RawValue, Snapshot, SnapshotInstance, SpareMemory, WriteHeader,
+    BlockWriter, ByteOrder, CounterBlockMut, CounterSpec, DataBlock, DetailLevel, InstanceKind,
+    KeptInstances, NumInstances, ObjectLayout, ObjectSpec, Parent, RawValue, Snapshot, SnapshotInstance,
+    SpareMemory, WriteHeader,
 };
 use tallymon_core::counter::{self, CounterType};
 use tallymon_core::flow::{Absence, NoValue, Value, ValueState};
@@ -612,6 +613,77 @@ fn too_small_a_buffer_tells_the_needed_size_at_once() {
     fill(&mut writer);
     assert_eq!(writer.finish(), Ok(needed));
     assert_eq!(buffer, whole, "both ways make the same bytes");
+}
+
+/// Values of an instance that depend on a number, some of them marked.
+fn set(values: &mut CounterBlockMut<'_>, number: u64) {
+    values.set(0, number);
+    values.set(1, number << 33);
+    if number.is_multiple_of(2) {
+        values.absent([2, 5], Absence::AccessDenied);
+        values.state(1, ValueState::Stale);
+    }
+}
+
+#[test]
+fn kept_instances_are_written_as_new_ones_are() {
+    let layout = ObjectLayout::new(MANY);
+    let names = ["first", "второй", "", "a long name of an instance", "last"];
+    let parent = Some(Parent { object: TitleIndex(600), instance: 3 });
+    let mut numbers = [1, 2, 3, 4, 5];
+    let mut kept = KeptInstances::default();
+    for (name, number) in names.iter().zip(numbers) {
+        kept.push(&layout, name, parent, Some(9), |values| set(values, number));
+        kept.skip();
+    }
+    for (position, number) in [(0, 1), (1, 8), (3, 7), (4, 6), (1, 9), (1, 10)] {
+        let is_anew = kept.rewrite(&layout, position * 2, |values| set(values, number));
+        assert!(is_anew && !kept.rewrite(&layout, position * 2 + 1, |_| unreachable!()));
+        numbers[position] = number;
+        let (mut anew, mut repeated) = (Vec::new(), Vec::new());
+        let mut writer = BlockWriter::growing(&mut anew, &HEADER);
+        let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+        for (name, number) in names.iter().zip(numbers) {
+            set(&mut object.instance(name, parent, Some(9)), number);
+        }
+        drop(object);
+        let counts = *writer.objects().counts();
+        writer.finish().unwrap();
+        let mut writer = BlockWriter::growing(&mut repeated, &HEADER);
+        let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+        object.repeat(&kept);
+        assert_eq!(object.instances(), 5);
+        drop(object);
+        assert_eq!(*writer.objects().counts(), counts);
+        writer.finish().unwrap();
+        assert!(anew == repeated, "position {position}, number {number}");
+    }
+}
+
+#[test]
+fn kept_instances_of_another_layout_are_left_out() {
+    let other = ObjectLayout::new(ObjectSpec { name: TitleIndex(700), ..MANY });
+    let layout = ObjectLayout::new(MANY);
+    let mut kept = KeptInstances::default();
+    kept.push(&layout, "one", None, None, |values| values.set(0, 1));
+    kept.push(&other, "two", None, None, |_| unreachable!());
+    assert!(!kept.rewrite(&other, 0, |_| unreachable!()) && !kept.rewrite(&layout, 1, |_| unreachable!()));
+    assert!(!kept.rewrite(&layout, 2, |_| unreachable!()), "there is none at this position");
+    let mut buffer = Vec::new();
+    let mut writer = BlockWriter::growing(&mut buffer, &HEADER);
+    for (layout, instances) in [(&other, 0), (&layout, 1)] {
+        let mut object = writer.objects().object(layout, PerfTime(0), Frequency(0));
+        object.repeat(&kept);
+        assert_eq!(object.instances(), instances);
+    }
+    writer.finish().unwrap();
+    assert_eq!(
+        Snapshot::new(buffer).unwrap().objects().map(|object| object.instances().count()).sum::<usize>(),
+        1
+    );
+    kept.clear();
+    kept.push(&other, "two", None, None, |values| values.set(0, 1));
+    assert!(kept.rewrite(&other, 0, |values| values.set(0, 2)));
 }
 
 #[test]

@@ -51,6 +51,34 @@ impl WriteCounts {
         self.values = self.values.saturating_add(u64::try_from(counters).unwrap_or(u64::MAX));
     }
 
+    /// All that was counted elsewhere.
+    pub(super) fn add(&mut self, other: &WriteCounts) {
+        self.objects = self.objects.saturating_add(other.objects);
+        self.instances = self.instances.saturating_add(other.instances);
+        self.values = self.values.saturating_add(other.values);
+        for (count, more) in self.marks.iter_mut().zip(other.marks) {
+            *count = count.saturating_add(more);
+        }
+    }
+
+    /// The marks of an instance, by the bytes that hold them.
+    pub(super) fn add_states(&mut self, states: &[u8]) {
+        self.each_mark(states, |count| count.saturating_add(1));
+    }
+
+    /// The marks of an instance that is written again.
+    pub(super) fn take_back(&mut self, states: &[u8]) {
+        self.each_mark(states, |count| count.saturating_sub(1));
+    }
+
+    fn each_mark(&mut self, states: &[u8], change: impl Fn(u64) -> u64) {
+        for state in states.iter().filter(|state| **state != 0) {
+            if let Some(count) = self.marks.get_mut(mark(ValueState::from_byte(*state))) {
+                *count = change(*count);
+            }
+        }
+    }
+
     /// So many more marks.
     #[inline]
     pub(super) fn mark(&mut self, state: ValueState, times: u64) {

@@ -23,6 +23,7 @@
 
 mod counts;
 mod foreign;
+mod kept;
 mod layout;
 mod note;
 mod put;
@@ -36,6 +37,7 @@ mod write;
 pub use crate::bytes::ByteOrder;
 pub use counts::WriteCounts;
 pub use foreign::{definitions_only, with_counter, with_state};
+pub use kept::KeptInstances;
 pub use note::{ObjectNote, ReadWindow};
 pub use snapshot::{Snapshot, SnapshotColumn, SnapshotInstance, SnapshotObject, SpareMemory};
 pub use spec::{CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};

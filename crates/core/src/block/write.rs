@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::counts::WriteCounts;
+use super::kept::KeptInstances;
 use super::layout::{
     ALIGNMENT, counter_block, counter_definition, data_block, instance_definition, object_type,
 };
@@ -211,10 +212,22 @@ impl<'b> ObjectsWriter<'b> {
     /// Appends `count` objects that somebody else wrote, as they are. Who checked them is the caller's matter; see
     /// [`Objects::bare`](super::Objects::bare).
     pub fn append(&mut self, objects: &[u8], count: u32) {
-        if let Some(part) = self.reserve(objects.len()) {
-            part.copy_from_slice(objects);
-        }
+        self.put_bytes(objects);
         self.count = self.count.saturating_add(count);
+    }
+
+    /// These bytes next, as far as there is room.
+    fn put_bytes(&mut self, bytes: &[u8]) {
+        let start = self.at;
+        self.at = self.at.saturating_add(bytes.len());
+        match &mut self.output {
+            Output::Growing(buffer) => buffer.extend_from_slice(bytes),
+            Output::Fixed(buffer) => {
+                if let Some(part) = buffer.get_mut(start..self.at) {
+                    part.copy_from_slice(bytes);
+                }
+            }
+        }
     }
 
     /// Starts an object whose values are of `perf_time` on a clock of `perf_freq`; both 0 when the object has no clock
@@ -329,24 +342,22 @@ impl ObjectWriter<'_, '_, '_> {
         parent: Option<Parent>,
         unique_id: Option<i32>,
     ) -> CounterBlockMut<'_> {
-        use instance_definition as field;
         self.instances = self.instances.saturating_add(1);
-        let units = if name.is_ascii() { name.len() } else { name.encode_utf16().count() };
-        let name_length = units.saturating_add(1).saturating_mul(2);
         let layout = self.layout;
-        let definition = align(field::SIZE.saturating_add(name_length), layout.alignment);
-        let block = self.reserve_block(definition, layout.block_length);
-        let b = block.definition;
-        put_u32(b, field::BYTE_LENGTH, length_u32(definition));
-        if let Some(parent) = parent {
-            put_u32(b, field::PARENT_OBJECT_TITLE_INDEX, parent.object.0);
-            put_u32(b, field::PARENT_OBJECT_INSTANCE, parent.instance);
-        }
-        put_u32(b, field::UNIQUE_ID, unique_id.unwrap_or(-1).cast_unsigned());
-        put_u32(b, field::NAME_OFFSET, length_u32(field::SIZE));
-        put_u32(b, field::NAME_LENGTH, length_u32(name_length));
-        put_wide(b, field::SIZE, name);
+        let block = self.reserve_block(definition_length(layout, name), layout.block_length);
+        put_instance(block.definition, name, parent, unique_id);
         CounterBlockMut { definition: &mut [], ..block }
+    }
+
+    /// Instances that were written before, as they are. Those of another layout than this object's are left out.
+    pub fn repeat(&mut self, kept: &KeptInstances) {
+        if !kept.is_of(self.layout) {
+            return;
+        }
+        let counts = kept.counts();
+        self.instances = self.instances.saturating_add(u32::try_from(counts.instances).unwrap_or(u32::MAX));
+        self.objects.counts.add(counts);
+        self.objects.put_bytes(kept.bytes());
     }
 
     /// Ends the object with its definitions only: an answer to a metadata query.
@@ -389,6 +400,31 @@ impl ObjectWriter<'_, '_, '_> {
         put_u32(data, counter_block::BYTE_LENGTH, length_u32(block));
         CounterBlockMut { definition, data, slots: &layout.slots, status: layout.status, counts }
     }
+}
+
+/// Bytes of the definition of an instance, its name included.
+pub(super) fn definition_length(layout: &ObjectLayout<'_>, name: &str) -> usize {
+    align(instance_definition::SIZE.saturating_add(name_length(name)), layout.alignment)
+}
+
+/// Bytes of a name in UTF-16 with its terminator.
+fn name_length(name: &str) -> usize {
+    let units = if name.is_ascii() { name.len() } else { name.encode_utf16().count() };
+    units.saturating_add(1).saturating_mul(2)
+}
+
+/// Puts the definition of an instance into bytes that are all 0.
+pub(super) fn put_instance(b: &mut [u8], name: &str, parent: Option<Parent>, unique_id: Option<i32>) {
+    use instance_definition as field;
+    put_u32(b, field::BYTE_LENGTH, length_u32(b.len()));
+    if let Some(parent) = parent {
+        put_u32(b, field::PARENT_OBJECT_TITLE_INDEX, parent.object.0);
+        put_u32(b, field::PARENT_OBJECT_INSTANCE, parent.instance);
+    }
+    put_u32(b, field::UNIQUE_ID, unique_id.unwrap_or(-1).cast_unsigned());
+    put_u32(b, field::NAME_OFFSET, length_u32(field::SIZE));
+    put_u32(b, field::NAME_LENGTH, length_u32(name_length(name)));
+    put_wide(b, field::SIZE, name);
 }
 
 impl Drop for ObjectWriter<'_, '_, '_> {
