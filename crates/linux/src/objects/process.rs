@@ -15,8 +15,8 @@
 //! | IO ... | `io`: system calls on files, pipes, sockets and terminals; memory-mapped files do not count |
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, FileTime, InstanceKind, ObjectLayout,
-    ObjectSpec, ObjectsWriter, ReadWindow,
+    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, FileTime, InstanceKind, KeptInstances,
+    ObjectLayout, ObjectSpec, ObjectsWriter, ReadWindow,
 };
 
 use super::Object;
@@ -150,11 +150,59 @@ impl Positions {
 /// The object Process.
 pub(super) struct Process {
     layout: ObjectLayout<'static>,
+    kept: Kept,
 }
 
 impl Process {
     pub(super) fn new() -> Process {
-        Process { layout: ObjectLayout::new(SPEC) }
+        Process { layout: ObjectLayout::new(SPEC), kept: Kept::default() }
+    }
+}
+
+/// What was made of the programs at the last look, for the next one, when most of them have not changed.
+#[derive(Default)]
+struct Kept {
+    /// The look that it was made at; `None` when there is nothing.
+    look: Option<u64>,
+    /// By the position of the row; a thread of the kernel has none.
+    instances: KeptInstances,
+    /// The sum of all programs.
+    sum: Option<Parts>,
+}
+
+impl Kept {
+    /// Brings it up to date, and gives the sum of all programs. `None` when nobody knows what has changed: then nothing is
+    /// kept, because where processes come and go it would be made anew each time.
+    fn update(&mut self, layout: &ObjectLayout<'_>, table: &ProcessTable) -> Option<Parts> {
+        let before = self.look.take();
+        let Some(changes) = table.changes() else {
+            self.instances.clear();
+            return None;
+        };
+        if before.is_some_and(|before| before.wrapping_add(1) == table.look()) {
+            for (position, before, row) in changes.filter(|(_, _, row)| !row.is_kernel_thread) {
+                self.instances.rewrite(layout, position, |block| write_program(block, row));
+                self.sum = self.sum.and_then(|mut sum| sum.replace(before, &row.parts).then_some(sum));
+            }
+        } else {
+            self.instances.clear();
+            for row in table.rows() {
+                if row.is_kernel_thread {
+                    self.instances.skip();
+                } else {
+                    self.instances.push(layout, &row.name, None, None, |block| write_program(block, row));
+                }
+            }
+            self.sum = None;
+        }
+        self.look = Some(table.look());
+        let sum = self.sum.unwrap_or_else(|| {
+            let mut sum = Parts::zero(table.wants());
+            table.programs().for_each(|row| sum.add(&row.parts));
+            sum
+        });
+        self.sum = Some(sum);
+        self.sum
     }
 }
 
@@ -196,9 +244,14 @@ impl Object for Process {
             write(&mut object.instance("System", None, None), &system, Identity { id: SYSTEM_ID, start });
             total.add(&system);
         }
-        for row in table.programs() {
-            write(&mut object.instance(&row.name, None, None), &row.parts, Identity::of(row));
-            total.add(&row.parts);
+        if let Some(sum) = self.kept.update(&self.layout, table) {
+            object.repeat(&self.kept.instances);
+            total.add(&sum);
+        } else {
+            for row in table.programs() {
+                write_program(&mut object.instance(&row.name, None, None), row);
+                total.add(&row.parts);
+            }
         }
         total.add_ended(table.ended_programs());
         write(&mut object.instance("_Total", None, None), &total, machine(0));
@@ -318,6 +371,11 @@ fn write(block: &mut CounterBlockMut<'_>, parts: &Parts, identity: Identity) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
+    use tallymon_provider::{ObjectWriter, PerfTime};
+
+    use super::super::process_table::tiers::{self, Ends, WANTS};
     use super::*;
 
     #[test]
@@ -331,5 +389,52 @@ mod tests {
                 .collect();
         filled.sort_unstable();
         assert_eq!(filled, (0..COUNTERS.len()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_kept_is_what_would_be_written_anew() {
+        let Some(mut table) = tiers::at_once() else { return };
+        let layout = ObjectLayout::new(SPEC);
+        let mut kept = Kept::default();
+        let _busy = Ends::start("while :; do :; done");
+        let mut sleeps = Some(Ends::start("sleep 60"));
+        let (mut known, mut changed, mut unknown, mut rounds) = (0, 0, 0, 0);
+        let begin = Instant::now();
+        while known < 30 || changed < 20 || unknown < 3 {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{known} {changed} {unknown}");
+            rounds += 1;
+            match rounds % 20 {
+                5 => sleeps = None,
+                10 => sleeps = Some(Ends::start("sleep 60")),
+                _ => {}
+            }
+            let wants = if rounds % 20 < 15 { WANTS } else { Wants { io: false, threads: None, ..WANTS } };
+            tiers::refresh(&mut table, wants);
+            let Some(sum) = kept.update(&layout, &table) else {
+                unknown += 1;
+                continue;
+            };
+            known += 1;
+            changed += table.changes().unwrap().count();
+            let mut expected = Parts::zero(&wants);
+            table.programs().for_each(|row| expected.add(&row.parts));
+            assert_eq!(sum, expected);
+            let written = |write: &dyn Fn(&mut ObjectWriter<'_, '_, '_>)| {
+                let mut bytes = Vec::new();
+                let mut objects = ObjectsWriter::growing(&mut bytes);
+                write(&mut objects.object(&layout, PerfTime(0), FREQUENCY));
+                let counts = *objects.counts();
+                objects.finish().unwrap();
+                (bytes, counts)
+            };
+            let anew = written(&|object| {
+                table
+                    .programs()
+                    .for_each(|row| write_program(&mut object.instance(&row.name, None, None), row));
+            });
+            assert!(written(&|object| object.repeat(&kept.instances)) == anew, "round {rounds}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        drop(sleeps);
     }
 }

@@ -36,6 +36,7 @@ use crate::sources::absence;
 use tallymon_provider::{Tier, TierChoice};
 
 mod at_once;
+mod changes;
 mod descriptors;
 mod ends;
 mod parts;
@@ -43,9 +44,10 @@ mod parts;
 mod tests;
 mod threads;
 #[cfg(test)]
-mod tiers;
+pub(super) mod tiers;
 
 use at_once::AtOnce;
+use changes::Changes;
 use descriptors::{Descriptors, Kind};
 use ends::Ended;
 use threads::Threads;
@@ -71,6 +73,7 @@ pub(crate) struct ProcessTable {
     refreshed: Option<Result<(), Absence>>,
     /// In the order of their numbers.
     rows: Vec<Row>,
+    changes: Changes,
     /// What ended programs have used, and what ended threads of the kernel have.
     ended: Ended,
     idle: Vec<IdleProcessor>,
@@ -189,6 +192,7 @@ impl ProcessTable {
             listed: None,
             refreshed: None,
             rows: Vec::new(),
+            changes: Changes::default(),
             ended: Ended::default(),
             idle: Vec::new(),
             idle_state: Err(Absence::NotRequested),
@@ -286,13 +290,17 @@ impl ProcessTable {
         if let Some(refreshed) = self.refreshed {
             return refreshed;
         }
+        self.changes.begin();
         if self.has_clocks && self.starts_at_once() {
             match self.refresh_at_once(facts, now, buffer) {
                 Ok(()) => {
                     self.refreshed = Some(Ok(()));
                     return Ok(());
                 }
-                Err(refusal) => self.at_once.give_up(refusal),
+                Err(refusal) => {
+                    self.changes.forget();
+                    self.at_once.give_up(refusal);
+                }
             }
         }
         let listed = self.list().map(|_| ());
@@ -400,6 +408,23 @@ impl ProcessTable {
     /// The processors, the ones that went offline included, and why nothing is known of them.
     pub(crate) fn idle(&self) -> Part<&[IdleProcessor]> {
         self.idle_state.map(|()| self.idle.as_slice())
+    }
+
+    /// The number of the last look at all processes, from 1 on.
+    pub(crate) fn look(&self) -> u64 {
+        self.changes.look()
+    }
+
+    /// The rows that differ from the look before, by their positions among [`ProcessTable::rows`], and what they held. `None` when
+    /// rows came, went, or may have changed otherwise.
+    pub(crate) fn changes(&self) -> Option<impl Iterator<Item = (usize, &Parts, &Row)>> {
+        let changed = self.changes.rows()?.iter();
+        Some(changed.filter_map(|(position, before)| Some((*position, before, self.rows.get(*position)?))))
+    }
+
+    /// The programs and the threads of the kernel, in the order of their numbers.
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.rows
     }
 
     /// The programs, in the order of their numbers.

@@ -13,6 +13,7 @@ use std::thread::{self, JoinHandle};
 
 use tallymon_provider::{Absence, FileTime, Finding, FindingState};
 
+use super::changes::Changes;
 use super::parts::{IoTotals, MemoryPart, StatPart, StatusPart, Wants};
 use super::threads::Seen;
 use super::{CHECK_AFTER, Ended, ProcessTable, Reader, Row};
@@ -203,6 +204,10 @@ impl ProcessTable {
         // Before the pass: whom the kernel has given up is not in it.
         tasks.take_ends(|end| ended.tell(&end, facts, is_known));
         ended.forget(now);
+        let keeps = self.at_once.wants.take() == Some(wants);
+        if keeps {
+            self.changes.know();
+        }
         let mut pass = Pass {
             wants,
             missing: tasks.missing(),
@@ -221,7 +226,8 @@ impl ProcessTable {
                 now,
             },
             number,
-            keeps: self.at_once.wants.take() == Some(wants),
+            keeps,
+            changes: &mut self.changes,
             found: 0,
             next: 0,
             open: None,
@@ -234,10 +240,11 @@ impl ProcessTable {
         self.at_once.wants = Some(wants);
         self.insert(new_rows);
         let found = self.read_hidden(facts, now, buffer).saturating_add(found);
-        let ProcessTable { rows, ended, descriptors, .. } = self;
+        let ProcessTable { rows, ended, descriptors, changes, .. } = self;
         if found == rows.len() {
             return Ok(());
         }
+        changes.forget();
         rows.retain_mut(|row| {
             let is_there = row.pass == number;
             if !is_there {
@@ -251,6 +258,7 @@ impl ProcessTable {
 
     fn insert(&mut self, new_rows: Vec<Row>) {
         if !new_rows.is_empty() {
+            self.changes.forget();
             self.rows.extend(new_rows);
             self.rows.sort_by_key(|row| row.pid);
         }
@@ -285,14 +293,20 @@ impl ProcessTable {
             facts,
             now,
         };
-        let rows = &mut self.rows;
+        let (rows, changes) = (&mut self.rows, &mut self.changes);
         hidden.retain(|pid| {
-            let row = rows.binary_search_by_key(pid, |row| row.pid).ok();
-            if let Some(row) = row.and_then(|row| rows.get_mut(row)) {
+            let position = rows.binary_search_by_key(pid, |row| row.pid).ok();
+            if let Some((position, row)) = position.and_then(|at| Some((at, rows.get_mut(at)?))) {
+                let (name, before) = (row.name.clone(), row.parts);
                 // One that was seen needs no file any more.
                 let stays = row.pass != pass && row.read(&wants, &mut reader).is_ok();
                 if stays {
                     row.pass = pass;
+                }
+                if row.name == name {
+                    changes.row(position, before);
+                } else {
+                    changes.forget();
                 }
                 return stays;
             }
@@ -325,6 +339,7 @@ struct Pass<'a> {
     number: u64,
     /// Whether a row of the last pass holds what is wanted in this one.
     keeps: bool,
+    changes: &'a mut Changes,
     /// How many processes there were.
     found: usize,
     /// The row behind the last one: processes come nearly in the order of their numbers.
@@ -402,10 +417,17 @@ impl Pass<'_> {
                 self.ended.add(row, self.reader.now);
                 row.close(self.reader.descriptors);
                 *row = Row::new(open.id);
+                self.changes.forget();
             }
             row.pass = self.number;
+            if row.comm_at_once != open.comm {
+                self.changes.forget();
+            }
+            if let Some(found) = found {
+                self.changes.row(found, row.parts);
+                self.next = found.saturating_add(1);
+            }
             row.take(open, &self.wants, self.missing, &mut self.threads, &mut self.reader);
-            self.next = found.map_or(0, |found| found.saturating_add(1));
         } else {
             let mut row = Row::new(open.id);
             row.pass = self.number;

@@ -133,6 +133,37 @@ impl Parts {
         add(&mut self.handles, &other.handles, |sum, more| *sum = sum.saturating_add(more));
     }
 
+    /// Takes one process out of this sum and another in. False when the sum can not be told by that: a part of one of them is not
+    /// known, or of the sum.
+    pub(crate) fn replace(&mut self, before: &Parts, after: &Parts) -> bool {
+        fn replace<T: Copy>(
+            sum: &mut Part<T>,
+            before: &Part<T>,
+            after: &Part<T>,
+            replaced: impl Fn(T, T, T) -> Option<T>,
+        ) -> bool {
+            match (*sum, before, after) {
+                (Ok(known), Ok(before), Ok(after)) => match replaced(known, *before, *after) {
+                    Some(known) => {
+                        *sum = Ok(known);
+                        true
+                    }
+                    None => false,
+                },
+                // Nobody asks for it.
+                (Err(sum), Err(before), Err(after)) => sum == *before && sum == *after,
+                _ => false,
+            }
+        }
+        let wrapping = |sum: u64, before: u64, after: u64| Some(replaced_rate(sum, before, after));
+        replace(&mut self.cpu, &before.cpu, &after.cpu, wrapping)
+            && replace(&mut self.stat, &before.stat, &after.stat, StatPart::replaced)
+            && replace(&mut self.memory, &before.memory, &after.memory, MemoryPart::replaced)
+            && replace(&mut self.io, &before.io, &after.io, IoTotals::replaced)
+            && replace(&mut self.status, &before.status, &after.status, StatusPart::replaced)
+            && replace(&mut self.handles, &before.handles, &after.handles, replaced_size)
+    }
+
     /// Adds what ended processes have used.
     pub(crate) fn add_ended(&mut self, ended: &Rates) {
         if let Ok(cpu) = &mut self.cpu {
@@ -147,6 +178,16 @@ impl Parts {
             io.add(ended.io);
         }
     }
+}
+
+/// A sum that wraps around as each part of it may, with another part for one.
+fn replaced_rate(sum: u64, before: u64, after: u64) -> u64 {
+    sum.wrapping_sub(before).wrapping_add(after)
+}
+
+/// The same of a sum that ends at the largest number; `None` where it has.
+fn replaced_size(sum: u64, before: u64, after: u64) -> Option<u64> {
+    if sum == u64::MAX { None } else { sum.checked_sub(before)?.checked_add(after) }
 }
 
 impl Rates {
@@ -195,6 +236,16 @@ impl StatPart {
         self.faults = self.faults.wrapping_add(other.faults);
         self.threads = self.threads.saturating_add(other.threads);
     }
+
+    fn replaced(self, before: StatPart, after: StatPart) -> Option<StatPart> {
+        Some(StatPart {
+            user: replaced_rate(self.user, before.user, after.user),
+            privileged: replaced_rate(self.privileged, before.privileged, after.privileged),
+            faults: replaced_rate(self.faults, before.faults, after.faults),
+            threads: replaced_size(self.threads, before.threads, after.threads)?,
+            ..self
+        })
+    }
 }
 
 impl MemoryPart {
@@ -210,6 +261,18 @@ impl MemoryPart {
         self.address_space = self.address_space.saturating_add(other.address_space);
         self.working_set = self.working_set.saturating_add(other.working_set);
         self.private_working_set = self.private_working_set.saturating_add(other.private_working_set);
+    }
+
+    fn replaced(self, before: MemoryPart, after: MemoryPart) -> Option<MemoryPart> {
+        Some(MemoryPart {
+            address_space: replaced_size(self.address_space, before.address_space, after.address_space)?,
+            working_set: replaced_size(self.working_set, before.working_set, after.working_set)?,
+            private_working_set: replaced_size(
+                self.private_working_set,
+                before.private_working_set,
+                after.private_working_set,
+            )?,
+        })
     }
 }
 
@@ -228,6 +291,23 @@ impl IoTotals {
         self.write_operations = self.write_operations.wrapping_add(other.write_operations);
         self.read_bytes = self.read_bytes.wrapping_add(other.read_bytes);
         self.write_bytes = self.write_bytes.wrapping_add(other.write_bytes);
+    }
+
+    fn replaced(self, before: IoTotals, after: IoTotals) -> Option<IoTotals> {
+        Some(IoTotals {
+            read_operations: replaced_rate(
+                self.read_operations,
+                before.read_operations,
+                after.read_operations,
+            ),
+            write_operations: replaced_rate(
+                self.write_operations,
+                before.write_operations,
+                after.write_operations,
+            ),
+            read_bytes: replaced_rate(self.read_bytes, before.read_bytes, after.read_bytes),
+            write_bytes: replaced_rate(self.write_bytes, before.write_bytes, after.write_bytes),
+        })
     }
 }
 
@@ -271,6 +351,24 @@ impl StatusPart {
         self.private = sum(self.private, other.private);
         self.private_peak = sum(self.private_peak, other.private_peak);
         self.nonpaged = sum(self.nonpaged, other.nonpaged);
+    }
+
+    fn replaced(self, before: StatusPart, after: StatusPart) -> Option<StatusPart> {
+        // A size that one process does not tell is not known of all.
+        let size = |sum: Option<u64>, before: Option<u64>, after: Option<u64>| {
+            replaced_size(sum?, before?, after?).map(Some)
+        };
+        Some(StatusPart {
+            address_space_peak: size(
+                self.address_space_peak,
+                before.address_space_peak,
+                after.address_space_peak,
+            )?,
+            working_set_peak: size(self.working_set_peak, before.working_set_peak, after.working_set_peak)?,
+            private: size(self.private, before.private, after.private)?,
+            private_peak: size(self.private_peak, before.private_peak, after.private_peak)?,
+            nonpaged: size(self.nonpaged, before.nonpaged, after.nonpaged)?,
+        })
     }
 }
 
@@ -364,6 +462,52 @@ mod tests {
         assert_eq!((sum.cpu, sum.io), (Ok(13), Err(Absence::AccessDenied)));
         sum.add_ended(&Rates { cpu: 100, ..Rates::default() });
         assert_eq!((sum.cpu, sum.io), (Ok(113), Err(Absence::AccessDenied)));
+    }
+
+    #[test]
+    fn a_sum_with_another_process_for_one_is_the_sum_of_the_others() {
+        let wants = Wants { cpu: true, stat: true, statm: true, io: true, status: true, ..Wants::default() };
+        let parts = |number: u64| Parts {
+            cpu: Ok(number.wrapping_mul(3)),
+            stat: Ok(StatPart {
+                user: number,
+                privileged: 7,
+                faults: number << 60,
+                threads: number,
+                ..StatPart::default()
+            }),
+            memory: Ok(MemoryPart {
+                address_space: number << 20,
+                working_set: number,
+                private_working_set: 1,
+            }),
+            io: Ok(IoTotals {
+                read_bytes: u64::MAX - number,
+                write_operations: number,
+                ..IoTotals::default()
+            }),
+            status: Ok(StatusPart { private: Some(number), nonpaged: Some(9), ..StatusPart::NOTHING }),
+            ..Parts::zero(&wants)
+        };
+        let sum_of = |numbers: &[u64]| {
+            let mut sum = Parts::zero(&wants);
+            numbers.iter().for_each(|number| sum.add(&parts(*number)));
+            sum
+        };
+        let mut sum = sum_of(&[4, 900, 17]);
+        assert!(sum.replace(&parts(900), &parts(3)) && sum.replace(&parts(4), &parts(1_000)));
+        assert_eq!(sum, sum_of(&[1_000, 3, 17]));
+        let denied = Parts { io: Err(Absence::AccessDenied), ..parts(17) };
+        assert!(!sum.replace(&parts(17), &denied), "now its I/O is not known");
+        let mut sum = sum_of(&[1, 2]);
+        sum.add(&denied);
+        assert!(!sum.replace(&denied, &parts(17)), "now it is");
+        let unknown = StatusPart { nonpaged: None, ..StatusPart::NOTHING };
+        assert!(!sum_of(&[1]).replace(&parts(1), &Parts { status: Ok(unknown), ..parts(1) }));
+        let full = MemoryPart { working_set: u64::MAX, ..MemoryPart::default() };
+        let mut sum = sum_of(&[1]);
+        sum.add(&Parts { memory: Ok(full), ..parts(2) });
+        assert!(!sum.replace(&parts(1), &parts(2)), "more than can be counted");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::objects::fake::again_apart;
 use crate::system::{boot_time, clocks};
 
 /// Everything of every process and thread.
-const WANTS: Wants = Wants {
+pub(in crate::objects) const WANTS: Wants = Wants {
     cpu: true,
     stat: true,
     statm: true,
@@ -40,7 +40,7 @@ fn table(choice: TierChoice) -> ProcessTable {
 }
 
 /// `None`, with a line that says so, where the kernel does not let us.
-fn at_once() -> Option<ProcessTable> {
+pub(in crate::objects) fn at_once() -> Option<ProcessTable> {
     let mut table = table(TierChoice::Auto);
     if let Some(refusal) = table.refusal() {
         eprintln!("skipped: {}", refusal.reason);
@@ -49,7 +49,7 @@ fn at_once() -> Option<ProcessTable> {
     Some(table)
 }
 
-fn refresh(table: &mut ProcessTable, wants: Wants) {
+pub(in crate::objects) fn refresh(table: &mut ProcessTable, wants: Wants) {
     table.begin(&Ask::everything(&[]));
     table.wants = wants;
     table.refresh(&facts(), clocks().steady, &mut Buffer::new()).unwrap();
@@ -61,10 +61,10 @@ fn row<'t>(table: &'t ProcessTable, other: &Row) -> Option<&'t Row> {
 }
 
 /// Ends its process when it is dropped.
-struct Ends(Child);
+pub(in crate::objects) struct Ends(Child);
 
 impl Ends {
-    fn start(script: &str) -> Ends {
+    pub(in crate::objects) fn start(script: &str) -> Ends {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null());
         Ends(command.spawn().unwrap())
