@@ -225,6 +225,7 @@ impl Threads {
         self.keep_only(tids, reader.descriptors);
         let known = self.rows.len();
         if known < tids.len() {
+            self.make_room(tids.len());
             for tid in tids {
                 let old = self.rows.get(..known).unwrap_or_default();
                 if old.binary_search_by_key(tid, |thread| thread.tid).is_err() {
@@ -284,6 +285,7 @@ impl Threads {
         });
         let known = self.rows.len();
         if known < seen.len() {
+            self.make_room(seen.len());
             for seen in seen {
                 let old = self.rows.get(..known).unwrap_or_default();
                 if old.binary_search_by_key(&seen.tid, |thread| thread.tid).is_err() {
@@ -291,6 +293,14 @@ impl Threads {
                 }
             }
             self.rows.sort_by_key(|thread| thread.tid);
+        }
+    }
+
+    /// Makes room for so many rows. Most processes have one thread for good, and the room for four that a list begins with would
+    /// be half a megabyte of a thousand of them.
+    fn make_room(&mut self, count: usize) {
+        if self.rows.is_empty() {
+            self.rows.reserve_exact(count);
         }
     }
 
