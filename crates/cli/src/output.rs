@@ -7,19 +7,21 @@ use std::io::{self, BufWriter, Write};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value as Json, json};
+use tallymon::Reading;
 use tallymon::core::counter;
 use tallymon::core::flow::{Cell, Value};
 use tallymon::core::time::FileTime;
-use tallymon::{Names, Reading};
-use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::Form;
 use crate::words::{say, visible};
 
 mod columns;
+mod table;
+mod values;
 
 use columns::Columns;
-pub(crate) use columns::Values;
+use table::Table;
+pub(crate) use values::Values;
 
 /// Writes rows in one form. CSV and TSV fix their columns with the first row; the others follow what there is.
 pub(crate) struct Rows<'w> {
@@ -36,10 +38,7 @@ pub(crate) struct Rows<'w> {
     rows: u64,
     with_time: bool,
     console: bool,
-    /// Whether a table says how far values may be off.
-    with_errors: bool,
-    /// The paths of the last table, as they were read and as they were shown: most rows have the same ones.
-    shown: Vec<(String, String)>,
+    table: Table,
 }
 
 impl<'w> Rows<'w> {
@@ -55,14 +54,13 @@ impl<'w> Rows<'w> {
             rows: 0,
             with_time,
             console: false,
-            with_errors: false,
-            shown: Vec::new(),
+            table: Table::default(),
         }
     }
 
     /// Says in a table how far rates and shares may be off.
     pub(crate) fn with_errors(mut self, with_errors: bool) -> Self {
-        self.with_errors = with_errors;
+        self.table.with_errors = with_errors;
         self
     }
 
@@ -79,7 +77,7 @@ impl<'w> Rows<'w> {
     pub(crate) fn row<'v>(&mut self, time: FileTime, values: impl Into<Values<'v>>) -> io::Result<()> {
         let values = values.into();
         match self.form {
-            Form::Table => self.table(time, &values.readings(), values.names())?,
+            Form::Table => self.table(time, &values)?,
             Form::Csv => self.separated(time, &values, ',', "CSV")?,
             Form::Tsv => self.separated(time, &values, '\t', "TSV")?,
             Form::Json => {
@@ -88,9 +86,9 @@ impl<'w> Rows<'w> {
             }
             Form::Plain => {
                 let mut written = Ok(());
-                values.for_each(|cell| {
+                values.for_each(|_, value| {
                     if written.is_ok() {
-                        written = writeln!(self.out, "{}", plain(cell));
+                        written = writeln!(self.out, "{}", plain(&value.cell));
                     }
                 });
                 written?;
@@ -100,40 +98,14 @@ impl<'w> Rows<'w> {
         self.out.flush()
     }
 
-    fn table(&mut self, time: FileTime, readings: &[Reading], names: &Names) -> io::Result<()> {
+    fn table(&mut self, time: FileTime, values: &Values<'_>) -> io::Result<()> {
         if self.with_time {
             if self.rows > 0 {
                 writeln!(self.out)?;
             }
             writeln!(self.out, "{}", self.local(time).strftime("%Y-%m-%d %H:%M:%S%.3f"))?;
         }
-        let error = |reading: &Reading| {
-            let error = reading.error().filter(|_| self.with_errors && reading.cell.value.is_ok());
-            error.map_or_else(String::new, |error| format!(" ± {}", two_digits(error)))
-        };
-        let cells: Vec<String> = readings.iter().map(|reading| shown(reading) + &error(reading)).collect();
-        let is_same = |(reading, (path, _)): (&Reading, &(String, String))| reading.path == *path;
-        if self.shown.len() != readings.len() || !readings.iter().zip(&self.shown).all(is_same) {
-            let shown = |reading: &Reading| visible(&local_path(reading, names)).into_owned();
-            self.shown = readings.iter().map(|reading| (reading.path.clone(), shown(reading))).collect();
-        }
-        let paths = &self.shown;
-        let width = paths.iter().map(|(_, path)| path.width()).max().unwrap_or(0);
-        let value_width = cells.iter().map(|cell| cell.width()).max().unwrap_or(0);
-        for ((reading, (_, path)), cell) in readings.iter().zip(paths).zip(&cells) {
-            let gap = " ".repeat(width - path.width() + 2 + value_width - cell.width());
-            // A dash has no unit.
-            let unit = match reading.cell.value {
-                Ok(_) => reading.definition.counter_type.suffix().as_str(),
-                Err(_) => "",
-            };
-            let mut note = note(reading);
-            if let Some(why) = reading.why_no_error().filter(|_| self.with_errors) {
-                note = format!("{note}  (error unknown: {why})");
-            }
-            writeln!(self.out, "{}{note}", format!("{path}{gap}{cell} {unit}").trim_end())?;
-        }
-        Ok(())
+        self.table.write(&mut self.out, values)
     }
 
     fn separated(
@@ -198,14 +170,6 @@ impl<'w> Rows<'w> {
     }
 }
 
-/// The path of a reading for people, with the host if it has one.
-fn local_path(reading: &Reading, names: &Names) -> String {
-    let host = reading.path.strip_prefix("\\\\").and_then(|rest| rest.find('\\')).map_or(0, |end| end + 2);
-    let (host, path) = reading.path.split_at_checked(host).unwrap_or_default();
-    let reading = Reading { path: path.to_string(), ..reading.clone() };
-    format!("{host}{}", reading.local_path(names))
-}
-
 /// A time for the library that knows calendars and zones.
 pub(crate) fn timestamp(time: FileTime) -> Timestamp {
     Timestamp::from_nanosecond(time.unix_nanoseconds()).unwrap_or_default()
@@ -255,30 +219,6 @@ pub(crate) fn json_value(value: &Value) -> Json {
         Value::Integer(integer) => json!(integer),
         Value::Text(text) => json!(text),
         _ => Json::Null,
-    }
-}
-
-/// A value for people; a dash when there is none.
-pub(crate) fn shown(reading: &Reading) -> String {
-    match &reading.cell.value {
-        Ok(Value::Text(text)) => visible(text).into_owned(),
-        Ok(value) => counter::human(value, reading.definition.counter_type).to_string(),
-        Err(_) => "-".to_string(),
-    }
-}
-
-/// How far a value may be off: two digits of it are as many as it deserves.
-fn two_digits(error: f64) -> String {
-    let digits = if error > 0.0 { (1.0 - error.log10().floor()).clamp(0.0, 6.0) } else { 0.0 };
-    format!("{error:.0$}", digits as usize)
-}
-
-/// Why a value is missing or old, to stand behind it.
-fn note(reading: &Reading) -> String {
-    match &reading.cell.value {
-        Err(why) => format!("  ({why})"),
-        Ok(_) if reading.cell.stale => "  (old: the source does not answer)".to_string(),
-        Ok(_) => String::new(),
     }
 }
 

@@ -60,7 +60,7 @@ pub struct Reading {
     pub precision: Option<Precision>,
 }
 
-impl Reading {
+impl CounterValue<'_> {
     /// How far the value may be off to either side; `None` where that is not known, and for values that are exact.
     pub fn error(&self) -> Option<f64> {
         self.precision?.error(self.older.as_ref()?, self.cell.sample.as_ref()?)
@@ -77,6 +77,32 @@ impl Reading {
             (Some(_), None) => Some("it is too large to be computed"),
             (Some(_), Some(_)) => None,
         }
+    }
+}
+
+impl Reading {
+    /// The same as [`Query::for_each`] gives it.
+    pub fn value(&self) -> CounterValue<'_> {
+        CounterValue {
+            handle: self.handle,
+            object: self.object,
+            definition: &self.definition,
+            instance: self.instance.as_ref(),
+            identity: self.identity,
+            cell: self.cell.clone(),
+            older: self.older,
+            precision: self.precision,
+        }
+    }
+
+    /// As [`CounterValue::error`].
+    pub fn error(&self) -> Option<f64> {
+        self.value().error()
+    }
+
+    /// As [`CounterValue::why_no_error`].
+    pub fn why_no_error(&self) -> Option<&'static str> {
+        self.value().why_no_error()
     }
 
     /// Its full path in the user's language, for people to read; scripts take [`Reading::path`].
