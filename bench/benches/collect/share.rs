@@ -1,6 +1,7 @@
 //! What collecting once a second takes of a core, at the pace of life: caches are cold, and programs start and wait.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -99,9 +100,41 @@ pub(crate) fn machine() {
         })
     };
     println!("\nthe machine as a whole, CPU time of one sample");
+    // The program in the kernel comes with the third request, from a thread.
+    for _ in 0..5 {
+        ask(&request);
+    }
     println!("{:40} {:8.1} µs", "all together", ask(&request).as_secs_f64() * 1e6);
+    for (name, files) in [("with", &FILES[..]), ("without", &FILES[2..])] {
+        let name = format!("floor: pread alone, {name} /proc/interrupts");
+        println!("{name:40} {:8.1} µs", reads_alone(files).as_secs_f64() * 1e6);
+    }
     for object in objects {
         let time = ask(&Request::objects([object]));
         println!("{:40} {:8.1} µs", format!("object {}", object.0), time.as_secs_f64() * 1e6);
     }
+}
+
+/// The files that such a sample needs, those first that a program in the kernel makes needless.
+const FILES: [&str; 10] = [
+    "/proc/interrupts",
+    "/proc/softirqs",
+    "/proc/stat",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/vmstat",
+    "/proc/diskstats",
+    "/proc/swaps",
+    "/proc/net/snmp",
+    "/proc/net/snmp6",
+];
+
+/// What nothing that reads these files can be faster than.
+fn reads_alone(files: &[&str]) -> Duration {
+    let files: Vec<File> = files.iter().filter_map(|path| File::open(path).ok()).collect();
+    let mut bytes = [0; 16_384];
+    median(101, || {
+        let read = files.iter().filter_map(|file| file.read_at(&mut bytes, 0).ok());
+        std::hint::black_box(read.sum::<usize>());
+    })
 }
