@@ -143,9 +143,10 @@ impl Provider for System {
     fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
         self.sources.begin(ask);
         let exactness = self.quanta.iter().zip(&self.means);
-        for ((object, meter), (quanta, means)) in self.objects.iter_mut().zip(&mut self.meters).zip(exactness)
-        {
-            if ask.wants(object.spec().name) {
+        let objects = self.objects.iter_mut().zip(&mut self.meters).zip(exactness);
+        // Most requests want few of many objects, whose names stand side by side here.
+        for (spec, ((object, meter), (quanta, means))) in self.specs.iter().zip(objects) {
+            if ask.wants(spec.name) {
                 let (start, before) = (Instant::now(), *out.counts());
                 let begin = steady();
                 self.sources.begin_object(begin);
@@ -153,7 +154,7 @@ impl Provider for System {
                 let own = ReadWindow { begin: self.sources.earliest(), end: steady() };
                 let window = object.window(&self.sources).unwrap_or(own);
                 let (quanta, means) = (quanta.clone(), means.clone());
-                let note = ObjectNote { object: object.spec().name, window, quanta, means };
+                let note = ObjectNote { object: spec.name, window, quanta, means };
                 out.note(note, self.sources.now);
                 meter.note(start.elapsed(), out.counts().since(&before));
             }
