@@ -12,24 +12,16 @@
 //! between the last look at it and its end is only seen where the kernel tells of ends, see [`ends`].
 
 use std::mem;
-use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::AtFlags;
 use rustix::thread::CapabilitySet;
 use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState};
 
 use crate::bpf::tasks::Refusal;
-use crate::clock::process_cpu_time;
-use crate::kept::{Buffer, Kept, ReadError, Step};
+use crate::kept::{Buffer, Kept};
 use crate::pids::NumberFolder;
-use crate::proc::pid_cmdline::{image_name, is_cut};
-use crate::proc::pid_io::PidIo;
-use crate::proc::pid_stat::PidStat;
-use crate::proc::pid_statm::PidStatm;
-use crate::proc::pid_status::PidStatus;
+use crate::proc::SystemFacts;
 use crate::proc::stat::Stat;
-use crate::proc::{SystemFacts, nanoseconds_to_100ns};
 use crate::rising::Rising;
 use crate::root::Root;
 use crate::sources::absence;
@@ -39,6 +31,7 @@ mod at_once;
 mod changes;
 mod descriptors;
 mod ends;
+mod files;
 mod parts;
 #[cfg(test)]
 mod tests;
@@ -50,9 +43,10 @@ use at_once::AtOnce;
 use changes::Changes;
 use descriptors::{Descriptors, Kind};
 use ends::Ended;
+use files::{Files, Reader};
 use threads::Threads;
 
-pub(crate) use parts::{IoTotals, MemoryPart, Part, Parts, Rates, StatPart, StatusPart, ThreadWants, Wants};
+pub(crate) use parts::{IoTotals, MemoryPart, Part, Parts, Rates, StatPart, ThreadWants, Wants};
 pub(crate) use threads::{Thread, ThreadParts, ThreadRates, ThreadStat};
 
 /// How long a name and a start time are believed while the process runs, in 100 ns units: 5 s.
@@ -135,45 +129,6 @@ pub(crate) struct Row {
     pass: u64,
     /// `None` as long as none is read, as by a pass: rows that are short are read faster.
     files: Option<Box<Files>>,
-}
-
-/// The files of a process that stay open.
-#[derive(Debug, Default)]
-struct Files {
-    stat: Option<Kept>,
-    statm: Option<Kept>,
-    io: Option<Kept>,
-    status: Option<Kept>,
-}
-
-/// What reading a process needs.
-struct Reader<'a> {
-    folder: &'a NumberFolder,
-    has_clocks: bool,
-    descriptors: &'a mut Descriptors,
-    buffer: &'a mut Buffer,
-    scratch: &'a mut Scratch,
-    tells_handles: &'a mut bool,
-    facts: &'a SystemFacts,
-    now: FileTime,
-}
-
-/// The process or thread has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Gone;
-
-/// Why a file of a process says nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trouble {
-    Gone,
-    Absent(Absence),
-}
-
-impl Trouble {
-    /// Nothing is known, unless the process has ended.
-    fn unless_gone<T>(self) -> Result<Option<T>, Gone> {
-        if self == Trouble::Gone { Err(Gone) } else { Ok(None) }
-    }
 }
 
 impl ProcessTable {
@@ -610,250 +565,4 @@ impl Row {
     pub(crate) fn threads(&self) -> &[Thread] {
         self.threads.rows()
     }
-
-    /// Reads what is wanted.
-    ///
-    /// # Errors
-    ///
-    /// It has ended, or nothing of it may be read.
-    fn read(&mut self, wants: &Wants, reader: &mut Reader<'_>) -> Result<(), Gone> {
-        let not_requested = Absence::NotRequested;
-        let is_due = reader.now.0.saturating_sub(self.checked.0) >= CHECK_AFTER;
-        let asks_clock = reader.has_clocks && (wants.cpu || is_due);
-        let clock = if asks_clock { process_cpu_time(self.pid) } else { None };
-        let went_back = asks_clock && clock < self.clock;
-        let may_be_other = is_due && (clock.is_none() || clock != self.checked_clock);
-        let needs_ticks = wants.cpu && clock.is_none();
-        let needs_stat = wants.stat || needs_ticks || went_back || may_be_other || self.start_ticks.is_none();
-        if asks_clock {
-            self.clock = clock;
-        }
-        if is_due || needs_stat {
-            self.checked = reader.now;
-            self.checked_clock = clock;
-        }
-        let stat = if needs_stat { self.read_stat(wants.stat, reader)? } else { Err(not_requested) };
-        if self.start_ticks.is_none() {
-            // Nothing identifies it, so nothing of it can be shown.
-            return Err(Gone);
-        }
-        self.parts.stat = if wants.stat { stat } else { Err(not_requested) };
-        self.parts.cpu = if wants.cpu {
-            let ticks = || stat.map(|stat| stat.user.wrapping_add(stat.privileged));
-            clock.map(nanoseconds_to_100ns).map_or_else(ticks, Ok).map(|time| {
-                self.rates.cpu = self.rates.cpu.max(time);
-                self.rates.cpu
-            })
-        } else {
-            Err(not_requested)
-        };
-        self.parts.memory = part(wants.statm, || self.read_statm(reader))?;
-        self.parts.io = part(wants.io, || self.read_io(reader))?;
-        let mut switches = None;
-        self.parts.status = part(wants.status, || self.read_status(&mut switches, reader))?;
-        self.parts.handles = part(wants.handles, || reader.handles(self.pid))?;
-        if let Some(wants) = wants.threads {
-            self.threads.read(self.pid, self.is_kernel_thread, switches, wants, reader)?;
-        }
-        Ok(())
-    }
-
-    fn read_stat(&mut self, keep: bool, reader: &mut Reader<'_>) -> Result<Part<StatPart>, Gone> {
-        let mut unkept = None;
-        let (facts, now) = (*reader.facts, reader.now);
-        let is_kept = keep || self.files.as_ref().is_some_and(|files| files.stat.is_some());
-        let file = if is_kept { &mut self.files.get_or_insert_default().stat } else { &mut unkept };
-        let read = reader.read(file, Kind::Stat, self.pid);
-        let parsed = read.and_then(|bytes| {
-            let stat = PidStat::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
-            if self.start_ticks.is_some_and(|ticks| ticks != stat.start_ticks) {
-                return Err(Trouble::Gone);
-            }
-            let is_renamed = self.start_ticks.is_none() || self.comm != stat.comm;
-            if is_renamed {
-                self.comm.clear();
-                self.comm.extend_from_slice(stat.comm);
-            }
-            if self.start_ticks.is_none() {
-                self.start_ticks = Some(stat.start_ticks);
-                // It may be younger than the time of this request.
-                self.start = facts.time_at(stat.start_ticks).min(now);
-            }
-            self.is_kernel_thread = stat.is_kernel_thread();
-            let part = StatPart::new(&stat, &facts);
-            // The kernel splits its exact time by the ticks that it saw; the parts may step back by one.
-            self.rates.user = self.rates.user.max(part.user);
-            self.rates.privileged = self.rates.privileged.max(part.privileged);
-            self.rates.faults = self.rates.faults.max(part.faults);
-            Ok((is_renamed, part))
-        });
-        reader.descriptors.close(&mut unkept, Kind::Stat);
-        match parsed {
-            Ok((is_renamed, part)) => {
-                if is_renamed {
-                    self.rename(reader);
-                }
-                let Rates { user, privileged, faults, .. } = self.rates;
-                Ok(Ok(StatPart { user, privileged, faults, ..part }))
-            }
-            Err(Trouble::Absent(absence)) => Ok(Err(absence)),
-            Err(Trouble::Gone) => Err(Gone),
-        }
-    }
-
-    /// Makes the instance name of `comm`, with the help of the arguments when the kernel has cut it.
-    fn rename(&mut self, reader: &mut Reader<'_>) {
-        let pid = self.pid;
-        let mut cmdline: &[u8] = &[];
-        if is_cut(&self.comm) && !self.is_kernel_thread {
-            let file = Kept::pinned(reader.folder, Path::new(&format!("{pid}/cmdline")));
-            cmdline = file.and_then(|mut file| file.read(reader.buffer)).unwrap_or_default();
-        }
-        self.name = instance_name(image_name(&self.comm, cmdline));
-        if self.name.is_empty() {
-            self.name = pid.to_string();
-        }
-    }
-
-    fn read_statm(&mut self, reader: &mut Reader<'_>) -> Result<MemoryPart, Trouble> {
-        let facts = *reader.facts;
-        let bytes = reader.read(&mut self.files.get_or_insert_default().statm, Kind::Statm, self.pid)?;
-        let statm = PidStatm::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
-        Ok(MemoryPart::new(statm, &facts))
-    }
-
-    fn read_io(&mut self, reader: &mut Reader<'_>) -> Result<IoTotals, Trouble> {
-        let denied = Trouble::Absent(Absence::AccessDenied);
-        // Asking again is dear and rarely of use: its rights would have to change.
-        if self.io_denied.is_some_and(|since| reader.now.0.saturating_sub(since.0) < CHECK_AFTER) {
-            return Err(denied);
-        }
-        let now = reader.now;
-        let read = reader.read(&mut self.files.get_or_insert_default().io, Kind::Io, self.pid);
-        self.io_denied = (read == Err(denied)).then_some(now);
-        let io = PidIo::parse(read?).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
-        self.rates.io = IoTotals::new(io);
-        Ok(self.rates.io)
-    }
-
-    /// `switches` becomes those of its first thread, which are in the same file.
-    fn read_status(
-        &mut self,
-        switches: &mut Option<u64>,
-        reader: &mut Reader<'_>,
-    ) -> Result<StatusPart, Trouble> {
-        let bytes = reader.read(&mut self.files.get_or_insert_default().status, Kind::Status, self.pid)?;
-        let status = PidStatus::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
-        *switches = status.context_switches();
-        Ok(StatusPart::new(&status, &mut self.private_peak))
-    }
-
-    /// Closes every file.
-    fn close(&mut self, descriptors: &mut Descriptors) {
-        Kind::ALL.into_iter().for_each(|kind| self.close_kind(kind, descriptors));
-        self.files = None;
-    }
-
-    /// Closes the files of one kind.
-    fn close_kind(&mut self, kind: Kind, descriptors: &mut Descriptors) {
-        let mut none = Files::default();
-        let files = self.files.as_deref_mut().unwrap_or(&mut none);
-        match kind {
-            Kind::Stat => descriptors.close(&mut files.stat, kind),
-            Kind::Statm => descriptors.close(&mut files.statm, kind),
-            Kind::Io => descriptors.close(&mut files.io, kind),
-            Kind::Status => descriptors.close(&mut files.status, kind),
-            Kind::Task | Kind::ThreadStat | Kind::ThreadSchedstat | Kind::ThreadStatus => {
-                self.threads.close_kind(kind, descriptors);
-            }
-        }
-    }
-}
-
-/// A part if it is wanted; a process that has ended ends everything.
-fn part<T>(is_wanted: bool, read: impl FnOnce() -> Result<T, Trouble>) -> Result<Part<T>, Gone> {
-    if !is_wanted {
-        return Ok(Err(Absence::NotRequested));
-    }
-    match read() {
-        Ok(value) => Ok(Ok(value)),
-        Err(Trouble::Absent(absence)) => Ok(Err(absence)),
-        Err(Trouble::Gone) => Err(Gone),
-    }
-}
-
-impl Reader<'_> {
-    /// Reads a file of a process.
-    fn read(&mut self, kept: &mut Option<Kept>, kind: Kind, pid: u32) -> Result<&[u8], Trouble> {
-        let path = || format!("{pid}/{}", kind.file_name());
-        let read = self.descriptors.read(kept, kind, self.folder, path, self.buffer);
-        read.map_err(|error| trouble(self.folder, &format!("{pid}"), &error))
-    }
-
-    /// Reads a file of a thread.
-    fn read_thread(
-        &mut self,
-        kept: &mut Option<Kept>,
-        kind: Kind,
-        pid: u32,
-        tid: u32,
-    ) -> Result<&[u8], Trouble> {
-        let path = || format!("{pid}/task/{tid}/{}", kind.file_name());
-        let read = self.descriptors.read(kept, kind, self.folder, path, self.buffer);
-        read.map_err(|error| trouble(self.folder, &format!("{pid}/task/{tid}"), &error))
-    }
-
-    /// What an error of a file of a process means.
-    fn trouble(&self, pid: u32, error: &ReadError) -> Trouble {
-        trouble(self.folder, &format!("{pid}"), error)
-    }
-
-    /// How many files a process has open: from the size of its folder where the kernel tells it, else by counting.
-    fn handles(&mut self, pid: u32) -> Result<u64, Trouble> {
-        // The size of a folder in a file system other than /proc means something else.
-        if self.descriptors.is_proc() {
-            if let Some(count) = self.folder.open_files(pid) {
-                *self.tells_handles = true;
-                return Ok(count);
-            }
-            if *self.tells_handles {
-                let path = format!("{pid}/fd");
-                let stat = rustix::fs::statat(self.folder, path.as_str(), AtFlags::empty());
-                return stat.map(|_| 0).map_err(|_| Trouble::Gone);
-            }
-        }
-        let path = format!("{pid}/fd");
-        let mut numbers = mem::take(&mut self.scratch.tids);
-        let listed = NumberFolder::open_in(self.folder, Path::new(&path))
-            .and_then(|folder| folder.list_with(&mut self.scratch.listing, &mut numbers));
-        let count = u64::try_from(numbers.len()).unwrap_or(u64::MAX);
-        self.scratch.tids = numbers;
-        listed.map(|_| count).map_err(|error| self.trouble(pid, &error))
-    }
-}
-
-/// What an error of a file in the folder of a process or thread means.
-fn trouble(folder: &NumberFolder, of: &str, error: &ReadError) -> Trouble {
-    if error.is_denied() {
-        return Trouble::Absent(Absence::AccessDenied);
-    }
-    if !error.is_gone() {
-        return Trouble::Absent(Absence::ReadFailed);
-    }
-    // A file that is not there may be one that this kernel does not have: a process that is there has `stat`.
-    let is_alive = error.step() == Step::Open
-        && rustix::fs::statat(folder.as_fd(), format!("{of}/stat"), AtFlags::empty()).is_ok();
-    if is_alive { Trouble::Absent(Absence::NotInThisKernel) } else { Trouble::Gone }
-}
-
-/// The name of a program as NT writes it in an instance name: what has a meaning in a counter path is replaced.
-fn instance_name(name: &[u8]) -> String {
-    let replace = |char: char| match char {
-        '(' => '[',
-        ')' => ']',
-        '/' | '\\' | '#' => '_',
-        char if char.is_control() => '_',
-        char => char,
-    };
-    String::from_utf8_lossy(name).chars().map(replace).collect()
 }

@@ -12,7 +12,10 @@ use tallymon_core::title::TitleIndex;
 use tallymon_provider::{Absence, Ask, Interest, Provider};
 
 use super::*;
+use crate::kept::{ReadError, Step};
 use crate::objects::{PROCESS, THREAD};
+use crate::proc::pid_stat::PidStat;
+use crate::proc::pid_status::PidStatus;
 use crate::{System, clocks};
 
 const SYSTEM: TitleIndex = TitleIndex(2);

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use tallymon_provider::{Absence, FileTime};
 
-use super::Reader;
 use super::at_once::{Split, stat, ticks};
 use super::descriptors::{Descriptors, Kind};
+use super::files::{Gone, Reader, Trouble};
 use super::parts::{Part, ThreadWants, base_priority, current_priority};
-use super::{Gone, Trouble};
 use crate::bpf::record::Record;
 use crate::kept::Kept;
 use crate::pids::NumberFolder;

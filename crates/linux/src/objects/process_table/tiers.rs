@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use super::at_once::State;
 use super::*;
 use crate::bpf::tasks::{Tasks, Way};
+use crate::clock::process_cpu_time;
 use crate::kept::Buffer;
 use crate::objects::fake::again_apart;
+use crate::proc::nanoseconds_to_100ns;
 use crate::system::{boot_time, clocks};
 
 /// Everything of every process and thread.
