@@ -72,6 +72,21 @@ pub fn process_cpu_time(pid: u32) -> Option<u64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(rest)
 }
 
+/// Whether the CPU clocks of processes are finer than a system call, so that one which shows the same as before tells
+/// that its process has not run.
+///
+/// They are on every machine with a counter of cycles. Elsewhere the scheduler counts its own ticks, and what runs
+/// between two of them may never show.
+pub fn process_clocks_tell_runs() -> bool {
+    let own = std::process::id();
+    let mut last = process_cpu_time(own);
+    // A tick falls between two of these readings, but hardly between each.
+    (0..4).all(|_| {
+        let before = std::mem::replace(&mut last, process_cpu_time(own));
+        before.is_some() && before < last
+    })
+}
+
 /// CPUCLOCK_SCHED of the kernel: the time that the scheduler accounts, to the nanosecond.
 const CPU_CLOCK_OF_SCHEDULER: libc::clockid_t = 2;
 
@@ -108,6 +123,11 @@ mod tests {
         assert_eq!(moment(0, 0, 946_684_800_000_000_000).file_time(), 125_911_584_000_000_000);
         assert_eq!(moment(900, 400, 0).slept_since(moment(100, 100, 0)), 500);
         assert_eq!(moment(100, 100, 0).slept_since(moment(900, 400, 0)), 0);
+    }
+
+    #[test]
+    fn clocks_of_this_machine_tell_runs() {
+        assert!(process_clocks_tell_runs());
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //!
 //! Only what somebody looks at is read. Number, start time and name are read once; the name and the start time are
 //! looked at again whenever `stat` is read, else when [`CHECK_AFTER`] has passed and the process has used CPU time
-//! since: one that has not run can neither have started another program nor be another process.
+//! since: one that has not run can neither have started another program nor be another process. Nor is most else of it
+//! read again, see [`files`].
 //!
 //! What ended processes are known to have used stays in the sums, so that those never step back. What a process uses
 //! between the last look at it and its end is only seen where the kernel tells of ends, see [`ends`].
@@ -18,6 +19,7 @@ use rustix::thread::CapabilitySet;
 use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState};
 
 use crate::bpf::tasks::Refusal;
+use crate::clock::process_clocks_tell_runs;
 use crate::kept::{Buffer, Kept};
 use crate::pids::NumberFolder;
 use crate::proc::SystemFacts;
@@ -34,6 +36,8 @@ mod ends;
 mod files;
 mod parts;
 #[cfg(test)]
+mod still;
+#[cfg(test)]
 mod tests;
 mod threads;
 #[cfg(test)]
@@ -43,7 +47,7 @@ use at_once::AtOnce;
 use changes::Changes;
 use descriptors::{Descriptors, Kind};
 use ends::Ended;
-use files::{Files, Reader};
+use files::{Files, Reader, Still};
 use threads::Threads;
 
 pub(crate) use parts::{IoTotals, MemoryPart, Part, Parts, Rates, StatPart, ThreadWants, Wants};
@@ -57,6 +61,8 @@ pub(crate) struct ProcessTable {
     folder: NumberFolder,
     /// Whether the CPU clocks are of the processes in `folder`.
     has_clocks: bool,
+    /// Whether a process whose CPU clock stands still has not run.
+    tells_runs: bool,
     at_once: AtOnce,
     descriptors: Descriptors,
     wants: Wants,
@@ -121,6 +127,7 @@ pub(crate) struct Row {
     checked_clock: Option<u64>,
     /// The CPU clock at the last look, in nanoseconds.
     clock: Option<u64>,
+    still: Still,
     /// When `io` was found denied.
     io_denied: Option<FileTime>,
     /// Whether the process is in the list of the request at hand.
@@ -140,6 +147,7 @@ impl ProcessTable {
         ProcessTable {
             folder,
             has_clocks,
+            tells_runs: has_clocks && process_clocks_tell_runs(),
             at_once: AtOnce::new(TierChoice::Only(Tier::T0)),
             descriptors,
             wants: Wants::default(),
@@ -268,6 +276,7 @@ impl ProcessTable {
         let mut reader = Reader {
             folder: &self.folder,
             has_clocks: self.has_clocks,
+            tells_runs: self.tells_runs,
             descriptors,
             buffer,
             scratch: &mut self.scratch,
@@ -554,6 +563,7 @@ impl Row {
             checked: FileTime(0),
             checked_clock: None,
             clock: None,
+            still: Still::default(),
             io_denied: None,
             is_listed: true,
             pass: 0,

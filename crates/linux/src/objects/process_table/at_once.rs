@@ -218,6 +218,7 @@ impl ProcessTable {
             reader: Reader {
                 folder: &self.folder,
                 has_clocks: self.has_clocks,
+                tells_runs: self.tells_runs,
                 descriptors: &mut self.descriptors,
                 buffer,
                 scratch: &mut self.scratch,
@@ -286,6 +287,7 @@ impl ProcessTable {
         let mut reader = Reader {
             folder: &self.folder,
             has_clocks: self.has_clocks,
+            tells_runs: self.tells_runs,
             descriptors: &mut self.descriptors,
             buffer,
             scratch: &mut self.scratch,

@@ -24,6 +24,13 @@ pub(crate) struct Wants {
     pub(crate) threads: Option<ThreadWants>,
 }
 
+impl Wants {
+    /// Whether it needs something that does not change as long as a process does not run.
+    pub(super) fn any_that_lasts(&self) -> bool {
+        self.io || self.status || self.handles || self.threads.is_some()
+    }
+}
+
 /// Which parts of the threads a request needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ThreadWants {

@@ -747,9 +747,9 @@ fn a_budget_is_kept_and_costs_no_value() {
     let (mut table, facts) = real_table(20);
     let children: Vec<Child> = (0..24).map(|_| idle_child()).collect();
     let memory = interest(&[WORKING_SET]);
-    let status = interest(&[PRIVATE]);
+    let times = interest(&[USER]);
     let objects = [PROCESS];
-    for (interest, kind) in [(&memory, Kind::Statm), (&memory, Kind::Statm), (&status, Kind::Status)] {
+    for (interest, kind) in [(&memory, Kind::Statm), (&memory, Kind::Statm), (&times, Kind::Stat)] {
         for round in 0..2 {
             refresh(&mut table, &facts, &Ask { objects: &objects, interest });
             assert!(table.descriptors.open() <= 20);
@@ -757,14 +757,14 @@ fn a_budget_is_kept_and_costs_no_value() {
             for child in &children {
                 let row = table.programs().find(|row| row.pid == child.id()).unwrap();
                 let is_there =
-                    if kind == Kind::Statm { row.parts.memory.is_ok() } else { row.parts.status.is_ok() };
+                    if kind == Kind::Statm { row.parts.memory.is_ok() } else { row.parts.stat.is_ok() };
                 assert!(is_there, "{kind:?} in round {round}");
             }
         }
         // What is looked at now has taken the place of what was looked at before.
         let of_kind = |row: &&Row| match kind {
             Kind::Statm => row.files.as_ref().is_some_and(|files| files.statm.is_some()),
-            _ => row.files.as_ref().is_some_and(|files| files.status.is_some()),
+            _ => row.files.as_ref().is_some_and(|files| files.stat.is_some()),
         };
         assert_eq!(table.rows.iter().filter(of_kind).count(), 20, "{kind:?}");
     }

@@ -6,7 +6,7 @@ use tallymon_provider::{Absence, FileTime};
 
 use super::at_once::{Split, stat, ticks};
 use super::descriptors::{Descriptors, Kind};
-use super::files::{Gone, Reader, Trouble};
+use super::files::{Gone, Reader, Told, Trouble};
 use super::parts::{Part, ThreadWants, base_priority, current_priority};
 use crate::bpf::record::Record;
 use crate::kept::Kept;
@@ -22,6 +22,8 @@ pub(crate) struct Threads {
     rows: Vec<Thread>,
     folder: Option<NumberFolder>,
     ended: ThreadRates,
+    /// The CPU clock of the process before its files said all of the rows.
+    clock: Option<u64>,
 }
 
 /// One thread.
@@ -87,9 +89,25 @@ pub(super) struct Seen {
     stat: ThreadStat,
 }
 
+/// The kernel's letter of a thread that runs, or wants to.
+pub(super) const RUNNING: u8 = b'R';
+
+impl ThreadStat {
+    /// All but the times.
+    pub(super) fn new(stat: &PidStat<'_>) -> ThreadStat {
+        ThreadStat {
+            user: 0,
+            privileged: 0,
+            base_priority: base_priority(stat),
+            priority: current_priority(stat),
+            state: stat.state,
+            processor: stat.processor,
+        }
+    }
+}
+
 impl Seen {
     pub(super) fn new(record: Record<'_>) -> Seen {
-        let stat = stat(record);
         Seen {
             tid: record.id(),
             start: record.start(),
@@ -97,14 +115,7 @@ impl Seen {
             user: record.user(),
             system: record.system(),
             switches: record.voluntary_switches().wrapping_add(record.involuntary_switches()),
-            stat: ThreadStat {
-                user: 0,
-                privileged: 0,
-                base_priority: base_priority(&stat),
-                priority: current_priority(&stat),
-                state: stat.state,
-                processor: stat.processor,
-            },
+            stat: ThreadStat::new(&stat(record)),
         }
     }
 }
@@ -144,20 +155,48 @@ impl Threads {
         sum
     }
 
-    /// Reads the threads of `pid`. A kernel thread is a process of one thread, which needs no list. `switches` are those of the
-    /// first thread, which has the number of the process, where they are known already.
+    /// Brings up to date what others can change of threads that do not run, and says whether nothing else can have
+    /// changed: if not, all has to be read. `of` is the process and its CPU clock, `told` what its `stat` says.
+    pub(super) fn stay(
+        &mut self,
+        of: (u32, Option<u64>),
+        told: Option<&Told>,
+        is_overdue: bool,
+        wants: ThreadWants,
+        reader: &mut Reader<'_>,
+    ) -> bool {
+        let (pid, clock) = of;
+        // Who traces a thread can take its remains away.
+        let count = u64::try_from(self.rows.len()).unwrap_or(u64::MAX);
+        let is_whole = told.map_or(!is_overdue, |told| told.process.threads == count);
+        if !is_whole || clock.is_none() || self.clock != clock {
+            return false;
+        }
+        if let (Some(told), [first]) = (told, self.rows.as_mut_slice())
+            && first.tid == pid
+        {
+            return first.has(wants) && first.set(told.first);
+        }
+        self.rows.iter_mut().all(|thread| thread.has(wants) && thread.stays(pid, wants, reader))
+    }
+
+    /// Reads the threads of a process, which `of` gives with its CPU clock. A kernel thread is a process of one thread,
+    /// which needs no list. `switches` are those of the first thread, which has the number of the process, where they
+    /// are known already.
     ///
     /// # Errors
     ///
     /// The process has ended.
     pub(super) fn read(
         &mut self,
-        pid: u32,
+        of: (u32, Option<u64>),
         is_kernel_thread: bool,
         switches: Option<u64>,
         wants: ThreadWants,
         reader: &mut Reader<'_>,
     ) -> Result<(), Gone> {
+        let (pid, clock) = of;
+        self.clock = clock;
         let mut tids = std::mem::take(&mut reader.scratch.tids);
         let listed = if is_kernel_thread {
             tids.clear();
@@ -324,6 +363,12 @@ impl Threads {
         files.filter(|file| file.is_some()).count() + usize::from(self.folder.is_some())
     }
 
+    /// Takes this for the CPU clock of when the rows were read.
+    #[cfg(test)]
+    pub(super) fn believe(&mut self, clock: Option<u64>) {
+        self.clock = clock;
+    }
+
     /// Closes the files of one kind.
     pub(super) fn close_kind(&mut self, kind: Kind, descriptors: &mut Descriptors) {
         match kind {
@@ -377,6 +422,25 @@ impl Thread {
         } else {
             Err(unread)
         };
+    }
+
+    /// Whether what is known is what is wanted.
+    fn has(&self, wants: ThreadWants) -> bool {
+        let ThreadParts { cpu, stat, switches } = &self.parts;
+        cpu.is_ok() == wants.cpu && stat.is_ok() == wants.stat && switches.is_ok() == wants.switches
+    }
+
+    /// Takes all but the times, and says whether it does not run.
+    fn set(&mut self, now: ThreadStat) -> bool {
+        if let Ok(stat) = &mut self.parts.stat {
+            *stat = ThreadStat { user: stat.user, privileged: stat.privileged, ..now };
+        }
+        now.state != RUNNING
+    }
+
+    /// Looks at what others can change, and says whether it is there and does not run.
+    fn stays(&mut self, pid: u32, wants: ThreadWants, reader: &mut Reader<'_>) -> bool {
+        !wants.stat || matches!(self.read_stat(pid, true, reader), Ok(Ok(stat)) if self.set(stat))
     }
 
     /// `first` is the number of the process and of its first thread, with the switches of that thread where they are known.
@@ -448,14 +512,8 @@ impl Thread {
                 }
                 self.rates.user = self.rates.user.max(facts.ticks_to_100ns(stat.user_ticks));
                 self.rates.privileged = self.rates.privileged.max(facts.ticks_to_100ns(stat.system_ticks));
-                Ok(Ok(ThreadStat {
-                    user: self.rates.user,
-                    privileged: self.rates.privileged,
-                    base_priority: base_priority(&stat),
-                    priority: current_priority(&stat),
-                    state: stat.state,
-                    processor: stat.processor,
-                }))
+                let ThreadRates { user, privileged, .. } = self.rates;
+                Ok(Ok(ThreadStat { user, privileged, ..ThreadStat::new(&stat) }))
             }
             Err(Trouble::Absent(absence)) => Ok(Err(absence)),
             Err(Trouble::Gone) => Err(Gone),

@@ -28,7 +28,7 @@ pub(in crate::objects) const WANTS: Wants = Wants {
     threads: Some(ThreadWants { cpu: true, stat: true, switches: true }),
 };
 
-fn facts() -> SystemFacts {
+pub(super) fn facts() -> SystemFacts {
     SystemFacts {
         page_size: u64::try_from(rustix::param::page_size()).unwrap(),
         ticks_per_second: rustix::param::clock_ticks_per_second(),
@@ -37,7 +37,7 @@ fn facts() -> SystemFacts {
     }
 }
 
-fn table(choice: TierChoice) -> ProcessTable {
+pub(super) fn table(choice: TierChoice) -> ProcessTable {
     ProcessTable::new(NumberFolder::open(Path::new("/proc")).unwrap(), true).with_tier(choice)
 }
 
@@ -63,7 +63,7 @@ fn row<'t>(table: &'t ProcessTable, other: &Row) -> Option<&'t Row> {
 }
 
 /// Ends its process when it is dropped.
-pub(in crate::objects) struct Ends(Child);
+pub(in crate::objects) struct Ends(pub(super) Child);
 
 impl Ends {
     pub(in crate::objects) fn start(script: &str) -> Ends {
