@@ -15,7 +15,7 @@ use tallymon_provider::{Absence, FileTime, Finding, FindingState};
 
 use super::changes::Changes;
 use super::parts::{IoTotals, MemoryPart, StatPart, StatusPart, Wants};
-use super::threads::Seen;
+use super::thread::Seen;
 use super::{CHECK_AFTER, Ended, ProcessTable, Reader, Row};
 use crate::bpf::record::{Asked, Record};
 use crate::bpf::tasks::{Refusal, Tasks, Way};

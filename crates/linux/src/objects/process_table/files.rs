@@ -44,7 +44,7 @@ use tallymon_provider::{Absence, FileTime};
 
 use super::descriptors::{Descriptors, Kind};
 use super::parts::{IoTotals, MemoryPart, Part, Rates, StatPart, StatusPart, Wants};
-use super::threads::{RUNNING, ThreadStat};
+use super::thread::{RUNNING, ThreadStat};
 use super::{CHECK_AFTER, Row, Scratch};
 use crate::clock::process_cpu_time;
 use crate::kept::{Buffer, Kept, ReadError, Step};

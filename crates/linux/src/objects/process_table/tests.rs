@@ -1,7 +1,7 @@
 //! The processes of a folder that tests fill, and those of this machine, as they arrive in a data block.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,13 +9,15 @@ use tallymon_core::block::{BlockWriter, Snapshot, SnapshotInstance, SnapshotObje
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{NoValue, ValueState};
 use tallymon_core::title::TitleIndex;
-use tallymon_provider::{Absence, Ask, Interest, Provider};
+use tallymon_provider::{Absence, Ask, FindingState, Interest, Provider};
 
+use super::descriptors::Kind;
 use super::*;
 use crate::kept::{ReadError, Step};
 use crate::objects::{PROCESS, THREAD};
 use crate::proc::pid_stat::PidStat;
 use crate::proc::pid_status::PidStatus;
+use crate::root::Root;
 use crate::{System, clocks};
 
 const SYSTEM: TitleIndex = TitleIndex(2);
