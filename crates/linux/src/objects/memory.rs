@@ -26,7 +26,7 @@ counters! {
         Pages: 40, 41, PERF_COUNTER_COUNTER, 0, NOVICE: C "Pages Input/sec + Pages Output/sec";
         PagesInput: 822, 823, PERF_COUNTER_COUNTER, 0, NOVICE: C "/proc/vmstat:pgpgin * 1024 / 4096";
         PageReads: 42, 43, PERF_COUNTER_COUNTER, 0, EXPERT: C "/proc/vmstat:pgmajfault";
-        PagesOutput: 48, 49, PERF_COUNTER_COUNTER, 0, ADVANCED: A "/proc/vmstat:pswpout + :nr_vmscan_write";
+        PagesOutput: 48, 49, PERF_COUNTER_COUNTER, 0, ADVANCED: C "/proc/vmstat:pswpout";
         PoolPagedBytes: 56, 57, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:KReclaimable * 1024 | /proc/meminfo:SReclaimable * 1024" "2.6.19";
         PoolNonpagedBytes: 58, 59, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:SUnreclaim + :KernelStack + :PageTables + :Percpu * 1024" "2.6.19";
         PageWrites: 50, 51, PERF_COUNTER_COUNTER, 0, EXPERT: A "/proc/vmstat:pswpout";
@@ -206,8 +206,9 @@ fn from_vmstat(v: &VmStat, facts: &SystemFacts, values: &mut CounterBlockMut<'_>
     };
     let pages = |kib: u64| kib.wrapping_mul(1024).checked_div(facts.page_size).unwrap_or(0);
     let input = v.read_kib.map(pages);
-    // Only what was written to make room counts, as on NT; pgpgout would be every write to any disk.
-    let output = sum(&[v.swapped_out, v.reclaim_writes]);
+    // Only what was written to make room counts, as on NT; pgpgout would be every write to any disk. `nr_vmscan_write` has
+    // the same pages once more, and those that were only compressed or found to be zeros.
+    let output = v.swapped_out;
     set(At::PageFaults, v.faults);
     set(At::TransitionFaults, v.faults.zip(v.major_faults).map(|(all, major)| all.wrapping_sub(major)));
     set(At::CacheFaults, v.file_refaults);
@@ -221,7 +222,19 @@ fn from_vmstat(v: &VmStat, facts: &SystemFacts, values: &mut CounterBlockMut<'_>
 
 #[cfg(test)]
 mod tests {
+    use super::super::fake::{Machine, instance, named};
     use super::*;
+
+    #[test]
+    fn a_page_that_is_written_counts_once() {
+        let vmstat = b"pgpgin 40\npgpgout 400\npswpout 7\nnr_vmscan_write 9\n";
+        let snapshot = Machine::new(&[("proc/vmstat", vmstat)]).read(SPEC.name.0);
+        let memory = instance(&snapshot, "");
+        let page = u64::try_from(rustix::param::page_size()).unwrap();
+        let input = 40 * 1024 / page;
+        assert_eq!((named(&memory, 48), named(&memory, 50)), (Ok(7), Ok(7)));
+        assert_eq!(named(&memory, 40), Ok(input + 7));
+    }
 
     #[test]
     fn every_counter_has_a_source_or_a_reason() {

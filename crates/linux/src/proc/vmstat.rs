@@ -26,7 +26,8 @@ pub struct VmStat {
     pub swapped_in: Option<u64>,
     /// `pswpout`: pages written to swap areas.
     pub swapped_out: Option<u64>,
-    /// `nr_vmscan_write`: pages the kernel wrote to take their memory away.
+    /// `nr_vmscan_write`: pages handed to swap to take their memory away. Those of `pswpout` are among them, and those that
+    /// were compressed or are all zeros; older kernels also count pages of files.
     pub reclaim_writes: Option<u64>,
     /// `workingset_refault_file` (since kernel 5.9), before that `workingset_refault` (since kernel 3.15): pages of
     /// files that were read again soon after their memory had been taken away.
