@@ -1,0 +1,130 @@
+//! Descriptions put together by hand, and that of the running kernel.
+
+use super::*;
+
+/// Puts a description together, type after type.
+struct Assembler {
+    types: Vec<u8>,
+    strings: Vec<u8>,
+}
+
+impl Assembler {
+    fn new() -> Assembler {
+        Assembler { types: Vec::new(), strings: vec![0] }
+    }
+
+    fn words(&mut self, words: &[u32]) {
+        words.iter().for_each(|word| self.types.extend_from_slice(&word.to_le_bytes()));
+    }
+
+    fn name(&mut self, name: &str) -> u32 {
+        if name.is_empty() {
+            return 0;
+        }
+        let at = u32::try_from(self.strings.len()).unwrap();
+        self.strings.extend_from_slice(name.as_bytes());
+        self.strings.push(0);
+        at
+    }
+
+    /// A type with its kind, count or flag, and what follows.
+    fn push(&mut self, name: &str, info: u32, more: &[u32]) {
+        let name = self.name(name);
+        self.words(&[name, info]);
+        self.words(more);
+    }
+
+    fn finish(&self) -> Vec<u8> {
+        let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap();
+        let mut all = vec![0x9f, 0xeb, 1, 0];
+        for word in [24, 0, length(&self.types), length(&self.types), length(&self.strings)] {
+            all.extend_from_slice(&word.to_le_bytes());
+        }
+        all.extend_from_slice(&self.types);
+        all.extend_from_slice(&self.strings);
+        all
+    }
+}
+
+/// 1 long, 2 `struct inner { long a; union { long b; long c[3]; }; }`, 3 its union, 4 `long[3]`, 5 const inner,
+/// 6 `struct outer { long first; const inner in; inner rows[2]; int bits:3; }`, 7 `inner[2]`, 8 a function.
+fn sample() -> Vec<u8> {
+    let mut asm = Assembler::new();
+    asm.push("long", INT << 24, &[8, 64]);
+    let (a, b, c) = (asm.name("a"), asm.name("b"), asm.name("c"));
+    asm.push("inner", STRUCT << 24 | 2, &[32, a, 1, 0, 0, 3, 64]);
+    asm.push("", UNION << 24 | 2, &[24, b, 1, 0, c, 4, 0]);
+    asm.push("", ARRAY << 24, &[0, 1, 1, 3]);
+    asm.push("", 10 << 24, &[2]);
+    let names = ["first", "in", "rows", "bits"].map(|name| asm.name(name));
+    asm.push(
+        "outer",
+        1 << 31 | STRUCT << 24 | 4,
+        &[112, names[0], 1, 0, names[1], 5, 64, names[2], 7, 320, names[3], 1, 3 << 24 | 832],
+    );
+    asm.push("", ARRAY << 24, &[0, 2, 1, 2]);
+    asm.push("outer", FUNC << 24, &[0]);
+    asm.finish()
+}
+
+#[test]
+fn fields_are_found_through_unnamed_parts_and_arrays() {
+    let bytes = sample();
+    let btf = Btf::parse(&bytes).unwrap();
+    assert_eq!(btf.count(), 8);
+    let found = btf.find([(Named::Struct, "outer"), (Named::Function, "outer"), (Named::Struct, "oute")]);
+    assert_eq!(found, [Some(TypeId(6)), Some(TypeId(8)), None]);
+    let place = |path: &str| btf.field(TypeId(6), path).map(|field| (field.offset, field.size));
+    assert_eq!(place("first"), Ok((0, 8)));
+    assert_eq!(place("in"), Ok((8, 32)));
+    assert_eq!(place("in.b"), Ok((16, 8)));
+    assert_eq!(place("in.c"), Ok((16, 24)));
+    assert_eq!(place("in.c[2]"), Ok((32, 8)));
+    assert_eq!(place("rows[1].a"), Ok((72, 8)));
+    for missing in ["second", "in.d", "first.a", "first[1]", "in.c[x]", "", "in."] {
+        assert_eq!(place(missing), Err(BtfError::NoField { path: missing.to_string() }));
+    }
+    assert_eq!(place("bits"), Err(BtfError::BitField { path: "bits".to_string() }));
+}
+
+#[test]
+fn damage_is_an_error_and_circles_end() {
+    let whole = sample();
+    for length in 0..whole.len() {
+        if let Ok(btf) = Btf::parse(&whole[..length]) {
+            panic!("{length} of {} bytes hold {} types", whole.len(), btf.count());
+        }
+    }
+    for at in 0..whole.len() {
+        for value in [0, 1, 0x7f, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[at] = value;
+            // Any answer is right as long as there is one.
+            if let Ok(btf) = Btf::parse(&bytes) {
+                let _ = btf.field(TypeId(6), "rows[1].c[2]");
+                let _ = btf.find([(Named::Struct, "inner")]);
+            }
+        }
+    }
+    let mut asm = Assembler::new();
+    asm.push("loop", 8 << 24, &[1]);
+    asm.push("self", STRUCT << 24 | 2, &[8, 0, 2, 0, 0, 2, 0]);
+    let bytes = asm.finish();
+    let btf = Btf::parse(&bytes).unwrap();
+    assert_eq!(btf.field(TypeId(1), "x"), Err(BtfError::TooDeep));
+    assert_eq!(btf.field(TypeId(2), "x"), Err(BtfError::TooDeep));
+    assert!(btf.field(TypeId(99), "x").is_err());
+}
+
+#[test]
+fn the_running_kernel_has_a_task() {
+    let Ok(bytes) = std::fs::read("/sys/kernel/btf/vmlinux") else {
+        eprintln!("skipped: this kernel describes no types");
+        return;
+    };
+    let btf = Btf::parse(&bytes).unwrap();
+    let [task] = btf.find([(Named::Struct, "task_struct")]);
+    let comm = btf.field(task.unwrap(), "comm").unwrap();
+    assert_eq!(comm.size, 16);
+    assert_eq!(btf.field(task.unwrap(), "se.sum_exec_runtime").unwrap().size, 8);
+}
