@@ -7,12 +7,24 @@ use tallymon_linux::bpf::btf::{Btf, Named};
 fuzz_target!(|bytes: &[u8]| {
     let Ok(btf) = Btf::parse(bytes) else { return };
     assert!(btf.count() <= bytes.len() / 12);
-    let found = btf.find([(Named::Struct, "outer"), (Named::Struct, "inner"), (Named::Function, "outer")]);
+    let found = btf.find([
+        (Named::Struct, "outer"),
+        (Named::Struct, "inner"),
+        (Named::Function, "outer"),
+        (Named::Variable, "state"),
+        (Named::Variable, "count"),
+        (Named::Enumeration, "item"),
+        (Named::Enumeration, "wide"),
+    ]);
     for id in found.into_iter().flatten() {
-        for path in ["first", "in.b", "rows[1].a", "in.c[2]", "bits"] {
-            if let Ok(field) = btf.field(id, path) {
-                assert!(field.of.0 as usize <= btf.count());
-            }
+        let whole = btf.whole(id);
+        let fields =
+            ["first", "in.b", "rows[1].a", "in.c[2]", "bits", "misses"].map(|path| btf.field(id, path));
+        for field in fields.into_iter().chain([whole]).flatten() {
+            assert!(field.of.0 as usize <= btf.count());
+        }
+        for name in ["SOME", "BIG"] {
+            let _ = btf.value(id, name);
         }
     }
 });

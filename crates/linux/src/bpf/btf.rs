@@ -34,6 +34,10 @@ pub enum Named {
     Function,
     /// A name for a type.
     Alias,
+    /// A variable that each processor has one of; others are not described.
+    Variable,
+    /// An enumeration.
+    Enumeration,
 }
 
 /// Where a field stands in its structure.
@@ -67,7 +71,7 @@ pub enum BtfError {
         /// Where the type begins in its section.
         at: usize,
     },
-    /// There is no field of this name.
+    /// There is no field, or no value of an enumeration, of this name.
     NoField {
         /// The whole path that was looked for.
         path: String,
@@ -113,6 +117,7 @@ const UNION: u32 = 5;
 const ENUM: u32 = 6;
 const TYPEDEF: u32 = 8;
 const FUNC: u32 = 12;
+const VAR: u32 = 14;
 const FLOAT: u32 = 16;
 const ENUM64: u32 = 19;
 
@@ -155,7 +160,7 @@ impl<'a> Btf<'a> {
         self.starts.len()
     }
 
-    /// The structures and functions of these names, in the order of the names.
+    /// What has these names, in the order of the names.
     ///
     /// This is one walk over all types, whatever number of names.
     pub fn find<const N: usize>(&self, wanted: [(Named, &str); N]) -> [Option<TypeId>; N] {
@@ -167,6 +172,8 @@ impl<'a> Btf<'a> {
                 STRUCT => Named::Struct,
                 FUNC => Named::Function,
                 TYPEDEF => Named::Alias,
+                VAR => Named::Variable,
+                ENUM | ENUM64 => Named::Enumeration,
                 _ => continue,
             };
             let Some(name) = number(self.types, at, "a type").ok().and_then(|name| self.string(name)) else {
@@ -182,7 +189,8 @@ impl<'a> Btf<'a> {
         found
     }
 
-    /// A field of a structure, for example `se.sum_exec_runtime`, `rss_stat[1].count` or a field of an unnamed part.
+    /// A field of a structure or of a variable that is one, for example `se.sum_exec_runtime`, `rss_stat[1].count` or a
+    /// field of an unnamed part.
     ///
     /// # Errors
     ///
@@ -215,6 +223,46 @@ impl<'a> Btf<'a> {
             }
         }
         Ok(field)
+    }
+
+    /// All of a type or of a variable.
+    ///
+    /// # Errors
+    ///
+    /// The types make no sense.
+    pub fn whole(&self, id: TypeId) -> Result<Field, BtfError> {
+        let of = self.plain(id)?;
+        Ok(Field { offset: 0, size: self.size(of)?, of })
+    }
+
+    /// The number that a name of an enumeration stands for, as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// There is none of this name, it is no enumeration, or it is cut.
+    pub fn value(&self, enumeration: TypeId, name: &str) -> Result<u64, BtfError> {
+        let missing = || BtfError::NoField { path: name.to_string() };
+        let id = self.plain(enumeration)?;
+        let info = self.info(id)?;
+        let size = match kind(info) {
+            ENUM => 8,
+            ENUM64 => 12,
+            _ => return Err(missing()),
+        };
+        let start = self.start(id)?.saturating_add(12);
+        for index in 0..size_of(info & 0xffff) {
+            let at = start.saturating_add(index.saturating_mul(size));
+            let found = self.string(number(self.types, at, "a value")?);
+            if found.is_some_and(|found| starts_as(found, name.as_bytes())) {
+                let low = number(self.types, at.saturating_add(4), "a value")?;
+                let high = match size {
+                    12 => number(self.types, at.saturating_add(8), "a value")?,
+                    _ => 0,
+                };
+                return Ok(u64::from(high) << 32 | u64::from(low));
+            }
+        }
+        Err(missing())
     }
 
     /// A member by name, also one of an unnamed structure or union in it; `None` when there is none.
@@ -253,11 +301,11 @@ impl<'a> Btf<'a> {
         Ok(None)
     }
 
-    /// The type behind names for types and qualifiers.
+    /// The type behind names for types and qualifiers, and that of a variable.
     fn plain(&self, mut id: TypeId) -> Result<TypeId, BtfError> {
-        // TYPEDEF, VOLATILE, CONST, RESTRICT and TYPE_TAG say which type they are of.
+        // TYPEDEF, VOLATILE, CONST, RESTRICT, VAR and TYPE_TAG say which type they are of.
         for _ in 0..DEPTH {
-            if id == TypeId(0) || !matches!(kind(self.info(id)?), 8..=11 | 18) {
+            if id == TypeId(0) || !matches!(kind(self.info(id)?), TYPEDEF..=11 | VAR | 18) {
                 return Ok(id);
             }
             id = TypeId(number(self.types, self.start(id)?.saturating_add(8), "a type")?);
@@ -324,7 +372,7 @@ fn size_of_type(info: u32) -> Option<usize> {
     let count = size_of(info & 0xffff);
     let more = match kind(info) {
         // An integer has its encoding, a variable its linkage, a tag its component.
-        1 | 14 | 17 => 4,
+        INT | VAR | 17 => 4,
         ARRAY => 12,
         STRUCT | UNION | 15 | ENUM64 => count.checked_mul(12)?,
         ENUM | 13 => count.checked_mul(8)?,

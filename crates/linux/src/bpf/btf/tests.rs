@@ -47,7 +47,9 @@ impl Assembler {
 }
 
 /// 1 long, 2 `struct inner { long a; union { long b; long c[3]; }; }`, 3 its union, 4 `long[3]`, 5 const inner,
-/// 6 `struct outer { long first; const inner in; inner rows[2]; int bits:3; }`, 7 `inner[2]`, 8 a function.
+/// 6 `struct outer { long first; const inner in; inner rows[2]; int bits:3; }`, 7 `inner[2]`, 8 a function, 9 int,
+/// 10 `typedef struct { int hits; int misses; } stat_t`'s structure, 11 its name, 12 the variable `stat_t state`,
+/// 13 the variable `int count`, 14 `enum item { NONE, SOME = 7, LAST = -1 }`, 15 `enum wide { SOME = 2, BIG = 2^40 + 5 }`.
 fn sample() -> Vec<u8> {
     let mut asm = Assembler::new();
     asm.push("long", INT << 24, &[8, 64]);
@@ -64,6 +66,15 @@ fn sample() -> Vec<u8> {
     );
     asm.push("", ARRAY << 24, &[0, 2, 1, 2]);
     asm.push("outer", FUNC << 24, &[0]);
+    asm.push("int", INT << 24, &[4, 32]);
+    let [hits, misses] = ["hits", "misses"].map(|name| asm.name(name));
+    asm.push("", STRUCT << 24 | 2, &[8, hits, 9, 0, misses, 9, 32]);
+    asm.push("stat_t", TYPEDEF << 24, &[10]);
+    asm.push("state", VAR << 24, &[11, 1]);
+    asm.push("count", VAR << 24, &[9, 1]);
+    let [none, some, last, big] = ["NONE", "SOME", "LAST", "BIG"].map(|name| asm.name(name));
+    asm.push("item", ENUM << 24 | 3, &[4, none, 0, some, 7, last, u32::MAX]);
+    asm.push("wide", ENUM64 << 24 | 2, &[8, some, 2, 0, big, 5, 1 << 8]);
     asm.finish()
 }
 
@@ -71,7 +82,7 @@ fn sample() -> Vec<u8> {
 fn fields_are_found_through_unnamed_parts_and_arrays() {
     let bytes = sample();
     let btf = Btf::parse(&bytes).unwrap();
-    assert_eq!(btf.count(), 8);
+    assert_eq!(btf.count(), 15);
     let found = btf.find([(Named::Struct, "outer"), (Named::Function, "outer"), (Named::Struct, "oute")]);
     assert_eq!(found, [Some(TypeId(6)), Some(TypeId(8)), None]);
     let place = |path: &str| btf.field(TypeId(6), path).map(|field| (field.offset, field.size));
@@ -85,6 +96,38 @@ fn fields_are_found_through_unnamed_parts_and_arrays() {
         assert_eq!(place(missing), Err(BtfError::NoField { path: missing.to_string() }));
     }
     assert_eq!(place("bits"), Err(BtfError::BitField { path: "bits".to_string() }));
+}
+
+#[test]
+fn variables_are_seen_through_names_of_types() {
+    let bytes = sample();
+    let btf = Btf::parse(&bytes).unwrap();
+    let wanted = [
+        (Named::Variable, "state"),
+        (Named::Variable, "count"),
+        (Named::Alias, "state"),
+        (Named::Struct, ""),
+    ];
+    assert_eq!(btf.find(wanted), [Some(TypeId(12)), Some(TypeId(13)), None, Some(TypeId(10))]);
+    assert_eq!(btf.field(TypeId(12), "misses"), Ok(Field { offset: 4, size: 4, of: TypeId(9) }));
+    assert_eq!(btf.whole(TypeId(12)), Ok(Field { offset: 0, size: 8, of: TypeId(10) }));
+    assert_eq!(btf.whole(TypeId(13)), Ok(Field { offset: 0, size: 4, of: TypeId(9) }));
+    assert_eq!(btf.field(TypeId(13), "misses"), Err(BtfError::NoField { path: "misses".to_string() }));
+}
+
+#[test]
+fn enumerations_have_numbers() {
+    let bytes = sample();
+    let btf = Btf::parse(&bytes).unwrap();
+    let found = btf.find([(Named::Enumeration, "item"), (Named::Enumeration, "wide")]);
+    assert_eq!(found, [Some(TypeId(14)), Some(TypeId(15))]);
+    let value = |id: u32, name: &str| btf.value(TypeId(id), name).ok();
+    assert_eq!(["NONE", "SOME", "LAST"].map(|name| value(14, name)), [Some(0), Some(7), Some(0xffff_ffff)]);
+    assert_eq!(["SOME", "BIG", "item"].map(|name| value(15, name)), [Some(2), Some((1 << 40) + 5), None]);
+    assert_eq!(
+        (value(14, "NON"), value(6, "first"), value(0, "SOME"), value(99, "SOME")),
+        (None, None, None, None)
+    );
 }
 
 #[test]
@@ -103,6 +146,8 @@ fn damage_is_an_error_and_circles_end() {
             if let Ok(btf) = Btf::parse(&bytes) {
                 let _ = btf.field(TypeId(6), "rows[1].c[2]");
                 let _ = btf.find([(Named::Struct, "inner")]);
+                let _ = (btf.field(TypeId(12), "misses"), btf.whole(TypeId(13)));
+                let _ = (btf.value(TypeId(14), "LAST"), btf.value(TypeId(15), "BIG"));
             }
         }
     }
@@ -127,4 +172,6 @@ fn the_running_kernel_has_a_task() {
     let comm = btf.field(task.unwrap(), "comm").unwrap();
     assert_eq!(comm.size, 16);
     assert_eq!(btf.field(task.unwrap(), "se.sum_exec_runtime").unwrap().size, 8);
+    let [kinds] = btf.find([(Named::Enumeration, "pid_type")]);
+    assert_eq!(btf.value(kinds.unwrap(), "PIDTYPE_PID"), Ok(0));
 }
