@@ -14,7 +14,7 @@ use super::Object;
 use super::processor::{Collector, Gathered, PROCESSOR_COUNTERS, PROCESSOR_ORIGINS, Values};
 use super::spec::{Origin, object, rows};
 use super::table::{add, folders, write};
-use crate::proc::scan::decimal;
+use crate::proc::scan::{decimal, ranges};
 use crate::sources::Sources;
 
 const NAME: TitleIndex = TitleIndex(900_000);
@@ -230,16 +230,6 @@ fn nodes(sources: &mut Sources, processors: &[u32]) -> BTreeMap<u32, Vec<u32>> {
         nodes.entry(0).or_insert_with(Vec::new).extend(rest);
     }
     nodes
-}
-
-/// `0-3,8` as pairs of the first and the last.
-fn ranges(text: &[u8]) -> Vec<(u64, u64)> {
-    let parts = text.trim_ascii().split(|byte| *byte == b',');
-    let range = |part: &[u8]| match crate::proc::scan::split_at_byte(part, b'-') {
-        Some((first, last)) => Some((decimal(first)?, decimal(last)?)),
-        None => decimal(part).map(|one| (one, one)),
-    };
-    parts.filter_map(range).collect()
 }
 
 /// The sum of counts; of speeds and utilities the mean.

@@ -223,6 +223,16 @@ pub fn hundredths(text: &[u8]) -> Option<u64> {
     decimal(whole)?.checked_mul(100)?.checked_add(decimal(fraction)?)
 }
 
+/// `0-3,8` as pairs of the first and the last, without what is neither a number nor two.
+pub fn ranges(text: &[u8]) -> Vec<(u64, u64)> {
+    let parts = text.trim_ascii().split(|byte| *byte == b',');
+    let range = |part: &[u8]| match split_at_byte(part, b'-') {
+        Some((first, last)) => Some((decimal(first)?, decimal(last)?)),
+        None => decimal(part).map(|one| (one, one)),
+    };
+    parts.filter_map(range).collect()
+}
+
 /// Undoes the kernel's escapes in a path: a backslash and three octal digits, as `\\040` for a blank.
 ///
 /// A backslash with anything else after it stays as it is.
@@ -286,6 +296,14 @@ fn is_blank(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_of_processors() {
+        assert_eq!(ranges(b"0-3,8\n"), [(0, 3), (8, 8)]);
+        assert_eq!(ranges(b" 5 "), [(5, 5)]);
+        assert_eq!(ranges(b"1-,-2,x,4-7,1-2-3,"), [(4, 7)]);
+        assert_eq!(ranges(b""), []);
+    }
 
     #[test]
     fn numbers() {
