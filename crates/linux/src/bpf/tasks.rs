@@ -1,10 +1,12 @@
 //! Reads all tasks through a program in the kernel.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::thread::CapabilitySet;
 
@@ -93,15 +95,7 @@ impl Tasks {
     /// As [`Tasks::open`], with room for so many tasks in one run.
     pub(crate) fn open_with(way: Way, capacity: u32) -> Result<Tasks, Refusal> {
         clear_of_other_namespaces()?;
-        let types = fs::read(TYPES).map_err(|error| Refusal {
-            reason: format!("{TYPES} can not be read: {error}"),
-            remedy: "use a kernel that was built with CONFIG_DEBUG_INFO_BTF".to_string(),
-        })?;
-        let kernel = Btf::parse(&types)
-            .map_err(|error| error.to_string())
-            .and_then(|btf| Kernel::new(&btf).map_err(|error| error.to_string()))
-            .map_err(Refusal::of_kernel)?;
-        drop(types);
+        let kernel = of_types(Kernel::new)?;
         let control_map = Array::new(control::SIZE, 1).map_err(|error| denied(&error))?;
         let control = control_map.map(control::WORDS.saturating_mul(8)).map_err(|error| denied(&error))?;
         let namespace = own_namespace(&kernel, &control_map, &control)?;
@@ -308,8 +302,22 @@ impl Reader {
 
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
+/// Looks up what a program needs to know of the running kernel. One at a time, so that its types are never in memory twice.
+pub(super) fn of_types<Found, Error: Display>(
+    look: impl FnOnce(&Btf<'_>) -> Result<Found, Error>,
+) -> Result<Found, Refusal> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let types = fs::read(TYPES).map_err(|error| Refusal {
+        reason: format!("{TYPES} can not be read: {error}"),
+        remedy: "use a kernel that was built with CONFIG_DEBUG_INFO_BTF".to_string(),
+    })?;
+    let btf = Btf::parse(&types).map_err(|error| Refusal::of_kernel(error.to_string()))?;
+    look(&btf).map_err(|error| Refusal::of_kernel(error.to_string()))
+}
+
 impl Refusal {
-    fn of_kernel(reason: String) -> Refusal {
+    pub(super) fn of_kernel(reason: String) -> Refusal {
         Refusal { reason, remedy: String::new() }
     }
 }
