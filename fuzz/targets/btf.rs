@@ -18,6 +18,9 @@ fuzz_target!(|bytes: &[u8]| {
     ]);
     for id in found.into_iter().flatten() {
         let whole = btf.whole(id);
+        if let Ok(members) = btf.members(id) {
+            assert!(members.len() <= bytes.len() / 12);
+        }
         let fields =
             ["first", "in.b", "rows[1].a", "in.c[2]", "bits", "misses"].map(|path| btf.field(id, path));
         for field in fields.into_iter().chain([whole]).flatten() {

@@ -225,6 +225,26 @@ impl<'a> Btf<'a> {
         Ok(field)
     }
 
+    /// The names of all members of a structure or of a variable that is one, in their order; empty ones of unnamed parts.
+    ///
+    /// # Errors
+    ///
+    /// It is no structure, or is cut.
+    pub fn members(&self, structure: TypeId) -> Result<Vec<&'a [u8]>, BtfError> {
+        let id = self.plain(structure)?;
+        let info = self.info(id)?;
+        if !matches!(kind(info), STRUCT | UNION) {
+            return Err(BtfError::NoField { path: String::new() });
+        }
+        let first = self.start(id)?.saturating_add(12);
+        let name = |index: usize| {
+            let at = number(self.types, first.saturating_add(index.saturating_mul(12)), "a member")?;
+            let text = self.string(at).unwrap_or_default();
+            Ok(text.split(|byte| *byte == 0).next().unwrap_or_default())
+        };
+        (0..size_of(info & 0xffff)).map(name).collect()
+    }
+
     /// All of a type or of a variable.
     ///
     /// # Errors

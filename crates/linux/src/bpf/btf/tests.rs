@@ -112,6 +112,9 @@ fn variables_are_seen_through_names_of_types() {
     assert_eq!(btf.field(TypeId(12), "misses"), Ok(Field { offset: 4, size: 4, of: TypeId(9) }));
     assert_eq!(btf.whole(TypeId(12)), Ok(Field { offset: 0, size: 8, of: TypeId(10) }));
     assert_eq!(btf.whole(TypeId(13)), Ok(Field { offset: 0, size: 4, of: TypeId(9) }));
+    assert_eq!(btf.members(TypeId(12)), Ok(vec![&b"hits"[..], b"misses"]));
+    assert_eq!(btf.members(TypeId(2)), Ok(vec![&b"a"[..], b""]));
+    assert!(btf.members(TypeId(13)).is_err() && btf.members(TypeId(99)).is_err());
     assert_eq!(btf.field(TypeId(13), "misses"), Err(BtfError::NoField { path: "misses".to_string() }));
 }
 
@@ -146,7 +149,7 @@ fn damage_is_an_error_and_circles_end() {
             if let Ok(btf) = Btf::parse(&bytes) {
                 let _ = btf.field(TypeId(6), "rows[1].c[2]");
                 let _ = btf.find([(Named::Struct, "inner")]);
-                let _ = (btf.field(TypeId(12), "misses"), btf.whole(TypeId(13)));
+                let _ = (btf.field(TypeId(12), "misses"), btf.whole(TypeId(13)), btf.members(TypeId(12)));
                 let _ = (btf.value(TypeId(14), "LAST"), btf.value(TypeId(15), "BIG"));
             }
         }
