@@ -15,6 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
         (Named::Variable, "count"),
         (Named::Enumeration, "item"),
         (Named::Enumeration, "wide"),
+        (Named::Section, ".data..percpu"),
     ]);
     for id in found.into_iter().flatten() {
         let whole = btf.whole(id);
@@ -25,6 +26,9 @@ fuzz_target!(|bytes: &[u8]| {
             ["first", "in.b", "rows[1].a", "in.c[2]", "bits", "misses"].map(|path| btf.field(id, path));
         for field in fields.into_iter().chain([whole]).flatten() {
             assert!(field.of.0 as usize <= btf.count());
+        }
+        if let [.., Some(section)] = found {
+            let _ = btf.place(section, id);
         }
         for name in ["SOME", "BIG"] {
             let _ = btf.value(id, name);

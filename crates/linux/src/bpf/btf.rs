@@ -36,6 +36,8 @@ pub enum Named {
     Alias,
     /// A variable that each processor has one of; others are not described.
     Variable,
+    /// A part of the kernel's memory with variables.
+    Section,
     /// An enumeration.
     Enumeration,
 }
@@ -118,6 +120,7 @@ const ENUM: u32 = 6;
 const TYPEDEF: u32 = 8;
 const FUNC: u32 = 12;
 const VAR: u32 = 14;
+const DATASEC: u32 = 15;
 const FLOAT: u32 = 16;
 const ENUM64: u32 = 19;
 
@@ -173,6 +176,7 @@ impl<'a> Btf<'a> {
                 FUNC => Named::Function,
                 TYPEDEF => Named::Alias,
                 VAR => Named::Variable,
+                DATASEC => Named::Section,
                 ENUM | ENUM64 => Named::Enumeration,
                 _ => continue,
             };
@@ -223,6 +227,25 @@ impl<'a> Btf<'a> {
             }
         }
         Ok(field)
+    }
+
+    /// Where a variable stands, in bytes from the beginning of its section.
+    ///
+    /// # Errors
+    ///
+    /// It is not in this section, which may be none, or the section is cut.
+    pub fn place(&self, section: TypeId, variable: TypeId) -> Result<u32, BtfError> {
+        let info = self.info(section)?;
+        if kind(info) == DATASEC {
+            let first = self.start(section)?.saturating_add(12);
+            for index in 0..size_of(info & 0xffff) {
+                let at = first.saturating_add(index.saturating_mul(12));
+                if number(self.types, at, "a section")? == variable.0 {
+                    return number(self.types, at.saturating_add(4), "a section");
+                }
+            }
+        }
+        Err(BtfError::NoField { path: "that stands in this section".to_string() })
     }
 
     /// The names of all members of a structure or of a variable that is one, in their order; empty ones of unnamed parts.
@@ -394,7 +417,7 @@ fn size_of_type(info: u32) -> Option<usize> {
         // An integer has its encoding, a variable its linkage, a tag its component.
         INT | VAR | 17 => 4,
         ARRAY => 12,
-        STRUCT | UNION | 15 | ENUM64 => count.checked_mul(12)?,
+        STRUCT | UNION | DATASEC | ENUM64 => count.checked_mul(12)?,
         ENUM | 13 => count.checked_mul(8)?,
         PTR | 7..=FUNC | FLOAT | 18 => 0,
         _ => return None,

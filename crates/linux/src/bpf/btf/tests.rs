@@ -49,7 +49,8 @@ impl Assembler {
 /// 1 long, 2 `struct inner { long a; union { long b; long c[3]; }; }`, 3 its union, 4 `long[3]`, 5 const inner,
 /// 6 `struct outer { long first; const inner in; inner rows[2]; int bits:3; }`, 7 `inner[2]`, 8 a function, 9 int,
 /// 10 `typedef struct { int hits; int misses; } stat_t`'s structure, 11 its name, 12 the variable `stat_t state`,
-/// 13 the variable `int count`, 14 `enum item { NONE, SOME = 7, LAST = -1 }`, 15 `enum wide { SOME = 2, BIG = 2^40 + 5 }`.
+/// 13 the variable `int count`, 14 `enum item { NONE, SOME = 7, LAST = -1 }`, 15 `enum wide { SOME = 2, BIG = 2^40 + 5 }`,
+/// 16 the section with both variables.
 fn sample() -> Vec<u8> {
     let mut asm = Assembler::new();
     asm.push("long", INT << 24, &[8, 64]);
@@ -75,6 +76,7 @@ fn sample() -> Vec<u8> {
     let [none, some, last, big] = ["NONE", "SOME", "LAST", "BIG"].map(|name| asm.name(name));
     asm.push("item", ENUM << 24 | 3, &[4, none, 0, some, 7, last, u32::MAX]);
     asm.push("wide", ENUM64 << 24 | 2, &[8, some, 2, 0, big, 5, 1 << 8]);
+    asm.push(".data..percpu", DATASEC << 24 | 2, &[80, 13, 16, 4, 12, 64, 8]);
     asm.finish()
 }
 
@@ -82,7 +84,7 @@ fn sample() -> Vec<u8> {
 fn fields_are_found_through_unnamed_parts_and_arrays() {
     let bytes = sample();
     let btf = Btf::parse(&bytes).unwrap();
-    assert_eq!(btf.count(), 15);
+    assert_eq!(btf.count(), 16);
     let found = btf.find([(Named::Struct, "outer"), (Named::Function, "outer"), (Named::Struct, "oute")]);
     assert_eq!(found, [Some(TypeId(6)), Some(TypeId(8)), None]);
     let place = |path: &str| btf.field(TypeId(6), path).map(|field| (field.offset, field.size));
@@ -112,6 +114,10 @@ fn variables_are_seen_through_names_of_types() {
     assert_eq!(btf.field(TypeId(12), "misses"), Ok(Field { offset: 4, size: 4, of: TypeId(9) }));
     assert_eq!(btf.whole(TypeId(12)), Ok(Field { offset: 0, size: 8, of: TypeId(10) }));
     assert_eq!(btf.whole(TypeId(13)), Ok(Field { offset: 0, size: 4, of: TypeId(9) }));
+    let [section] = btf.find([(Named::Section, ".data..percpu")]);
+    let place = |variable: u32| btf.place(section.unwrap(), TypeId(variable)).ok();
+    assert_eq!([12, 13, 11].map(place), [Some(64), Some(16), None]);
+    assert!(btf.place(TypeId(6), TypeId(12)).is_err() && btf.place(TypeId(99), TypeId(12)).is_err());
     assert_eq!(btf.members(TypeId(12)), Ok(vec![&b"hits"[..], b"misses"]));
     assert_eq!(btf.members(TypeId(2)), Ok(vec![&b"a"[..], b""]));
     assert!(btf.members(TypeId(13)).is_err() && btf.members(TypeId(99)).is_err());
@@ -150,6 +156,7 @@ fn damage_is_an_error_and_circles_end() {
                 let _ = btf.field(TypeId(6), "rows[1].c[2]");
                 let _ = btf.find([(Named::Struct, "inner")]);
                 let _ = (btf.field(TypeId(12), "misses"), btf.whole(TypeId(13)), btf.members(TypeId(12)));
+                let _ = btf.place(TypeId(16), TypeId(12));
                 let _ = (btf.value(TypeId(14), "LAST"), btf.value(TypeId(15), "BIG"));
             }
         }
