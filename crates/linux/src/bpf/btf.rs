@@ -248,7 +248,8 @@ impl<'a> Btf<'a> {
         Err(BtfError::NoField { path: "that stands in this section".to_string() })
     }
 
-    /// The names of all members of a structure or of a variable that is one, in their order; empty ones of unnamed parts.
+    /// The names of all members of a structure or of a variable that is one, in their order; empty ones of unnamed
+    /// parts.
     ///
     /// # Errors
     ///
@@ -437,4 +438,4 @@ fn size_of(number: u32) -> usize {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

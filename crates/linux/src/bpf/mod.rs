@@ -1,4 +1,4 @@
-//! Reads all tasks in one pass inside of the kernel: tier T2.
+//! Reads all tasks in one pass inside of the kernel, and what each processor counts in another: tier T2.
 //!
 //! A program of some 300 instructions is written here for the running kernel, from the kernel's own description of its
 //! types; there is no compiler, no object file and nothing that was made on another machine. It walks over all tasks
@@ -10,12 +10,13 @@
 //! | [`btf`] | the kernel's description of its types |
 //! | [`code`] | instructions as bytes |
 //! | [`ends`] | processes as they end |
-//! | `fill` | how it fills the record of one task |
-//! | `kernel` | which fields are read, and where they are |
-//! | `program` | the program |
-//! | [`record`] | what it writes |
+//! | `fill` | how the program for tasks fills the record of one |
+//! | `kernel` | which fields of tasks are read, and where they are |
+//! | [`processors`] | what each processor counts, by a program of its own |
+//! | `program` | the program for tasks |
+//! | [`record`] | what that writes |
 //! | `sys` | the system calls: the only file here with unsafe code |
-//! | [`tasks`] | all of it together |
+//! | [`tasks`] | all tasks |
 //!
 //! Whatever fails, the kernel files of [`crate::proc`] give the same counters.
 
@@ -24,6 +25,7 @@ pub mod code;
 pub mod ends;
 mod fill;
 mod kernel;
+pub mod processors;
 mod program;
 pub mod record;
 #[allow(unsafe_code, reason = "bpf(2) takes addresses as numbers, and its maps are shared memory")]

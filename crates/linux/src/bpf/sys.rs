@@ -243,7 +243,7 @@ impl Program {
             log: if log.is_empty() { 0 } else { log.as_mut_ptr().expose_provenance() as u64 },
             kernel_version: 0,
             flags,
-            name: *b"tallymon_tasks\0\0",
+            name: *b"tallymon\0\0\0\0\0\0\0\0",
             interface: 0,
             attach_type,
             btf: 0,

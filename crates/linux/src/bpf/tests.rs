@@ -310,7 +310,7 @@ fn runs_with_little_room_give_the_same_tasks() {
 const THREADS: &str = "TALLYMON_TEST_THREADS";
 
 /// Set in a copy of this test that has been given few rights: how many of them.
-const RIGHTS: &str = "TALLYMON_TEST_RIGHTS";
+pub(super) const RIGHTS: &str = "TALLYMON_TEST_RIGHTS";
 
 #[test]
 fn two_rights_are_enough_and_one_is_not() {
@@ -326,7 +326,14 @@ fn two_rights_are_enough_and_one_is_not() {
         }
         return;
     }
-    if open(Way::Walk).is_none() || !rustix::process::getuid().is_root() {
+    if open(Way::Walk).is_some() {
+        with_rights("bpf::tests::two_rights_are_enough_and_one_is_not");
+    }
+}
+
+/// Runs a test of this program again with both rights, and with one of them, which [`RIGHTS`] tells it.
+pub(super) fn with_rights(test: &str) {
+    if !rustix::process::getuid().is_root() {
         eprintln!("skipped: only root can give rights away");
         return;
     }
@@ -336,7 +343,7 @@ fn two_rights_are_enough_and_one_is_not() {
             .args(["--reuid", "65534", "--clear-groups"])
             .args(["--inh-caps", &format!("-all,{list}"), "--ambient-caps", &format!("-all,{list}")])
             .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "bpf::tests::two_rights_are_enough_and_one_is_not"])
+            .args(["--exact", test])
             .env(RIGHTS, rights)
             .output();
         let Ok(output) = result else {

@@ -3,13 +3,13 @@
 use super::*;
 
 /// Puts a description together, type after type.
-struct Assembler {
+pub(in crate::bpf) struct Assembler {
     types: Vec<u8>,
     strings: Vec<u8>,
 }
 
 impl Assembler {
-    fn new() -> Assembler {
+    pub(in crate::bpf) fn new() -> Assembler {
         Assembler { types: Vec::new(), strings: vec![0] }
     }
 
@@ -17,7 +17,7 @@ impl Assembler {
         words.iter().for_each(|word| self.types.extend_from_slice(&word.to_le_bytes()));
     }
 
-    fn name(&mut self, name: &str) -> u32 {
+    pub(in crate::bpf) fn name(&mut self, name: &str) -> u32 {
         if name.is_empty() {
             return 0;
         }
@@ -28,13 +28,13 @@ impl Assembler {
     }
 
     /// A type with its kind, count or flag, and what follows.
-    fn push(&mut self, name: &str, info: u32, more: &[u32]) {
+    pub(in crate::bpf) fn push(&mut self, name: &str, info: u32, more: &[u32]) {
         let name = self.name(name);
         self.words(&[name, info]);
         self.words(more);
     }
 
-    fn finish(&self) -> Vec<u8> {
+    pub(in crate::bpf) fn finish(&self) -> Vec<u8> {
         let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap();
         let mut all = vec![0x9f, 0xeb, 1, 0];
         for word in [24, 0, length(&self.types), length(&self.types), length(&self.strings)] {

@@ -1,0 +1,177 @@
+//! The program that goes through all processors, and the one that finds where their variables are.
+
+use std::sync::atomic::Ordering;
+
+use super::super::code::{Code, CodeError, Compute, Place, Reg, When, Width};
+use super::super::sys::{Area, Program, ProgramKind};
+use super::super::tasks::{Refusal, denied, refused, unwritten};
+use super::kernel::{At, Kernel, Variable, Walk};
+
+// What a row of the map holds, as words.
+pub(super) const INTERRUPTS: u32 = 0;
+pub(super) const CLOCK: u32 = 1;
+pub(super) const SOFTIRQS: u32 = 2;
+pub(super) const EVENTS: u32 = 3;
+pub(super) const WORDS: usize = 11;
+/// Bytes of a row.
+pub(super) const SIZE: u32 = 88;
+
+/// The maps of the program, as descriptors, and how many processors they are for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Maps {
+    /// With a value for each processor.
+    pub(super) own: i32,
+    pub(super) rows: i32,
+    pub(super) count: u32,
+}
+
+const AREA: Reg = Reg::R6;
+const ROW: Reg = Reg::R7;
+const SUM: Reg = Reg::R8;
+const QUEUE: Reg = Reg::R9;
+
+// What the frame holds, as bytes below its end.
+const ITERATOR: u16 = 8;
+const KEY: u16 = 16;
+const OWN_KEY: u16 = 24;
+
+/// How far the first variable of a processor is from the value that our map has for it: the same for all processors.
+pub(super) fn start(kernel: &Kernel, maps: Maps, rows: &Area) -> Result<u64, Refusal> {
+    /// `bpf_get_current_task_btf`
+    const CURRENT: i32 = 158;
+    let way = &kernel.way;
+    let mut code = Code::new();
+    let end = code.place();
+    code.number(Reg::R1, 0);
+    code.store_in_frame(KEY, Reg::R1);
+    code.store_in_frame(OWN_KEY, Reg::R1);
+    row(&mut code, maps, end);
+    code.call_helper(CURRENT);
+    code.load(Width::B8, Reg::R1, Reg::R0, way.queue_of_kind);
+    code.jump_if(When::Equal, Reg::R1, 0, end);
+    code.load(Width::B8, QUEUE, Reg::R1, way.queue);
+    code.jump_if(When::Equal, QUEUE, 0, end);
+    code.load(Width::B4, Reg::R3, QUEUE, way.processor);
+    value(&mut code, maps, end);
+    store(&mut code, 0, QUEUE);
+    store(&mut code, 1, AREA);
+    code.set(end);
+    code.number(Reg::R0, 0);
+    code.exit();
+    let code = code.finish().map_err(unwritten)?;
+    Program::load(ProgramKind::Called, &code).map_err(refused)?.run().map_err(|error| denied(&error))?;
+    // Addresses of the kernel are nobody's business any longer than this.
+    let take = |word: usize| rows.words().get(word).map_or(0, |word| word.swap(0, Ordering::Relaxed));
+    let (queue, area) = (take(0), take(1));
+    if queue == 0 || area == 0 {
+        return Err(Refusal::of_kernel("the variables of the processors were not found".to_string()));
+    }
+    Ok(queue.wrapping_sub(u64::from(way.place)).wrapping_sub(area))
+}
+
+pub(super) fn program(kernel: &Kernel, walk: &Walk, maps: Maps, start: u64) -> Result<Vec<u8>, CodeError> {
+    let mut code = Code::new();
+    let [next, done] = std::array::from_fn(|_| code.place());
+    code.number(Reg::R1, 0);
+    code.store_in_frame(OWN_KEY, Reg::R1);
+    code.frame(Reg::R1, ITERATOR);
+    code.number(Reg::R2, 0);
+    code.number(Reg::R3, maps.count.cast_signed());
+    code.call(walk.new);
+    code.set(next);
+    code.frame(Reg::R1, ITERATOR);
+    code.call(walk.next);
+    code.jump_if(When::Equal, Reg::R0, 0, done);
+    code.load(Width::B4, Reg::R1, Reg::R0, 0);
+    code.store_in_frame(KEY, Reg::R1);
+    row(&mut code, maps, done);
+    code.load_from_frame(Reg::R3, KEY);
+    value(&mut code, maps, done);
+    // An address that went through memory is a number, with which one may count.
+    store(&mut code, INTERRUPTS, AREA);
+    code.load(Width::B8, AREA, ROW, 0);
+
+    let to = |code: &mut Code, variable: Variable| {
+        code.copy(Reg::R1, AREA);
+        code.wide_number(Reg::R2, start.wrapping_add(u64::from(variable.place)));
+        code.compute(Compute::Add, Reg::R1, Reg::R2);
+        code.number(Reg::R2, variable.of.0.cast_signed());
+        code.call(walk.cast);
+    };
+    to(&mut code, kernel.counts);
+    code.number(SUM, 0);
+    add(&mut code, &kernel.softirqs);
+    store(&mut code, SOFTIRQS, SUM);
+    code.load(kernel.interrupts.width, Reg::R1, Reg::R0, kernel.interrupts.offset);
+    store(&mut code, INTERRUPTS, Reg::R1);
+    // Many machines could have far more processors than they have; one that never was there has counted nothing.
+    code.compute(Compute::Add, SUM, Reg::R1);
+    code.jump_if(When::Equal, SUM, 0, next);
+    code.load(Width::B8, SUM, ROW, INTERRUPTS.saturating_mul(8));
+    if let Ok(own) = &kernel.own {
+        let mut clock = own.clock;
+        for (variable, places) in &own.variables {
+            to(&mut code, *variable);
+            add(&mut code, places);
+            if let Some(clock) = clock.take() {
+                copy(&mut code, clock, CLOCK);
+            }
+        }
+    }
+    store(&mut code, INTERRUPTS, SUM);
+    if let Some(events) = &kernel.events {
+        to(&mut code, events.variable);
+        for (place, word) in events.places.iter().zip(EVENTS..) {
+            if let Some(place) = place {
+                copy(&mut code, *place, word);
+            }
+        }
+    }
+    code.jump(next);
+    code.set(done);
+    code.frame(Reg::R1, ITERATOR);
+    code.call(walk.destroy);
+    code.number(Reg::R0, 0);
+    code.exit();
+    code.finish()
+}
+
+/// Puts the address of the row with the number in the frame into its register.
+fn row(code: &mut Code, maps: Maps, none: Place) {
+    /// `bpf_map_lookup_elem`
+    const LOOKUP: i32 = 1;
+    code.map(Reg::R1, maps.rows);
+    code.frame(Reg::R2, KEY);
+    code.call_helper(LOOKUP);
+    code.jump_if(When::Equal, Reg::R0, 0, none);
+    code.copy(ROW, Reg::R0);
+}
+
+/// Puts the address of our own value for the processor in R3 into its register; goes to `none` behind the last one.
+fn value(code: &mut Code, maps: Maps, none: Place) {
+    /// `bpf_map_lookup_percpu_elem`
+    const LOOKUP_OF_PROCESSOR: i32 = 195;
+    code.map(Reg::R1, maps.own);
+    code.frame(Reg::R2, OWN_KEY);
+    code.call_helper(LOOKUP_OF_PROCESSOR);
+    code.jump_if(When::Equal, Reg::R0, 0, none);
+    code.copy(AREA, Reg::R0);
+}
+
+/// Adds numbers of the variable at R0 to the sum. Uses R1.
+fn add(code: &mut Code, places: &[At]) {
+    for place in places {
+        code.load(place.width, Reg::R1, Reg::R0, place.offset);
+        code.compute(Compute::Add, SUM, Reg::R1);
+    }
+}
+
+/// Copies a number of the variable at R0 to a word of the row. Uses R1.
+fn copy(code: &mut Code, from: At, word: u32) {
+    code.load(from.width, Reg::R1, Reg::R0, from.offset);
+    store(code, word, Reg::R1);
+}
+
+fn store(code: &mut Code, word: u32, from: Reg) {
+    code.store(Width::B8, ROW, word.saturating_mul(8), from);
+}
