@@ -9,7 +9,8 @@
 //! | `objects` | one object a file: its table of counters and how they are filled |
 //! | `expression` | where a value comes from, in one line that is also shown to people |
 //! | `sources`, `texts` | the kernel files, kept open, read when an object needs them |
-//! | [`bpf`] | a program in the kernel that reads all tasks at once |
+//! | `counts`, `made` | a faster way than some of these files, and when it is made |
+//! | [`bpf`] | programs in the kernel that read all tasks, and all processors, at once |
 //! | [`kept`], [`netlink`], [`pids`], [`statvfs`], [`clock`], [`perf`] | the ways in which the kernel is asked |
 //!
 //! A value that the kernel does not give is marked as absent with the reason. It is never made up and never a zero.
@@ -27,7 +28,9 @@ pub mod proc;
 pub mod root;
 pub mod statvfs;
 
+mod counts;
 mod expression;
+mod made;
 mod meter;
 mod objects;
 mod optional;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState, PerfTime, ReadWindow};
 
+use crate::counts::Counts;
 use crate::kept::{Buffer, Kept, ReadError, Shape};
 use crate::netlink::interfaces::{Interface, Interfaces};
 use crate::netlink::socket::{RouteError, RouteSocket};
@@ -53,8 +54,9 @@ pub(crate) struct Sources {
     vmstat: File<VmStat>,
     loadavg: File<LoadAvg>,
     interrupts: File<Interrupts>,
-    /// Column sums of `/proc/softirqs` by processor number.
-    softirqs: File<Vec<(u32, u32)>>,
+    softirqs: File<OfProcessors>,
+    /// The same numbers as of three files, by a faster way.
+    counts: Counts,
     diskstats: File<Vec<Row>>,
     disks: DiskTable,
     mountinfo: File<Vec<FileSystem>>,
@@ -71,6 +73,9 @@ pub(crate) struct Sources {
     snmp: File<Snmp>,
     snmp6: File<Snmp6>,
 }
+
+/// A number of each processor by its number, modulo 2^32.
+pub(crate) type OfProcessors = Vec<(u32, u32)>;
 
 /// A file, and what was read from it in the request at hand.
 struct File<T> {
@@ -174,7 +179,8 @@ pub(crate) fn absence_of(error: &RouteError) -> Absence {
     }
 }
 
-fn softirq_totals(bytes: &[u8]) -> Result<Vec<(u32, u32)>, ParseError> {
+/// Column sums of `/proc/softirqs`.
+fn softirq_totals(bytes: &[u8]) -> Result<OfProcessors, ParseError> {
     let softirqs = crate::proc::softirqs::Softirqs::parse(bytes)?;
     Ok(softirqs.cpus.iter().copied().zip(softirqs.totals.iter().copied()).collect())
 }
@@ -221,6 +227,7 @@ impl Sources {
             loadavg: File::new(proc("loadavg"), Shape::Whole, LoadAvg::parse),
             interrupts: File::new(proc("interrupts"), Shape::Records, Interrupts::parse),
             softirqs: File::new(proc("softirqs"), Shape::Records, softirq_totals),
+            counts: Counts::new(tier, root.is_system()),
             diskstats: File::new(proc("diskstats"), Shape::Records, rows),
             disks: DiskTable::default(),
             mountinfo: File {
@@ -283,14 +290,64 @@ impl Sources {
         meminfo: MemInfo;
         vmstat: VmStat;
         loadavg: LoadAvg;
-        interrupts: Interrupts;
-        softirqs: Vec<(u32, u32)>;
         swaps: Vec<Area>;
         semaphores: Semaphores;
         shared_memory: SharedMemory;
         mountstats: Vec<Mount>;
         snmp: Snmp;
         snmp6: Snmp6;
+    }
+
+    /// Interrupts of each processor.
+    pub(crate) fn interrupts(&mut self) -> Result<OfProcessors, Absence> {
+        let columns =
+            |found: &Interrupts| found.cpus.iter().copied().zip(found.totals.iter().copied()).collect();
+        let looked = self.counts.look(self.request);
+        if let Some((at, found)) = looked.zip(self.counts.interrupts())
+            && (self.interrupts.value.is_err() || self.counts.is_lined_up())
+        {
+            self.earliest = at.min(self.earliest);
+            return Ok(columns(&found));
+        }
+        let file = self.interrupts.get(self.request, &mut self.buffer, &mut self.earliest)?;
+        if looked.is_some() {
+            self.counts.line_up(file);
+        }
+        Ok(columns(file))
+    }
+
+    /// Interrupts of the clock of each processor.
+    pub(crate) fn clock_interrupts(&mut self) -> Result<OfProcessors, Absence> {
+        let looked = self.counts.look(self.request);
+        if let Some((at, found)) = looked.zip(self.counts.interrupts())
+            && let Some(clock) = found.clock
+        {
+            self.earliest = at.min(self.earliest);
+            return Ok(found.cpus.into_iter().zip(clock).collect());
+        }
+        let file = self.interrupts.get(self.request, &mut self.buffer, &mut self.earliest)?;
+        let clock = file.clock.as_ref().ok_or(Absence::NotFromThisDevice)?;
+        Ok(file.cpus.iter().copied().zip(clock.iter().copied()).collect())
+    }
+
+    /// Soft interrupts of each processor that there could be.
+    pub(crate) fn softirqs(&mut self) -> Result<OfProcessors, Absence> {
+        if let Some((at, found)) = self.counts.look(self.request).zip(self.counts.softirqs()) {
+            self.earliest = at.min(self.earliest);
+            return Ok(found);
+        }
+        self.softirqs.get(self.request, &mut self.buffer, &mut self.earliest).cloned()
+    }
+
+    /// What `/proc/vmstat` says of page faults, of pages read, swapped out and taken away, and maybe more.
+    pub(crate) fn memory_events(&mut self) -> Result<VmStat, Absence> {
+        if self.vmstat.request != self.request
+            && let Some((at, found)) = self.counts.look(self.request).zip(self.counts.events())
+        {
+            self.earliest = at.min(self.earliest);
+            return Ok(found);
+        }
+        self.vmstat().copied()
     }
 
     /// The text of a file below `/proc` or `/sys`, which is read at most once a request.
@@ -430,6 +487,7 @@ impl Sources {
             )*};
         }
         look!(stat, meminfo, vmstat, loadavg, interrupts, softirqs, diskstats, mountinfo, swaps, snmp, snmp6);
+        findings.push(self.counts.finding());
         findings.extend(self.processes.findings(&self.root));
         if self.root.is_system() {
             findings.extend(crate::optional::findings(&self.root, &mut self.diagnosis));
@@ -454,3 +512,6 @@ fn found(subject: String, result: Result<(), Absence>, trouble: Option<&str>) ->
     };
     Finding { subject, state, detail, remedy }
 }
+
+#[cfg(test)]
+mod tests;

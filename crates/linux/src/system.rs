@@ -43,11 +43,12 @@ impl System {
         System::open_below(Root::system())
     }
 
-    /// The running machine, with processes read in this way.
+    /// The running machine, with processes and counts of processors read in this way.
     ///
     /// # Errors
     ///
-    /// `/proc` can not be opened, or [`Tier::T2`] alone is wanted and does not work; the reason is in the error.
+    /// `/proc` can not be opened, or [`Tier::T2`] alone is wanted and does not work for processes; the reason is in the
+    /// error.
     pub fn open_with(choice: TierChoice) -> Result<System, OpenError> {
         let mut system = System::open_in(Root::system(), choice).map_err(OpenError::Read)?;
         if choice == TierChoice::Only(Tier::T2)

@@ -149,6 +149,11 @@ impl Processors {
         Some(stat)
     }
 
+    /// Whether the kernel counts events of memory.
+    pub fn has_events(&self) -> bool {
+        self.kernel.events.is_some()
+    }
+
     fn word(&self, processor: u32, word: u32) -> u64 {
         let at = usize::try_from(processor).ok().zip(usize::try_from(word).ok());
         let at = at.and_then(|(processor, word)| processor.checked_mul(WORDS)?.checked_add(word));

@@ -142,8 +142,11 @@ impl Object for Memory {
             values.absent(OF_MEMINFO.map(At::at), Absence::NotRequested);
         }
         if wants(&OF_VMSTAT) || wants(&[At::TransitionPagesRePurposed]) {
-            match sources.vmstat() {
-                Ok(vmstat) => from_vmstat(vmstat, &facts, &mut values),
+            // Refaults are no event of a processor; who wants them needs the file.
+            let is_file = wants(&[At::CacheFaults]);
+            let vmstat = if is_file { sources.vmstat().copied() } else { sources.memory_events() };
+            match vmstat {
+                Ok(vmstat) => from_vmstat(&vmstat, is_file, &facts, &mut values),
                 Err(absence) => values.absent(OF_VMSTAT.map(At::at), absence),
             }
         } else {
@@ -200,7 +203,7 @@ fn from_meminfo(m: &MemInfo, facts: &SystemFacts, cache_peak: &mut u64, values: 
     }
 }
 
-fn from_vmstat(v: &VmStat, facts: &SystemFacts, values: &mut CounterBlockMut<'_>) {
+fn from_vmstat(v: &VmStat, is_file: bool, facts: &SystemFacts, values: &mut CounterBlockMut<'_>) {
     let mut set = |position: At, value: Option<u64>| {
         values.set_or(position.at(), value, Absence::NotInThisKernel);
     };
@@ -211,19 +214,22 @@ fn from_vmstat(v: &VmStat, facts: &SystemFacts, values: &mut CounterBlockMut<'_>
     let output = v.swapped_out;
     set(At::PageFaults, v.faults);
     set(At::TransitionFaults, v.faults.zip(v.major_faults).map(|(all, major)| all.wrapping_sub(major)));
-    set(At::CacheFaults, v.file_refaults);
     set(At::PagesInput, input);
     set(At::PagesOutput, output);
     set(At::Pages, input.zip(output).map(|(input, output)| input.wrapping_add(output)));
     set(At::PageReads, v.major_faults);
     set(At::PageWrites, v.swapped_out);
     set(At::TransitionPagesRePurposed, v.stolen());
+    let absence = if is_file { Absence::NotInThisKernel } else { Absence::NotRequested };
+    values.set_or(At::CacheFaults.at(), v.file_refaults, absence);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, named};
+    use super::super::fake::{Machine, collect, instance, named};
     use super::*;
+    use crate::System;
+    use tallymon_provider::{Interest, Tier, TierChoice, TitleIndex, ValueState};
 
     #[test]
     fn a_page_that_is_written_counts_once() {
@@ -234,6 +240,31 @@ mod tests {
         let input = 40 * 1024 / page;
         assert_eq!((named(&memory, 48), named(&memory, 50)), (Ok(7), Ok(7)));
         assert_eq!(named(&memory, 40), Ok(input + 7));
+    }
+
+    #[test]
+    fn refaults_that_nobody_wants_are_no_reason_to_read_a_file() {
+        let mut interest = Interest::everything();
+        for counter in [28, 40] {
+            interest.add(SPEC.name, TitleIndex(counter));
+        }
+        for tier in [Tier::T0, Tier::T2] {
+            let Ok(mut system) = System::open_with(TierChoice::Only(tier)) else {
+                eprintln!("skipped: {tier} does not work here");
+                continue;
+            };
+            let snapshot = collect(&mut system, SPEC.name.0, &interest);
+            let memory = instance(&snapshot, "");
+            assert!([28, 40].iter().all(|counter| named(&memory, *counter).is_ok()), "{tier}");
+            let snapshot = collect(&mut system, SPEC.name.0, &Interest::everything());
+            assert!(named(&instance(&snapshot, ""), 36).is_ok(), "{tier}");
+        }
+        let machine = [("proc/vmstat", &b"pgfault 9\n"[..])];
+        let refaults = |interest: &Interest| {
+            named(&instance(&Machine::new(&machine).read_only(SPEC.name.0, interest), ""), 36)
+        };
+        assert_eq!(refaults(&interest), Err(ValueState::Absent(Absence::NotRequested)));
+        assert_eq!(refaults(&Interest::everything()), Err(ValueState::Absent(Absence::NotInThisKernel)));
     }
 
     #[test]

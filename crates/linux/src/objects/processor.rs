@@ -15,7 +15,7 @@ use crate::proc::cpuidle::{IdleClass, idle_classes, parse_name, parse_value};
 use crate::proc::microseconds_to_100ns;
 use crate::proc::stat::CpuTicks;
 use crate::rising::Rising;
-use crate::sources::Sources;
+use crate::sources::{OfProcessors, Sources};
 
 counters! {
     /// Positions of the counters.
@@ -152,13 +152,8 @@ impl Collector {
         let wants = |position: At| {
             COUNTERS.get(position.at()).is_some_and(|counter| ask.interest.wants(self.object, counter.name))
         };
-        let interrupts = by_number(wants(At::Interrupts).then(|| {
-            sources
-                .interrupts()
-                .map(|found| found.cpus.iter().copied().zip(found.totals.iter().copied()).collect())
-        }));
-        let softirqs =
-            by_number((wants(At::DPCsQueued) || wants(At::DPCRate)).then(|| sources.softirqs().cloned()));
+        let interrupts = by_number(wants(At::Interrupts).then(|| sources.interrupts()));
+        let softirqs = by_number((wants(At::DPCsQueued) || wants(At::DPCRate)).then(|| sources.softirqs()));
         let wants_states = IDLE_STATES.iter().any(|position| wants(*position));
         let facts = sources.facts;
         let now = sources.perf_time;
@@ -238,8 +233,8 @@ struct Reasons {
     idle_states: Absence,
 }
 
-/// The column sums of a file by processor number; the reason when it was not asked for or not read.
-fn by_number(read: Option<Result<Vec<(u32, u32)>, Absence>>) -> Result<BTreeMap<u32, u32>, Absence> {
+/// The numbers of processors by theirs; the reason when it was not asked for or not read.
+fn by_number(read: Option<Result<OfProcessors, Absence>>) -> Result<BTreeMap<u32, u32>, Absence> {
     Ok(read.unwrap_or(Err(Absence::NotRequested))?.into_iter().collect())
 }
 

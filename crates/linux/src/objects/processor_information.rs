@@ -316,9 +316,7 @@ impl Object for ProcessorInformation {
 
 /// Interrupts of the clock of each processor.
 fn clocks(sources: &mut Sources) -> Result<BTreeMap<u32, u64>, Absence> {
-    let interrupts = sources.interrupts()?;
-    let clock = interrupts.clock.as_ref().ok_or(Absence::NotFromThisDevice)?;
-    Ok(interrupts.cpus.iter().copied().zip(clock.iter().copied().map(u64::from)).collect())
+    Ok(sources.clock_interrupts()?.into_iter().map(|(number, clock)| (number, u64::from(clock))).collect())
 }
 
 #[cfg(test)]

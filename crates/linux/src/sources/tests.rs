@@ -1,0 +1,124 @@
+//! What the program in the kernel gives in place of files of the running machine.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+use tallymon_provider::Tier;
+
+fn sources(choice: TierChoice) -> Sources {
+    Sources::open(Root::system(), choice).unwrap()
+}
+
+/// The program at once, or `None` and a line that says why it does not work here.
+fn at_once() -> Option<Sources> {
+    let mut sources = sources(TierChoice::Only(Tier::T2));
+    sources.begin(&Ask::everything(&[]));
+    let finding = sources.counts.finding();
+    if finding.detail.starts_with("tier T2") {
+        return Some(sources);
+    }
+    eprintln!("skipped: {}", finding.detail);
+    None
+}
+
+#[test]
+fn counts_come_without_files() {
+    let Some(mut sources) = at_once() else { return };
+    let mut files = self::sources(TierChoice::Only(Tier::T0));
+    files.begin(&Ask::everything(&[]));
+    let before = (files.softirqs().unwrap(), files.memory_events().unwrap());
+    let found = (sources.softirqs().unwrap(), sources.memory_events().unwrap());
+    let (interrupts, clock) = (sources.interrupts(), sources.clock_interrupts());
+    files.begin(&Ask::everything(&[]));
+    let after = (files.softirqs().unwrap(), files.memory_events().unwrap());
+    assert!(before.1.faults <= found.1.faults && found.1.faults <= after.1.faults);
+    for (((number, low), found), (_, high)) in before.0.into_iter().zip(found.0).zip(after.0) {
+        assert!(found.0 == number && found.1.wrapping_sub(low) <= high.wrapping_sub(low), "CPU{number}");
+    }
+    assert_eq!((sources.softirqs.reads, sources.vmstat.reads), (0, 0));
+    assert_eq!((files.softirqs.reads, files.vmstat.reads), (2, 2));
+    // Not every machine counts interrupts, and those of the clock, where the program looks.
+    let told = sources.counts.interrupts();
+    let expected = u64::from(told.is_none_or(|told| told.clock.is_none()));
+    assert_eq!(sources.interrupts.reads, expected);
+    let (interrupts, clock) = (interrupts.unwrap(), clock.unwrap());
+    assert!(interrupts.iter().zip(&clock).all(|(all, clock)| all.0 == clock.0 && clock.1 > 0));
+    // A file that is read anyway is not asked twice.
+    let file = sources.vmstat().unwrap().faults;
+    assert_eq!((sources.memory_events().unwrap().faults, sources.vmstat.reads), (file, 1));
+}
+
+#[test]
+fn one_run_a_request_is_enough() {
+    let Some(mut sources) = at_once() else { return };
+    let mut used = Vec::new();
+    let first = sources.memory_events().unwrap().faults;
+    used.push(vec![1_u8; 1 << 22]);
+    assert_eq!(sources.memory_events().unwrap().faults, first, "{} pieces are in use", used.len());
+    sources.begin(&Ask::everything(&[]));
+    assert!(sources.memory_events().unwrap().faults > first);
+}
+
+#[test]
+fn nothing_steps_back_when_the_program_takes_over() {
+    if at_once().is_none() {
+        return;
+    }
+    let mut sources = sources(TierChoice::Auto);
+    let start = Instant::now();
+    let mut last: Option<(OfProcessors, u64)> = None;
+    let mut more = 5;
+    while more > 0 {
+        sources.begin(&Ask::everything(&[]));
+        let now = (sources.interrupts().unwrap(), sources.memory_events().unwrap().faults.unwrap());
+        let numbers = |found: &OfProcessors| found.iter().map(|(number, _)| *number).collect::<Vec<_>>();
+        if let Some(last) = last.filter(|last| numbers(&last.0) == numbers(&now.0)) {
+            for ((number, before), (_, after)) in last.0.iter().zip(&now.0) {
+                assert!(after.wrapping_sub(*before) < 1 << 31, "CPU{number}: {before} {after}");
+            }
+            assert!(last.1 <= now.1);
+        }
+        last = Some(now);
+        let (reads, request) = (sources.vmstat.reads, sources.request);
+        assert!(request > 2 || reads == request, "the first two looks read files");
+        more -= usize::from(sources.counts.is_lined_up());
+        assert!(start.elapsed() < Duration::from_secs(60), "the program is not there yet");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(sources.interrupts.reads < sources.request, "the file is read no more");
+}
+
+#[test]
+fn interrupts_that_the_file_has_lost_make_no_jump() {
+    let Some(mut sources) = at_once() else { return };
+    const LOST: u32 = 100_000;
+    let Some(mut file) = sources.counts.look(1).and_then(|_| sources.counts.interrupts()) else {
+        eprintln!("skipped: interrupts are read from their file");
+        return;
+    };
+    file.totals.iter_mut().for_each(|total| *total = total.wrapping_sub(LOST));
+    sources.counts.line_up(&file);
+    let found = sources.counts.interrupts().unwrap();
+    for (total, before) in found.totals.iter().zip(&file.totals) {
+        assert!(total.wrapping_sub(*before) < LOST / 2, "it goes on from {before} and not with {total}");
+    }
+    // A file that has lost nothing is not moved.
+    let Some(mut sources) = at_once() else { return };
+    sources.counts.look(1);
+    let file = sources.counts.interrupts().unwrap();
+    sources.counts.line_up(&file);
+    assert!(sources.counts.interrupts().unwrap().totals[0].wrapping_sub(file.totals[0]) < LOST / 2);
+    assert!(sources.counts.is_lined_up());
+}
+
+#[test]
+fn another_machine_has_only_files() {
+    let folder = std::env::temp_dir().join(format!("tallymon-counts-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("proc")).unwrap();
+    std::fs::write(folder.join("proc/softirqs"), "CPU0 CPU7\nHI: 3 4\n").unwrap();
+    let mut sources = Sources::open(Root::below(&folder), TierChoice::Only(Tier::T2)).unwrap();
+    sources.begin(&Ask::everything(&[]));
+    assert_eq!(sources.softirqs(), Ok(vec![(0, 3), (7, 4)]));
+    assert!(sources.counts.finding().detail.starts_with("tier T0"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
