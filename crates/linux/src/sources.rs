@@ -1,10 +1,13 @@
 //! The kernel files: kept open, read at most once a request, and only when an object needs them.
 
+mod file;
+
 use std::path::PathBuf;
 
 use rustix::io::Errno;
 use tallymon_provider::{Absence, Ask, FileTime, Finding, FindingState, PerfTime, ReadWindow};
 
+use self::file::File;
 use crate::counts::Counts;
 use crate::kept::{Buffer, Kept, ReadError, Shape};
 use crate::netlink::interfaces::{Interface, Interfaces};
@@ -76,84 +79,6 @@ pub(crate) struct Sources {
 
 /// A number of each processor by its number, modulo 2^32.
 pub(crate) type OfProcessors = Vec<(u32, u32)>;
-
-/// A file, and what was read from it in the request at hand.
-struct File<T> {
-    kept: Kept,
-    /// Whether the kernel tells when it changes, so that it need not be read again until then.
-    tells: bool,
-    parse: fn(&[u8]) -> Result<T, ParseError>,
-    /// How often it was read.
-    reads: u64,
-    /// What was read, for the objects that look for other numbers in it; `None` for a file that has none of these.
-    text: Option<Vec<u8>>,
-    /// The request that `value` is of.
-    request: u64,
-    /// Before that was read, or known to be as before.
-    read_at: FileTime,
-    value: Result<T, Absence>,
-    /// What went wrong last, in words.
-    trouble: Option<String>,
-}
-
-impl<T> File<T> {
-    fn new(path: PathBuf, shape: Shape, parse: fn(&[u8]) -> Result<T, ParseError>) -> File<T> {
-        let value = Err(Absence::NotRequested);
-        let kept = Kept::new(path, shape);
-        File {
-            kept,
-            tells: false,
-            parse,
-            reads: 0,
-            text: None,
-            request: 0,
-            read_at: FileTime(0),
-            value,
-            trouble: None,
-        }
-    }
-
-    /// The same file, its text kept for [`Sources::text`].
-    fn with_text(self) -> File<T> {
-        File { text: Some(Vec::new()), ..self }
-    }
-
-    /// What the file says now; read at most once a request, and one that tells only when it has changed. `earliest` becomes
-    /// no later than that.
-    fn get(&mut self, request: u64, buffer: &mut Buffer, earliest: &mut FileTime) -> Result<&T, Absence> {
-        self.look(request, buffer);
-        *earliest = self.read_at.min(*earliest);
-        self.value.as_ref().map_err(|absence| *absence)
-    }
-
-    fn look(&mut self, request: u64, buffer: &mut Buffer) {
-        if self.request != request {
-            self.request = request;
-            self.read_at = steady();
-            if self.tells && self.value.is_ok() && !self.kept.has_changed() {
-                return;
-            }
-            self.reads = self.reads.wrapping_add(1);
-            self.trouble = None;
-            self.value = match self.kept.read(buffer) {
-                Ok(bytes) => {
-                    if let Some(text) = &mut self.text {
-                        text.clear();
-                        text.extend_from_slice(bytes);
-                    }
-                    (self.parse)(bytes).map_err(|error| {
-                        self.trouble = Some(error.to_string());
-                        Absence::ReadFailed
-                    })
-                }
-                Err(error) => {
-                    self.trouble = Some(error.to_string());
-                    Err(absence(&error))
-                }
-            };
-        }
-    }
-}
 
 /// Why the values of a file that can not be read are not there.
 pub(crate) fn absence(error: &ReadError) -> Absence {
@@ -230,11 +155,9 @@ impl Sources {
             counts: Counts::new(tier, root.is_system()),
             diskstats: File::new(proc("diskstats"), Shape::Records, rows),
             disks: DiskTable::default(),
-            mountinfo: File {
-                // Only the kernel itself tells of changes.
-                tells: root.is_system(),
-                ..File::new(proc("self/mountinfo"), Shape::Records, mounted)
-            },
+            // Only the kernel itself tells of changes.
+            mountinfo: File::new(proc("self/mountinfo"), Shape::Records, mounted)
+                .that_tells(root.is_system()),
             swaps: File::new(proc("swaps"), Shape::Records, areas),
             semaphores: File::new(proc("sysvipc/sem"), Shape::Records, Semaphores::parse),
             shared_memory: File::new(proc("sysvipc/shm"), Shape::Records, SharedMemory::parse),
