@@ -35,6 +35,12 @@ impl<Way: Send + 'static> Made<Way> {
         Made { choice, make, state: State::Untried, looks: 0 }
     }
 
+    /// One that is there already.
+    #[cfg(test)]
+    pub(crate) fn of(way: Way) -> Made<Way> {
+        Made { choice: TierChoice::Auto, make: || unreachable!(), state: State::Works(way), looks: 0 }
+    }
+
     /// Notes that somebody is about to look, and says how he can; `None` for the old way.
     pub(crate) fn begin_look(&mut self) -> Option<&mut Way> {
         if self.choice != TierChoice::Auto {
@@ -63,6 +69,11 @@ impl<Way: Send + 'static> Made<Way> {
             })),
             known => known,
         };
+    }
+
+    /// Whether there is one.
+    pub(crate) fn works(&self) -> bool {
+        matches!(self.state, State::Works(_))
     }
 
     /// The way, when there is one.

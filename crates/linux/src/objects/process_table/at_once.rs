@@ -9,7 +9,6 @@
 //! from their files.
 
 use std::mem;
-use std::thread::{self, JoinHandle};
 
 use tallymon_provider::{Absence, FileTime, Finding, FindingState};
 
@@ -21,23 +20,18 @@ use crate::bpf::record::{Asked, Record};
 use crate::bpf::tasks::{Refusal, Tasks, Way};
 use crate::clock::process_cpu_time;
 use crate::kept::Buffer;
+use crate::made::Made;
 use crate::proc::pid_stat::PidStat;
 use crate::proc::pid_statm::PidStatm;
 use crate::proc::pid_status::PidStatus;
 use crate::proc::{SystemFacts, nanoseconds_to_100ns};
-use tallymon_provider::{Tier, TierChoice};
-
-/// Looks at all processes that are read from the files before a program is made. Who asks once or twice is gone before a
-/// program, which takes the kernel tens of milliseconds to check, would pay.
-const LOOKS_BEFORE: u32 = 2;
+use tallymon_provider::TierChoice;
 
 /// The program, as far as it was tried.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct AtOnce {
-    choice: TierChoice,
-    pub(super) state: State,
-    /// Looks at all processes so far, up to [`LOOKS_BEFORE`].
-    looks: u32,
+    /// It takes the kernel tens of milliseconds to check.
+    pub(super) program: Made<Opened>,
     /// The number of the pass at hand.
     pass: u64,
     /// What the rows that the last pass filled hold; `None` when it failed.
@@ -48,74 +42,54 @@ pub(super) struct AtOnce {
     threads: Vec<Seen>,
 }
 
-#[derive(Debug, Default)]
-pub(super) enum State {
-    #[default]
-    Untried,
-    /// It is being made by a thread, so that nobody waits for it.
-    Opening(JoinHandle<State>),
-    Works(Box<Tasks>, Way),
-    Refused(Refusal),
-}
+/// The program, and how it goes over the tasks.
+pub(super) type Opened = (Box<Tasks>, Way);
 
-impl State {
-    fn open() -> State {
-        match Tasks::open(Way::Walk) {
-            Ok(tasks) => State::Works(Box::new(tasks), Way::Walk),
-            // The older way may work where the newer is missing; when it does not either, the first reason counts.
-            Err(refusal) => Tasks::open(Way::EachTask)
-                .map_or(State::Refused(refusal), |tasks| State::Works(Box::new(tasks), Way::EachTask)),
+fn open() -> Result<Opened, Refusal> {
+    match Tasks::open(Way::Walk) {
+        Ok(tasks) => Ok((Box::new(tasks), Way::Walk)),
+        // The older way may work where the newer is missing; when it does not either, the first reason counts.
+        Err(refusal) => {
+            Tasks::open(Way::EachTask).map(|tasks| (Box::new(tasks), Way::EachTask)).map_err(|_| refusal)
         }
     }
 }
 
 impl AtOnce {
     pub(super) fn new(choice: TierChoice) -> AtOnce {
-        AtOnce { choice, ..AtOnce::default() }
+        AtOnce {
+            program: Made::new(choice, open),
+            pass: 0,
+            wants: None,
+            hidden: Vec::new(),
+            looked: None,
+            threads: Vec::new(),
+        }
     }
 
     /// Notes that all processes are about to be looked at.
     pub(super) fn begin_look(&mut self) {
-        if self.choice != TierChoice::Auto {
-            self.open();
-        } else if self.looks < LOOKS_BEFORE {
-            self.looks = self.looks.saturating_add(1);
-        } else if matches!(self.state, State::Untried) {
-            let thread = thread::Builder::new().name("tally-open".to_string()).spawn(State::open);
-            self.state = thread.map_or_else(|_| State::open(), State::Opening);
-        } else if matches!(&self.state, State::Opening(thread) if thread.is_finished()) {
-            self.open();
-        }
+        self.program.begin_look();
     }
 
     /// Makes the program now, if nobody has tried yet; waits for one that is being made.
     pub(super) fn open(&mut self) {
-        if matches!(self.choice, TierChoice::Only(Tier::T0)) {
-            return;
-        }
-        self.state = match mem::take(&mut self.state) {
-            State::Untried => State::open(),
-            State::Opening(thread) => thread.join().unwrap_or_else(|_| {
-                let reason = "making the program ended unexpectedly".to_string();
-                State::Refused(Refusal { reason, remedy: String::new() })
-            }),
-            known => known,
-        };
+        self.program.finish();
     }
 
     /// Whether there is a program.
     pub(super) fn is_on(&self) -> bool {
-        matches!(self.state, State::Works(..))
+        self.program.works()
     }
 
     /// Why there is none; `None` when it was not tried or works.
     pub(super) fn refusal(&self) -> Option<&Refusal> {
-        if let State::Refused(refusal) = &self.state { Some(refusal) } else { None }
+        self.program.refusal()
     }
 
     /// From now on the files are read.
     pub(super) fn give_up(&mut self, refusal: Refusal) {
-        self.state = State::Refused(refusal);
+        self.program.give_up(refusal);
     }
 
     /// Which tier is in use and why, for a user who wonders.
@@ -129,36 +103,30 @@ impl AtOnce {
         if is_machine {
             self.open();
         }
-        let is_on = is_machine && self.is_on();
-        let state = FindingState::Good;
-        match (&self.state, self.choice) {
-            (State::Works(tasks, way), _) if is_on => {
-                let way = match way {
-                    Way::Walk => "that walks over all tasks",
-                    Way::EachTask => "that the kernel runs for each task",
-                };
-                let hidden = match self.hidden.len() {
-                    0 => String::new(),
-                    count => format!("; {count} processes that it does not see are read from their files"),
-                };
-                let ends = match tasks.refusal_of_ends() {
-                    None => "; processes that end between two looks are counted".to_string(),
-                    Some(refusal) => format!(
-                        "; of processes that end, what they used since the last look is not counted: {}",
-                        refusal.reason
-                    ),
-                };
-                let detail = format!("tier T2: a program in the kernel {way}{ends}{hidden}");
-                Finding { subject, state, detail, remedy: String::new() }
-            }
-            (State::Refused(refusal), _) => Finding {
-                subject,
-                state: FindingState::Limited,
-                detail: format!("tier {files}; not T2: {}", refusal.reason),
-                remedy: refusal.remedy.clone(),
-            },
-            _ => Finding { subject, state, detail: format!("tier {files}"), remedy: String::new() },
+        if let Some((tasks, way)) = self.program.get().filter(|_| is_machine) {
+            let way = match way {
+                Way::Walk => "that walks over all tasks",
+                Way::EachTask => "that the kernel runs for each task",
+            };
+            let hidden = match self.hidden.len() {
+                0 => String::new(),
+                count => format!("; {count} processes that it does not see are read from their files"),
+            };
+            let ends = match tasks.refusal_of_ends() {
+                None => "; processes that end between two looks are counted".to_string(),
+                Some(refusal) => format!(
+                    "; of processes that end, what they used since the last look is not counted: {}",
+                    refusal.reason
+                ),
+            };
+            let detail = format!("tier T2: a program in the kernel {way}{ends}{hidden}");
+            return Finding { subject, state: FindingState::Good, detail, remedy: String::new() };
         }
+        if let Some(refusal) = self.refusal() {
+            let detail = format!("tier {files}; not T2: {}", refusal.reason);
+            return Finding { subject, state: FindingState::Limited, detail, remedy: refusal.remedy.clone() };
+        }
+        Finding { subject, state: FindingState::Good, detail: format!("tier {files}"), remedy: String::new() }
     }
 }
 
@@ -191,7 +159,7 @@ impl ProcessTable {
         now: FileTime,
         buffer: &mut Buffer,
     ) -> Result<(), Refusal> {
-        let State::Works(tasks, _) = &mut self.at_once.state else { return Ok(()) };
+        let Some((tasks, _)) = self.at_once.program.get() else { return Ok(()) };
         self.at_once.pass = self.at_once.pass.wrapping_add(1);
         let number = self.at_once.pass;
         let mut new_rows = Vec::new();

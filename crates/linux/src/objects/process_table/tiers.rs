@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::at_once::State;
 use super::*;
 use crate::bpf::tasks::{Tasks, Way};
 use crate::clock::process_cpu_time;
 use crate::kept::Buffer;
+use crate::made::Made;
 use crate::objects::fake::again_apart;
 use crate::proc::nanoseconds_to_100ns;
 use crate::system::{boot_time, clocks};
@@ -322,7 +322,7 @@ fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
             assert_eq!((&one.name, one.start, stat(one)), (&other.name, other.start, stat(other)));
         }
         assert!(at_once.rows.iter().any(|row| row.pid == child.0.id()));
-        let State::Works(tasks, _) = &at_once.at_once.state else { panic!("it works") };
+        let (tasks, _) = at_once.at_once.program.get().expect("it works");
         assert!(tasks.refusal_of_ends().is_some_and(|refusal| refusal.reason.contains("namespace")));
         return;
     }
@@ -338,7 +338,7 @@ fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
 fn more_threads_than_a_pass_has_room_for() {
     let Some(mut table) = at_once() else { return };
     let little = Tasks::open_with(Way::Walk, 16).unwrap();
-    table.at_once.state = State::Works(Box::new(little), Way::Walk);
+    table.at_once.program = Made::of((Box::new(little), Way::Walk));
     let parked = std::sync::Mutex::new(());
     thread::scope(|scope| {
         let held = parked.lock().unwrap();
