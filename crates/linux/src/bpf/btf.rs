@@ -109,6 +109,9 @@ const DEPTH: usize = 32;
 /// No search for a field looks at more members; `task_struct` has 270.
 const MEMBERS: usize = 100_000;
 
+/// The kernel has no longer names.
+const NAME: usize = 512;
+
 const MAGIC: [u8; 2] = [0x9f, 0xeb];
 
 const INT: u32 = 1;
@@ -249,7 +252,7 @@ impl<'a> Btf<'a> {
     }
 
     /// The names of all members of a structure or of a variable that is one, in their order; empty ones of unnamed
-    /// parts.
+    /// parts. A name that is longer than any is cut.
     ///
     /// # Errors
     ///
@@ -264,6 +267,8 @@ impl<'a> Btf<'a> {
         let name = |index: usize| {
             let at = number(self.types, first.saturating_add(index.saturating_mul(12)), "a member")?;
             let text = self.string(at).unwrap_or_default();
+            // Without an end to it each name could be all strings.
+            let text = text.get(..NAME).unwrap_or(text);
             Ok(text.split(|byte| *byte == 0).next().unwrap_or_default())
         };
         (0..size_of(info & 0xffff)).map(name).collect()

@@ -125,6 +125,17 @@ fn variables_are_seen_through_names_of_types() {
 }
 
 #[test]
+fn a_name_without_an_end_is_not_gone_through_for_each_member() {
+    let mut asm = Assembler::new();
+    let long = asm.name(&"x".repeat(100_000));
+    asm.push("long", INT << 24, &[8, 64]);
+    asm.push("many", STRUCT << 24 | 2, &[16, long, 1, 0, long, 1, 64]);
+    let bytes = asm.finish();
+    let members = Btf::parse(&bytes).unwrap().members(TypeId(2)).unwrap();
+    assert_eq!(members.iter().map(|name| name.len()).collect::<Vec<_>>(), [NAME, NAME]);
+}
+
+#[test]
 fn enumerations_have_numbers() {
     let bytes = sample();
     let btf = Btf::parse(&bytes).unwrap();
