@@ -51,10 +51,10 @@ fn counts_come_without_files() {
 #[test]
 fn one_run_a_request_is_enough() {
     let Some(mut sources) = at_once() else { return };
-    let mut used = Vec::new();
     let first = sources.memory_events().unwrap().faults;
-    used.push(vec![1_u8; 1 << 22]);
-    assert_eq!(sources.memory_events().unwrap().faults, first, "{} pieces are in use", used.len());
+    // A program that begins costs faults; memory may be there from before.
+    std::process::Command::new("true").status().unwrap();
+    assert_eq!(sources.memory_events().unwrap().faults, first);
     sources.begin(&Ask::everything(&[]));
     assert!(sources.memory_events().unwrap().faults > first);
 }

@@ -54,11 +54,10 @@ fn soft_interrupts_are_those_of_the_file() {
 #[test]
 fn events_are_those_of_the_file() {
     let Some(processors) = open() else { return };
-    let mut used = Vec::new();
     for _ in 0..50 {
         let mut before = VmStat::parse(&read("/proc/vmstat")).unwrap();
-        // Memory that is new costs faults.
-        used.push(vec![1_u8; 1 << 18]);
+        // A program that begins costs faults; memory may be there from before.
+        std::process::Command::new("true").status().unwrap();
         processors.run().unwrap();
         let mut found = processors.events().unwrap();
         let mut after = VmStat::parse(&read("/proc/vmstat")).unwrap();
@@ -72,7 +71,7 @@ fn events_are_those_of_the_file() {
                 _ => panic!("{name}: {numbers:?}"),
             }
         }
-        assert!(after.faults > before.faults, "{} pieces are in use", used.len());
+        assert!(after.faults > before.faults);
     }
 }
 
