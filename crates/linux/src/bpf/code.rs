@@ -278,6 +278,34 @@ impl Code {
         self.push(0x0d | when.bits(), one, other, 0, 0);
     }
 
+    /// `R0 = the value of a map whose key is in the frame`; goes to a place when there is none. Uses R1 to R5.
+    pub fn element(&mut self, descriptor: i32, key: u16, none: Place) {
+        /// `bpf_map_lookup_elem`
+        const LOOKUP: i32 = 1;
+        self.look_up(LOOKUP, descriptor, key, none);
+    }
+
+    /// The same of a map with a value for each processor, for the processor in R3.
+    pub fn element_of_processor(&mut self, descriptor: i32, key: u16, none: Place) {
+        /// `bpf_map_lookup_percpu_elem`
+        const LOOKUP_OF_PROCESSOR: i32 = 195;
+        self.look_up(LOOKUP_OF_PROCESSOR, descriptor, key, none);
+    }
+
+    fn look_up(&mut self, helper: i32, descriptor: i32, key: u16, none: Place) {
+        self.map(Reg::R1, descriptor);
+        self.frame(Reg::R2, key);
+        self.call_helper(helper);
+        self.jump_if(When::Equal, Reg::R0, 0, none);
+    }
+
+    /// `R0 = the task that is running`
+    pub fn current_task(&mut self) {
+        /// `bpf_get_current_task_btf`
+        const CURRENT: i32 = 158;
+        self.call_helper(CURRENT);
+    }
+
     /// Calls a helper by its number, which is the same in every kernel.
     pub fn call_helper(&mut self, number: i32) {
         self.push(0x85, Reg::R0, Reg::R0, 0, number);

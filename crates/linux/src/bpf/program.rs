@@ -151,12 +151,10 @@ pub(super) fn for_each_task(
 
 /// A program that notes at which level our own pid namespace is, and its number.
 pub(super) fn own_namespace(kernel: &Kernel, control: i32) -> Result<Vec<u8>, CodeError> {
-    /// `bpf_get_current_task_btf`
-    const CURRENT: i32 = 158;
     let mut code = Code::new();
     let end = code.place();
     code.map_value(CONTROL, control, 0);
-    code.call_helper(CURRENT);
+    code.current_task();
     code.load(Width::B8, Reg::R1, Reg::R0, kernel.steps.thread_pid);
     code.jump_if(When::Equal, Reg::R1, 0, end);
     code.load(Width::B4, Reg::R2, Reg::R1, kernel.steps.level);
@@ -171,8 +169,6 @@ pub(super) fn own_namespace(kernel: &Kernel, control: i32) -> Result<Vec<u8>, Co
 ///
 /// The difference is the same for everything that the kernel keeps for each processor.
 pub(super) fn areas(shares: Shares, control: i32, map: i32) -> Result<Vec<u8>, CodeError> {
-    /// `bpf_map_lookup_percpu_elem`
-    const LOOKUP_OF_PROCESSOR: i32 = 195;
     let mut code = Code::new();
     let end = code.place();
     code.map_value(CONTROL, control, 0);
@@ -188,11 +184,8 @@ pub(super) fn areas(shares: Shares, control: i32, map: i32) -> Result<Vec<u8>, C
     code.number(Reg::R1, 0);
     code.store_in_frame(KEY, Reg::R1);
     for processor in 0..control::PROCESSORS {
-        code.map(Reg::R1, map);
-        code.frame(Reg::R2, KEY);
         code.number(Reg::R3, processor.cast_signed());
-        code.call_helper(LOOKUP_OF_PROCESSOR);
-        code.jump_if(When::Equal, Reg::R0, 0, end);
+        code.element_of_processor(map, KEY, end);
         let place = control::AREAS.saturating_add(processor.saturating_mul(8));
         code.store(Width::B8, CONTROL, place, Reg::R0);
     }
@@ -212,11 +205,6 @@ const ALL_THREADS: i32 = 1;
 
 /// Puts the address of the record with the number in the frame into its register.
 fn take_record(code: &mut Code, records: i32, full: Place) {
-    /// `bpf_map_lookup_elem`
-    const LOOKUP: i32 = 1;
-    code.map(Reg::R1, records);
-    code.frame(Reg::R2, KEY);
-    code.call_helper(LOOKUP);
-    code.jump_if(When::Equal, Reg::R0, 0, full);
+    code.element(records, KEY, full);
     code.copy(RECORD, Reg::R0);
 }

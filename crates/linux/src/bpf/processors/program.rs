@@ -37,8 +37,6 @@ const OWN_KEY: u16 = 24;
 
 /// How far the first variable of a processor is from the value that our map has for it: the same for all processors.
 pub(super) fn start(kernel: &Kernel, maps: Maps, rows: &Area) -> Result<u64, Refusal> {
-    /// `bpf_get_current_task_btf`
-    const CURRENT: i32 = 158;
     let way = &kernel.way;
     let mut code = Code::new();
     let end = code.place();
@@ -46,7 +44,7 @@ pub(super) fn start(kernel: &Kernel, maps: Maps, rows: &Area) -> Result<u64, Ref
     code.store_in_frame(KEY, Reg::R1);
     code.store_in_frame(OWN_KEY, Reg::R1);
     row(&mut code, maps, end);
-    code.call_helper(CURRENT);
+    code.current_task();
     code.load(Width::B8, Reg::R1, Reg::R0, way.queue_of_kind);
     code.jump_if(When::Equal, Reg::R1, 0, end);
     code.load(Width::B8, QUEUE, Reg::R1, way.queue);
@@ -138,23 +136,13 @@ pub(super) fn program(kernel: &Kernel, walk: &Walk, maps: Maps, start: u64) -> R
 
 /// Puts the address of the row with the number in the frame into its register.
 fn row(code: &mut Code, maps: Maps, none: Place) {
-    /// `bpf_map_lookup_elem`
-    const LOOKUP: i32 = 1;
-    code.map(Reg::R1, maps.rows);
-    code.frame(Reg::R2, KEY);
-    code.call_helper(LOOKUP);
-    code.jump_if(When::Equal, Reg::R0, 0, none);
+    code.element(maps.rows, KEY, none);
     code.copy(ROW, Reg::R0);
 }
 
 /// Puts the address of our own value for the processor in R3 into its register; goes to `none` behind the last one.
 fn value(code: &mut Code, maps: Maps, none: Place) {
-    /// `bpf_map_lookup_percpu_elem`
-    const LOOKUP_OF_PROCESSOR: i32 = 195;
-    code.map(Reg::R1, maps.own);
-    code.frame(Reg::R2, OWN_KEY);
-    code.call_helper(LOOKUP_OF_PROCESSOR);
-    code.jump_if(When::Equal, Reg::R0, 0, none);
+    code.element_of_processor(maps.own, OWN_KEY, none);
     code.copy(AREA, Reg::R0);
 }
 
