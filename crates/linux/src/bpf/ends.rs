@@ -65,7 +65,7 @@ const QUEUE: u32 = 1 << 19;
 pub(super) struct Ends {
     position: Area,
     written: Written,
-    _queue: Queue,
+    queue: Queue,
     _program: Program,
     _link: Link,
 }
@@ -73,24 +73,29 @@ pub(super) struct Ends {
 impl Ends {
     /// Begins to listen.
     pub(super) fn open(kernel: &Kernel) -> Result<Ends, Refusal> {
+        Ends::open_with(kernel, QUEUE)
+    }
+
+    /// As [`Ends::open`], with a queue of so many bytes.
+    fn open_with(kernel: &Kernel, size: u32) -> Result<Ends, Refusal> {
         let place = kernel.end.ok_or_else(|| Refusal {
             reason: "this kernel does not tell programs of processes that end".to_string(),
             remedy: String::new(),
         })?;
-        let queue = Queue::new(QUEUE).map_err(|error| denied(&error))?;
+        let queue = Queue::new(size).map_err(|error| denied(&error))?;
         let position = queue.read_position().map_err(|error| denied(&error))?;
         let written = queue.written().map_err(|error| denied(&error))?;
         let code = program(kernel, queue.number()).map_err(unwritten)?;
         let program = Program::load(ProgramKind::Place(place), &code).map_err(refused)?;
         let link = program.attach().map_err(|error| denied(&error))?;
-        Ok(Ends { position, written, _queue: queue, _program: program, _link: link })
+        Ok(Ends { position, written, queue, _program: program, _link: link })
     }
 
     /// Takes what has ended since the last call.
     pub(super) fn take(&self, mut each: impl FnMut(End)) {
         let Some(position) = self.position.words().first() else { return };
         let mut at = position.load(Ordering::Relaxed);
-        let end = self.written.load(0).unwrap_or(at);
+        let end = self.written.position().unwrap_or(at);
         while at < end {
             let Some(length) = self.length_at(at) else { break };
             if let Some(length) = length.taken
@@ -133,10 +138,10 @@ impl Ends {
         })
     }
 
-    /// A word of the record at a position. The first page is that of the kernel's own position.
+    /// A word of the record at a position; what goes over the end of the queue goes on at its begin.
     fn word(&self, at: u64, number: usize) -> Option<u64> {
-        let at = usize::try_from(at & u64::from(QUEUE - 1)).ok()?;
-        self.written.load((rustix::param::page_size().checked_add(at)? / 8).checked_add(number)?)
+        let word = usize::try_from(at / 8).ok()?.checked_add(number)?;
+        self.written.load(word.checked_rem(self.queue.words())?)
     }
 }
 
@@ -193,4 +198,45 @@ fn program(kernel: &Kernel, queue: i32) -> Result<Vec<u8>, CodeError> {
     code.number(Reg::R0, 0);
     code.exit();
     code.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+    use super::super::tasks::of_types;
+    use super::*;
+    use crate::clock::process_cpu_time;
+
+    #[test]
+    fn a_record_that_goes_over_the_end_of_the_queue_is_whole() {
+        let size = u32::try_from(rustix::param::page_size()).unwrap();
+        let ends = match of_types(Kernel::new).and_then(|kernel| Ends::open_with(&kernel, size)) {
+            Ok(ends) => ends,
+            Err(refusal) => {
+                eprintln!("skipped: {}; {}", refusal.reason, refusal.remedy);
+                return;
+            }
+        };
+        // More than the queue has room for; no record fits its size.
+        for _ in 0..size / 96 + 20 {
+            let mut child = Command::new("true").spawn().unwrap();
+            waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+                .unwrap();
+            let (number, clock) = (child.id(), process_cpu_time(child.id()).unwrap());
+            child.wait().unwrap();
+            let begin = Instant::now();
+            let mut found = None;
+            while found.is_none() && begin.elapsed() < Duration::from_secs(10) {
+                ends.take(|end| found = found.or((end.pid == number).then_some(end)));
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            let end = found.expect("the kernel has told");
+            assert_eq!(end.run_time, clock);
+            assert!(end.start > 0 && end.faults > 0, "{end:?}");
+        }
+    }
 }

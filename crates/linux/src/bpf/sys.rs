@@ -88,22 +88,36 @@ impl Queue {
         Area::map(&self.descriptor, 0, rustix::param::page_size(), libc::PROT_READ | libc::PROT_WRITE)
     }
 
-    /// The page whose first word says how far programs have written, and behind it the queue twice, so that what goes over
-    /// its end is in one piece.
+    /// Words of it.
+    pub(super) fn words(&self) -> usize {
+        self.size / 8
+    }
+
+    /// What programs have written. The kernel would show it twice, one behind the other, so that all is in one piece; all of
+    /// that would count as ours.
     pub(super) fn written(&self) -> io::Result<Written> {
         let page = rustix::param::page_size();
-        let length = page.saturating_add(self.size.saturating_mul(2));
+        let length = page.saturating_add(self.size);
         Area::map(&self.descriptor, page, length, libc::PROT_READ).map(Written)
     }
 }
 
-/// The memory of a queue, which only the kernel writes.
+/// The memory of a queue, which only the kernel writes: a page whose first word says how far it has, and the queue.
 #[derive(Debug)]
 pub(super) struct Written(Area);
 
 impl Written {
-    /// The word at a position; whatever was written before it is seen by loads behind this.
+    /// How many bytes were ever written; they are seen by loads behind this.
+    pub(super) fn position(&self) -> Option<u64> {
+        self.word(0)
+    }
+
+    /// A word of the queue; whatever was written before it is seen by loads behind this.
     pub(super) fn load(&self, word: usize) -> Option<u64> {
+        self.word((rustix::param::page_size() / 8).checked_add(word)?)
+    }
+
+    fn word(&self, word: usize) -> Option<u64> {
         self.0.words().get(word).map(|word| word.load(Ordering::Acquire))
     }
 }
