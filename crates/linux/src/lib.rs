@@ -11,7 +11,7 @@
 //! | `sources`, `texts` | the kernel files, kept open, read when an object needs them |
 //! | `counts`, `made` | a faster way than some of these files, and when it is made |
 //! | [`bpf`] | programs in the kernel that read all tasks, and all processors, at once |
-//! | [`kept`], [`netlink`], [`pids`], [`statvfs`], [`clock`], [`perf`] | the ways in which the kernel is asked |
+//! | [`kept`], [`netlink`], [`pids`], [`statvfs`], [`clock`], [`scheduling`], [`perf`] | the ways in which the kernel is asked |
 //!
 //! A value that the kernel does not give is marked as absent with the reason. It is never made up and never a zero.
 
@@ -26,6 +26,8 @@ pub mod perf;
 pub mod pids;
 pub mod proc;
 pub mod root;
+#[allow(unsafe_code, reason = "the policy of another thread has no safe interface")]
+pub mod scheduling;
 pub mod statvfs;
 
 mod counts;

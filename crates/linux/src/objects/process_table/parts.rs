@@ -379,19 +379,27 @@ impl StatusPart {
     }
 }
 
-/// NT's base priority of a process or thread, 1 to 31; a convention of ours.
+/// NT's base priority of a process or thread, 1 to 31, see [`chosen_priority`].
+pub(crate) fn base_priority(stat: &PidStat<'_>) -> u64 {
+    match stat.policy {
+        Some(policy) => chosen_priority(policy, stat.nice, stat.realtime_priority.unwrap_or(0)),
+        // Without a policy the kernel's priority tells as much.
+        None if stat.priority < 0 => current_priority(stat),
+        None => of_nice(stat.nice),
+    }
+}
+
+/// NT's base priority of what was chosen for a process or thread, 1 to 31; a convention of ours.
 ///
 /// ordinary: 8 - nice x 7 / 20, rounded: nice 0 is NT's normal 8, -20 is 15 and 19 is 1;
 /// real time: 16 + (priority - 1) x 15 / 98, so that 1 to 99 are 16 to 31;
 /// deadline: 31; idle: 1.
-pub(crate) fn base_priority(stat: &PidStat<'_>) -> u64 {
-    match (stat.policy, stat.realtime_priority) {
-        (Some(6), _) => DEADLINE,
-        (Some(5), _) => IDLE,
-        (Some(1 | 2), Some(priority)) => of_realtime(priority),
-        // Without a policy the kernel's priority tells as much.
-        (None, _) if stat.priority < 0 => current_priority(stat),
-        _ => of_nice(stat.nice),
+pub(crate) fn chosen_priority(policy: u64, nice: i64, realtime_priority: u64) -> u64 {
+    match policy {
+        6 => DEADLINE,
+        5 => IDLE,
+        1 | 2 => of_realtime(realtime_priority),
+        _ => of_nice(nice),
     }
 }
 
