@@ -33,6 +33,7 @@ mod ends;
 mod files;
 mod findings;
 mod parts;
+mod rest;
 #[cfg(test)]
 mod still;
 #[cfg(test)]
@@ -47,6 +48,7 @@ use changes::Changes;
 use descriptors::Descriptors;
 use ends::Ended;
 use files::{Files, Reader, Still};
+use rest::Rest;
 use threads::Threads;
 
 pub(crate) use parts::{IoTotals, MemoryPart, Part, Parts, Rates, StatPart, ThreadWants, Wants};
@@ -55,6 +57,11 @@ pub(crate) use thread::{Thread, ThreadParts, ThreadRates, ThreadStat};
 /// How long a name and a start time are believed while the process runs, in 100 ns units: 5 s.
 const CHECK_AFTER: u64 = 50_000_000;
 
+/// Whether so many units of 100 ns have passed.
+fn has_passed(units: u64, since: FileTime, now: FileTime) -> bool {
+    now.0.saturating_sub(since.0) >= units
+}
+
 /// All processes.
 pub(crate) struct ProcessTable {
     folder: NumberFolder,
@@ -62,6 +69,7 @@ pub(crate) struct ProcessTable {
     has_clocks: bool,
     /// Whether a process whose CPU clock stands still has not run.
     tells_runs: bool,
+    rest: Rest,
     at_once: AtOnce,
     descriptors: Descriptors,
     wants: Wants,
@@ -143,10 +151,12 @@ impl ProcessTable {
         // Only the kernel's own files tell through an open descriptor that the process has ended.
         let is_proc = rustix::fs::fstatfs(&folder).is_ok_and(|fs| fs.f_type == rustix::fs::PROC_SUPER_MAGIC);
         let descriptors = if is_proc { Descriptors::of_this_process() } else { Descriptors::of_copies() };
+        let tells_runs = has_clocks && process_clocks_tell_runs();
         ProcessTable {
+            rest: Rest::new(&folder, tells_runs),
             folder,
             has_clocks,
-            tells_runs: has_clocks && process_clocks_tell_runs(),
+            tells_runs,
             at_once: AtOnce::new(TierChoice::Only(Tier::T0)),
             descriptors,
             wants: Wants::default(),
@@ -271,11 +281,12 @@ impl ProcessTable {
         self.ended.forget(now);
         let mut new = mem::take(&mut self.scratch.new);
         self.match_rows(&mut new);
-        let ProcessTable { rows, wants, descriptors, ended, .. } = self;
+        let ProcessTable { rows, wants, descriptors, ended, rest, .. } = self;
         let mut reader = Reader {
             folder: &self.folder,
             has_clocks: self.has_clocks,
             tells_runs: self.tells_runs,
+            may_rest: rest.begin(wants),
             descriptors,
             buffer,
             scratch: &mut self.scratch,
@@ -290,6 +301,7 @@ impl ProcessTable {
                     // It ended, but its number was there a moment ago and may be another process already.
                     new.push(row.pid);
                 }
+                rest.leave(row.pid);
                 ended.add(row, now);
                 row.close(reader.descriptors);
             }
@@ -306,6 +318,7 @@ impl ProcessTable {
         if !new.is_empty() {
             rows.sort_by_key(|row| row.pid);
         }
+        rest.end(rows, &self.pids, wants, ended, &mut reader);
         new.clear();
         self.scratch.new = new;
         for kind in self.descriptors.to_close() {

@@ -15,7 +15,7 @@ use tallymon_provider::{Absence, FileTime, Finding, FindingState};
 use super::changes::Changes;
 use super::parts::{IoTotals, MemoryPart, StatPart, StatusPart, Wants};
 use super::thread::Seen;
-use super::{CHECK_AFTER, Ended, ProcessTable, Reader, Row};
+use super::{CHECK_AFTER, Ended, ProcessTable, Reader, Row, has_passed};
 use crate::bpf::record::{Asked, Record};
 use crate::bpf::tasks::{Refusal, Tasks, Way};
 use crate::clock::process_cpu_time;
@@ -187,6 +187,7 @@ impl ProcessTable {
                 folder: &self.folder,
                 has_clocks: self.has_clocks,
                 tells_runs: self.tells_runs,
+                may_rest: false,
                 descriptors: &mut self.descriptors,
                 buffer,
                 scratch: &mut self.scratch,
@@ -237,7 +238,7 @@ impl ProcessTable {
     fn read_hidden(&mut self, facts: &SystemFacts, now: FileTime, buffer: &mut Buffer) -> usize {
         let pass = self.at_once.pass;
         let looked = self.at_once.looked;
-        let is_due = looked.is_none_or(|looked| now.0.saturating_sub(looked.0) >= CHECK_AFTER);
+        let is_due = looked.is_none_or(|looked| has_passed(CHECK_AFTER, looked, now));
         let mut hidden = mem::take(&mut self.at_once.hidden);
         if is_due {
             self.at_once.looked = Some(now);
@@ -256,6 +257,7 @@ impl ProcessTable {
             folder: &self.folder,
             has_clocks: self.has_clocks,
             tells_runs: self.tells_runs,
+            may_rest: false,
             descriptors: &mut self.descriptors,
             buffer,
             scratch: &mut self.scratch,

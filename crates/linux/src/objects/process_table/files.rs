@@ -6,13 +6,13 @@
 //!
 //! | what | is read again |
 //! |---|---|
-//! | `stat`: state, parent, priorities, times, faults | always |
-//! | `statm`: sizes | always |
-//! | `status`: private bytes, peaks, page tables | when `statm` is another, and after 5 s |
-//! | open files | after 5 s |
+//! | `stat`: state, parent, priorities, times, faults | as [`super::rest`] says, and after 15 s |
+//! | `statm`: sizes | always, but of a thread of the kernel never |
+//! | `status`: private bytes, peaks, page tables | when `statm` is another, and after 15 s |
+//! | open files | after 15 s |
 //! | `io` | never |
-//! | list of threads | when `stat` counts others; without `stat` after 5 s |
-//! | `stat` of a thread | always; that of the process where there is only one |
+//! | list of threads | when `stat` is read and counts others; without `stat` after 15 s |
+//! | `stat` of a thread | with that of the process, which it is where there is only one |
 //! | `schedstat` and context switches of a thread | never |
 //! | name and start time | with `stat`, else as [`super`] says |
 //!
@@ -20,7 +20,7 @@
 //!   that it maps, and bring it back from swap: `statm`.
 //! * What `status` says of memory moves with `statm`, but not strictly: who shares the memory (`vfork`) may have taken
 //!   and given back, others may reset a peak, and page tables are given up for huge pages. Likewise only its own
-//!   system calls open and close files, unless a process shares its table (`CLONE_FILES`). Hence the 5 s.
+//!   system calls open and close files, unless a process shares its table (`CLONE_FILES`). Hence the 15 s.
 //! * I/O is counted for the thread that asks for it, which for io_uring too is one of the process, and to the parent
 //!   when it waits for a child. A thread has to run to use time, to be switched, to begin another one and to end; who
 //!   traces it may take its remains away later, which is why threads are counted.
@@ -31,7 +31,7 @@
 //! when it stops who runs. A process is therefore read in full when a `stat` that is read says that a thread runs. Of
 //! a thread whose own is not read, what it does until its first tick is seen at the next look, as its CPU time is.
 //! Should the clock miss a run, as where a hypervisor has stolen all of its time, `status` has other context switches
-//! after 5 s. Where clocks are too coarse everything is read always, see [`process_clocks_tell_runs`].
+//! after 15 s. Where clocks are too coarse everything is read always, see [`process_clocks_tell_runs`].
 //!
 //! [`process_clocks_tell_runs`]: crate::clock::process_clocks_tell_runs
 
@@ -45,7 +45,7 @@ use tallymon_provider::{Absence, FileTime};
 use super::descriptors::{Descriptors, Kind};
 use super::parts::{IoTotals, MemoryPart, Part, Rates, StatPart, StatusPart, Wants};
 use super::thread::{RUNNING, ThreadStat};
-use super::{CHECK_AFTER, Row, Scratch};
+use super::{CHECK_AFTER, Row, Scratch, has_passed};
 use crate::clock::process_cpu_time;
 use crate::kept::{Buffer, Kept, ReadError, Step};
 use crate::pids::NumberFolder;
@@ -55,6 +55,9 @@ use crate::proc::pid_stat::PidStat;
 use crate::proc::pid_statm::PidStatm;
 use crate::proc::pid_status::PidStatus;
 use crate::proc::{SystemFacts, nanoseconds_to_100ns};
+
+/// How long a process that has not run is believed to be as it was, in what others change rarely, in 100 ns units: 15 s.
+pub(super) const LOOK_AFTER: u64 = 150_000_000;
 
 /// The files of a process that stay open.
 #[derive(Debug, Default)]
@@ -72,6 +75,10 @@ pub(super) struct Still {
     pub(super) clock: Option<u64>,
     /// `statm` when `status` was read.
     statm: Option<PidStatm>,
+    /// What `stat` said at that look or since.
+    pub(super) told: Option<Told>,
+    /// Whether not even `stat` was read at this look.
+    pub(super) rests: bool,
     /// Context switches of its first thread when `status` was read.
     switches: Option<u64>,
     /// When what others can change was looked at, or a little earlier.
@@ -80,12 +87,12 @@ pub(super) struct Still {
 
 impl Still {
     fn is_overdue(&self, now: FileTime) -> bool {
-        now.0.saturating_sub(self.checked.0) >= CHECK_AFTER
+        has_passed(LOOK_AFTER, self.checked, now)
     }
 
     /// Processes that are first seen together are due apart, so that no look is much dearer than another.
     fn check(&mut self, pid: u32, is_still: bool, now: FileTime) {
-        let ahead = if is_still { 0 } else { CHECK_AFTER / 8 * u64::from(pid % 8) };
+        let ahead = if is_still { 0 } else { LOOK_AFTER / 16 * u64::from(pid % 16) };
         self.checked = FileTime(now.0.saturating_sub(ahead));
     }
 }
@@ -103,6 +110,8 @@ pub(super) struct Reader<'a> {
     pub(super) has_clocks: bool,
     /// Whether a process whose CPU clock stands still has not run.
     pub(super) tells_runs: bool,
+    /// Whether `stat` of a process that has not run may be left for later, see [`super::rest`].
+    pub(super) may_rest: bool,
     pub(super) descriptors: &'a mut Descriptors,
     pub(super) buffer: &'a mut Buffer,
     pub(super) scratch: &'a mut Scratch,
@@ -137,13 +146,16 @@ impl Row {
     /// It has ended, or nothing of it may be read.
     pub(super) fn read(&mut self, wants: &Wants, reader: &mut Reader<'_>) -> Result<(), Gone> {
         let not_requested = Absence::NotRequested;
-        let is_due = reader.now.0.saturating_sub(self.checked.0) >= CHECK_AFTER;
-        let asks_clock = reader.has_clocks && (wants.cpu || wants.any_that_lasts() || is_due);
+        let is_due = has_passed(CHECK_AFTER, self.checked, reader.now);
+        let asks_clock =
+            reader.has_clocks && (wants.cpu || wants.any_that_lasts() || is_due || reader.may_rest);
         let clock = if asks_clock { process_cpu_time(self.pid) } else { None };
         let went_back = asks_clock && clock < self.clock;
         let may_be_other = is_due && (clock.is_none() || clock != self.checked_clock);
         let needs_ticks = wants.cpu && clock.is_none();
-        let needs_stat = wants.stat || needs_ticks || went_back || may_be_other || self.start_ticks.is_none();
+        let needs_stat = needs_ticks || went_back || may_be_other || self.start_ticks.is_none();
+        self.still.rests = !needs_stat && reader.may_rest && self.is_at_rest(clock, wants, reader.now);
+        let needs_stat = needs_stat || (wants.stat && !self.still.rests);
         if asks_clock {
             self.clock = clock;
         }
@@ -151,11 +163,13 @@ impl Row {
             self.checked = reader.now;
             self.checked_clock = clock;
         }
-        let stat = if needs_stat { self.read_stat(wants.stat, reader)? } else { Err(not_requested) };
+        let known = self.still.told.take().filter(|_| self.still.rests).ok_or(not_requested);
+        let stat = if needs_stat { self.read_stat(wants.stat, reader)? } else { known };
         if self.start_ticks.is_none() {
             // Nothing identifies it, so nothing of it can be shown.
             return Err(Gone);
         }
+        self.still.told = stat.ok();
         self.parts.stat = if wants.stat { stat.map(|told| told.process) } else { Err(not_requested) };
         self.parts.cpu = if wants.cpu {
             let ticks = || stat.map(|told| told.process.user.wrapping_add(told.process.privileged));
@@ -167,6 +181,14 @@ impl Row {
             Err(not_requested)
         };
         self.read_what_lasts(clock, needs_stat.then_some(stat), wants, reader)
+    }
+
+    /// Whether nothing is to be read of it but sizes, as far as that can be known before all others are read.
+    fn is_at_rest(&self, clock: Option<u64>, wants: &Wants, now: FileTime) -> bool {
+        let tells = self.still.told.is_some_and(|told| told.first.rests());
+        (clock.is_some() && clock == self.still.clock && !self.still.is_overdue(now))
+            && (tells || !wants.stat)
+            && wants.threads.is_none_or(|wants| self.threads.rest(clock, wants))
     }
 
     /// Reads what stays the same as long as the process does not run, unless it has not run. `clock` was read before
@@ -182,14 +204,21 @@ impl Row {
         let may_run = told.is_some_and(|told| told.map_or(true, |told| told.first.state == RUNNING));
         let is_overdue = self.still.is_overdue(reader.now);
         let mut is_still = clock.is_some() && clock == self.still.clock && !may_run;
-        if is_still && let Some(wants) = wants.threads {
+        if is_still
+            && !self.still.rests
+            && let Some(wants) = wants.threads
+        {
             let told = told.and_then(Result::ok);
             is_still = self.threads.stay((self.pid, clock), told.as_ref(), is_overdue, wants, reader);
         }
         self.still.clock = clock;
         // Sizes tell whether `status` can have changed.
         let reads_statm = wants.statm || (wants.status && is_still);
-        let statm = part(reads_statm, || self.read_statm(reader))?;
+        let statm = match self.still.statm {
+            // The kernel's own threads have no memory.
+            Some(statm) if is_still && self.is_kernel_thread && reads_statm => Ok(statm),
+            _ => part(reads_statm, || self.read_statm(reader))?,
+        };
         let facts = reader.facts;
         let memory = statm.map(|statm| MemoryPart::new(statm, facts));
         self.parts.memory = if wants.statm { memory } else { Err(Absence::NotRequested) };
@@ -281,7 +310,7 @@ impl Row {
     fn read_io(&mut self, reader: &mut Reader<'_>) -> Result<IoTotals, Trouble> {
         let denied = Trouble::Absent(Absence::AccessDenied);
         // Asking again is dear and rarely of use: its rights would have to change.
-        if self.io_denied.is_some_and(|since| reader.now.0.saturating_sub(since.0) < CHECK_AFTER) {
+        if self.io_denied.is_some_and(|since| !has_passed(CHECK_AFTER, since, reader.now)) {
             return Err(denied);
         }
         let now = reader.now;

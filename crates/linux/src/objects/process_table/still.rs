@@ -4,28 +4,50 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
+use super::files::LOOK_AFTER;
 use super::tiers::{Ends, WANTS, facts, table};
 use super::*;
 use crate::clock::process_cpu_time;
+use crate::kept::Kept;
 use crate::proc::pid_stat::PidStat;
 use crate::system::clocks;
 
-/// The files of this machine, read as if each look were at the same time.
+/// The files of this machine, read as if each look were at the same time, and as if nobody ever waited for a processor.
 struct Files {
     table: ProcessTable,
     now: FileTime,
 }
 
+/// A look at which only this thread is said to run.
+const NOBODY: &str = "0.00 0.00 0.00 1/99 4711\n";
+
 impl Files {
     fn new() -> Files {
         // So late that nothing began later.
-        let now = FileTime(clocks().steady.0 + 100 * CHECK_AFTER);
-        Files { table: table(TierChoice::Only(Tier::T0)), now }
+        let now = FileTime(clocks().steady.0 + 100 * LOOK_AFTER);
+        let mut files = Files { table: table(TierChoice::Only(Tier::T0)), now };
+        files.is_said_to_run(NOBODY);
+        files
+    }
+
+    /// Takes this for `/proc/loadavg`.
+    fn is_said_to_run(&mut self, load: &str) {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("tallymon-load-{}-{number}", std::process::id()));
+        fs::write(&path, load).unwrap();
+        self.table.rest.believe(Kept::pinned(rustix::fs::CWD, &path).unwrap());
+        fs::remove_file(&path).unwrap();
+    }
+
+    fn rests(&mut self, pid: u32) -> bool {
+        self.row(pid).still.rests
     }
 
     fn look(&mut self, wants: Wants) {
@@ -35,7 +57,7 @@ impl Files {
     }
 
     fn wait(&mut self) {
-        self.now = FileTime(self.now.0 + CHECK_AFTER);
+        self.now = FileTime(self.now.0 + LOOK_AFTER);
     }
 
     /// Reads this process alone.
@@ -45,6 +67,7 @@ impl Files {
             folder,
             has_clocks: true,
             tells_runs: true,
+            may_rest: false,
             descriptors,
             buffer: &mut Buffer::new(),
             scratch,
@@ -182,17 +205,18 @@ fn the_system_calls_of_a_process_that_has_not_run() {
         let first = text.lines().next().unwrap_or_default();
         return tallymon_testkit::skip(&format!("strace may not watch a process here: {first}"));
     };
-    for (pid, stats) in [(sleeper.0.id(), 0), (servant.id(), 3)] {
+    for (pid, threads) in [(sleeper.0.id(), 1), (servant.id(), 3)] {
         let others = calls(first, pid);
         for file in ["pread64 status", "pread64 io", "getdents64 task", "pread64 task/T/schedstat"] {
             assert!(others.iter().any(|call| call == file), "{file} is not among {others:?}");
         }
-        let mut expected = vec!["clock_gettime", "pread64 stat"];
-        // `stat` of the process is that of its only thread.
-        expected.extend((0..stats).map(|_| "pread64 task/T/stat"));
-        expected.push("pread64 statm");
+        let mut expected = vec!["clock_gettime", "pread64 statm"];
+        expected.extend((0..threads).map(|_| "sched_getattr"));
         assert_eq!(calls(second, pid), expected);
-        expected.extend(["pread64 status", "newfstatat fd"]);
+        expected = vec!["clock_gettime", "pread64 stat"];
+        // `stat` of the process is that of its only thread.
+        expected.extend((0..threads).filter(|_| threads > 1).map(|_| "pread64 task/T/stat"));
+        expected.extend(["pread64 statm", "pread64 status", "newfstatat fd"]);
         assert_eq!(calls(third, pid), expected);
     }
 }
@@ -200,10 +224,19 @@ fn the_system_calls_of_a_process_that_has_not_run() {
 /// The system calls about a process: name and file of each.
 fn calls(text: &str, pid: u32) -> Vec<String> {
     let clock = format!("{:#x}", (!pid << 3) | 2);
+    let threads: Vec<String> = fs::read_dir(format!("/proc/{pid}/task"))
+        .unwrap()
+        .map(|task| task.unwrap().file_name().into_string().unwrap())
+        .collect();
     let call = |line: &str| {
         let (name, rest) = line.split_once('(')?;
         let name = name.rsplit(' ').next()?;
         if name == "clock_gettime" && rest.contains(&clock) {
+            return Some(name.to_string());
+        }
+        if name == "sched_getattr"
+            && rest.split_once(',').is_some_and(|(id, _)| threads.iter().any(|tid| tid == id))
+        {
             return Some(name.to_string());
         }
         let (_, path) =
@@ -233,9 +266,12 @@ fn what_others_do_to_a_process_at_rest_is_seen() {
     let orphan = Orphan(line.trim_end().parse().unwrap());
     at_rest(orphan.0);
     let (sleeper, id) = (sleeper(), servant.id());
+    servant.does(THREADS);
+    let mut threads: Vec<u32> = Vec::new();
 
     let mut files = Files::new();
     files.look(WANTS);
+    threads.extend(files.row(id).threads().iter().map(|thread| thread.tid));
     let parts = |files: &mut Files, pid| (files.row(pid).parts, files.row(pid).still.clock);
     let priority = |files: &mut Files, pid: u32| {
         let stat = files.row(pid).threads()[0].parts.stat.unwrap();
@@ -246,8 +282,13 @@ fn what_others_do_to_a_process_at_rest_is_seen() {
 
     let pid = Pid::from_child(&sleeper.0);
     rustix::process::setpriority_process(Some(pid), 10).unwrap();
+    let thread = threads.iter().find(|tid| **tid != id).copied().unwrap();
+    let thread = Pid::from_raw(i32::try_from(thread).unwrap());
+    rustix::process::setpriority_process(thread, 10).unwrap();
     drop(parent.0.stdin.take());
-    parent.0.wait().unwrap();
+    // A zombie, which is listed as ever.
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(Pid::from_child(&parent.0)), ended).unwrap();
     fs::OpenOptions::new().write(true).open(&mapped).unwrap().set_len(0).unwrap();
     fs::remove_file(&mapped).unwrap();
     // The peak of its working set is from now on what it has; not every kernel can do that.
@@ -348,7 +389,7 @@ fn what_was_seen_together_is_not_due_together() {
     let mut due = BTreeMap::new();
     files.table.rows.iter().for_each(|row| *due.entry(row.still.checked).or_insert(0) += 1);
     assert!(due.values().all(|count| count * 2 < files.table.rows.len()), "{due:?}");
-    assert!(due.keys().all(|checked| files.now.0 - checked.0 < CHECK_AFTER));
+    assert!(due.keys().all(|checked| files.now.0 - checked.0 < LOOK_AFTER));
 }
 
 #[test]
@@ -393,9 +434,10 @@ fn a_run_that_the_clock_has_missed_is_found_later() {
     files.look(WANTS);
     assert!(io(&mut files) > before);
     files.is_true(id);
-    // Other threads are seen at once, also where `status` tells nothing.
+    // Other threads are seen then too, also where `status` tells nothing.
     servant.does(THREADS);
     files.believe(id, process_cpu_time(id));
+    files.wait();
     files.look(Wants { status: false, ..WANTS });
     files.is_true(id);
 }
@@ -430,5 +472,79 @@ fn a_process_that_runs_now_is_read_whatever_its_clock_says() {
             }
             assert!(start.elapsed() < Duration::from_secs(60), "its clock never stands still");
         }
+    }
+}
+
+/// Of the processes at rest one may have been made ready, so all are read.
+#[test]
+fn nobody_rests_while_others_than_those_seen_are_ready() {
+    let sleeper = sleeper();
+    let id = sleeper.0.id();
+    let many = "0.00 0.00 0.00 99999/99999 4711\n";
+    let mut files = Files::new();
+    files.look(WANTS);
+    // Two looks try in vain, the next one finds that everybody was seen.
+    let looks = [
+        (NOBODY, true),
+        (many, false),
+        (NOBODY, true),
+        (many, false),
+        (many, false),
+        (NOBODY, false),
+        (NOBODY, true),
+    ];
+    for (load, rests) in
+        looks.into_iter().chain([("0.00 0.00 0.00 0/0 0\n", false), (NOBODY, true), ("nonsense", false)])
+    {
+        files.is_said_to_run(load);
+        files.look(WANTS);
+        assert_eq!(files.rests(id), rests, "{load}");
+        files.is_true(id);
+    }
+    files.look(WANTS);
+    assert!(!files.rests(id), "a load that says nothing is not asked again");
+    files.is_true(id);
+}
+
+#[test]
+fn who_is_ready_and_does_not_get_to_run_is_seen() {
+    let Some(mut servant) = Servant::start() else { return };
+    let id = servant.id();
+    servant.does("import os; os.sched_setaffinity(0, [max(os.sched_getaffinity(0))])");
+    // Until it is told to run, by a thread that nobody keeps from it.
+    let hog = "import os\nos.sched_setaffinity(0, [max(os.sched_getaffinity(0))])\n\
+               os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(9))\nprint(flush=True)\nwhile True: pass";
+    let python = tallymon_testkit::peer("python3").unwrap();
+    let mut hog = Ends(
+        Command::new(python).args(["-c", hog]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap(),
+    );
+    let mut line = String::new();
+    BufReader::new(hog.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    if line.is_empty() {
+        return tallymon_testkit::skip("no process may have a real-time priority here");
+    }
+    let mut table = table(TierChoice::Only(Tier::T0));
+    let mut now = clocks().steady;
+    let start = Instant::now();
+    loop {
+        let mut look = || {
+            now.0 += 1;
+            table.begin(&Ask::everything(&[]));
+            table.wants = WANTS;
+            table.refresh(&facts(), now, &mut Buffer::new()).unwrap();
+            let row = table.rows.iter().find(|row| row.pid == id).unwrap();
+            (row.still.clock, row.threads()[0].parts.stat.unwrap().state)
+        };
+        at_rest(id);
+        let (before, _) = look();
+        writeln!(servant.orders, "pass").unwrap();
+        let (after, state) = look();
+        line.clear();
+        servant.answers.read_line(&mut line).unwrap();
+        if before == after && state == b'R' {
+            return;
+        }
+        // The kernel lets others run for a twentieth of the time.
+        assert!(start.elapsed() < Duration::from_secs(60), "it is never seen ready");
     }
 }

@@ -80,6 +80,11 @@ pub(super) struct Seen {
 pub(super) const RUNNING: u8 = b'R';
 
 impl ThreadStat {
+    /// Whether it neither runs nor wants to, and has the priority that was chosen for it.
+    pub(super) fn rests(&self) -> bool {
+        self.state != RUNNING && self.priority == self.base_priority
+    }
+
     /// All but the times.
     pub(super) fn new(stat: &PidStat<'_>) -> ThreadStat {
         ThreadStat {

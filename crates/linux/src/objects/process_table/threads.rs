@@ -61,6 +61,13 @@ impl Threads {
         self.rows.iter_mut().all(|thread| thread.has(wants) && thread.stays(pid, wants, reader))
     }
 
+    /// Whether all that is wanted of each is known for this CPU clock, and none runs or has a priority of others.
+    pub(super) fn rest(&self, clock: Option<u64>, wants: ThreadWants) -> bool {
+        let rests =
+            |thread: &Thread| thread.has(wants) && thread.parts.stat.map_or(!wants.stat, |stat| stat.rests());
+        self.clock == clock && self.rows.iter().all(rests)
+    }
+
     /// Reads the threads of a process, which `of` gives with its CPU clock. A kernel thread is a process of one thread,
     /// which needs no list. `switches` are those of the first thread, which has the number of the process, where they
     /// are known already.
