@@ -660,6 +660,61 @@ fn kept_instances_are_written_as_new_ones_are() {
     }
 }
 
+/// Blocks written over others, of which up to three are there at the same time, are those that are written anew.
+#[test]
+fn a_block_over_another_one_is_as_one_that_is_new() {
+    const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+    let layouts = [700, 800].map(|name| ObjectLayout::new(ObjectSpec { name: TitleIndex(name), ..MANY }));
+    let mut random = Random::new(7);
+    let mut kept = [KeptInstances::default(), KeptInstances::default()];
+    let (mut spare, mut snapshots, mut expected) = (SpareMemory::default(), Vec::new(), Vec::new());
+    for _ in 0..3_000 {
+        for _ in 0..random.below(4) {
+            let which = random.below(2) as usize;
+            let (layout, kept) = (&layouts[which], &mut kept[which]);
+            let number = random.below(3);
+            match random.below(12) {
+                0 => kept.clear(),
+                1 => kept.skip(),
+                2 | 3 => {
+                    let name = NAMES[random.below(4) as usize];
+                    kept.push(layout, name, None, None, |values| set(values, number));
+                }
+                _ => {
+                    let _ = kept.rewrite(layout, random.below(6) as usize, |values| set(values, number));
+                }
+            }
+        }
+        let turned = random.below(8) == 0;
+        let alone = random.below(3);
+        let write = |mut writer: BlockWriter<'_>| {
+            let mut order = [0, 1];
+            if turned {
+                order.reverse();
+            }
+            for which in order {
+                let mut object = writer.objects().object(&layouts[which], PerfTime(0), Frequency(0));
+                (0..alone).for_each(|number| set(&mut object.instance("alone", None, None), number));
+                object.repeat(&kept[which]);
+            }
+            writer.finish().unwrap()
+        };
+        let mut anew = Vec::new();
+        let length = write(BlockWriter::growing(&mut anew, &HEADER));
+        let mut memory = spare.take_memory();
+        assert_eq!(write(BlockWriter::over(&mut memory, &HEADER)), length);
+        assert!(memory.bytes() == anew);
+        snapshots.push(Snapshot::in_memory(memory, &mut spare).unwrap());
+        expected.push(anew);
+        while snapshots.len() > random.below(3) as usize {
+            let at = random.below(snapshots.len() as u64) as usize;
+            let (snapshot, expected) = (snapshots.remove(at), expected.remove(at));
+            assert!(snapshot.bytes() == expected, "nobody else writes in it");
+            spare = if random.below(9) == 0 { snapshot.clone() } else { snapshot }.into_spare();
+        }
+    }
+}
+
 #[test]
 fn kept_instances_of_another_layout_are_left_out() {
     let other = ObjectLayout::new(ObjectSpec { name: TitleIndex(700), ..MANY });

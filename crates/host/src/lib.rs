@@ -352,8 +352,8 @@ impl Source for Host {
             perf_time_100ns: clocks.time_100ns,
             system_time: clocks.system_time,
         };
-        let mut buffer = self.spare.take_bytes();
-        let mut writer = BlockWriter::growing(&mut buffer, &header);
+        let mut memory = self.spare.take_memory();
+        let mut writer = BlockWriter::over(&mut memory, &header);
         collect(&mut self.providers, &objects, request, &mut writer)?;
         if let Some((libraries, asking)) = self.libraries.as_mut().zip(asking.as_ref()) {
             let answers = libraries.finish(asking, writer.objects());
@@ -365,7 +365,7 @@ impl Source for Host {
         }
         let notes = writer.objects().take_notes();
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
-        let snapshot = Snapshot::new_in(buffer, &mut self.spare)?.with_notes(notes);
+        let snapshot = Snapshot::in_memory(memory, &mut self.spare)?.with_notes(notes);
         self.wrap(request, snapshot, &header)
     }
 

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::counts::WriteCounts;
 use super::layout::counter_block;
+use super::memory::Version;
 use super::put::{length_u32, put_u32};
 use super::spec::ObjectLayout;
 use super::values::CounterBlockMut;
@@ -36,6 +37,7 @@ pub struct KeptInstances {
     counts: WriteCounts,
     /// What the layout of the first of them is known by.
     of: Option<LayoutKey>,
+    version: Version,
 }
 
 /// Name, length of a counter block, and alignment.
@@ -51,6 +53,8 @@ struct Place {
     /// Where its counter block begins.
     data: usize,
     end: usize,
+    /// After how many changes of all of them it was changed last.
+    changed: u64,
 }
 
 impl KeptInstances {
@@ -72,9 +76,13 @@ impl KeptInstances {
         unique_id: Option<i32>,
         write: impl FnOnce(&mut CounterBlockMut<'_>),
     ) {
+        if self.of.is_none() {
+            self.version = Version::new();
+        }
         if *self.of.get_or_insert_with(|| key(layout)) != key(layout) {
             return self.skip();
         }
+        self.version = self.version.next();
         let start = self.bytes.len();
         let data = start.saturating_add(definition_length(layout, name));
         let end = data.saturating_add(layout.block_length);
@@ -82,15 +90,16 @@ impl KeptInstances {
         if let Some(definition) = self.bytes.get_mut(start..data) {
             put_instance(definition, name, parent, unique_id);
         }
-        self.places.push(Place { data, end });
+        let place = Place { data, end, changed: self.version.number };
+        self.places.push(place);
         self.counts.instance(layout.slots.len());
-        self.fill(layout, Place { data, end }, write);
+        self.fill(layout, place, write);
     }
 
     /// Adds a position at which there is no instance, so that others keep the numbers that they have elsewhere.
     pub fn skip(&mut self) {
         let end = self.bytes.len();
-        self.places.push(Place { data: end, end });
+        self.places.push(Place { data: end, end, changed: 0 });
     }
 
     /// Sets the values of the instance at a position anew; all of them are 0 until they are set. False when there is none, and
@@ -101,9 +110,13 @@ impl KeptInstances {
         position: usize,
         write: impl FnOnce(&mut CounterBlockMut<'_>),
     ) -> bool {
-        let place = self.places.get(position).copied().filter(|place| place.data < place.end);
-        let Some(place) = place.filter(|_| self.is_of(layout)) else { return false };
+        let is_of = self.is_of(layout);
+        let place = self.places.get_mut(position).filter(|place| is_of && place.data < place.end);
+        let Some(place) = place else { return false };
         let Some(data) = self.bytes.get_mut(place.data..place.end) else { return false };
+        self.version = self.version.next();
+        place.changed = self.version.number;
+        let place = *place;
         self.counts.take_back(states(layout, data));
         data.fill(0);
         self.fill(layout, place, write);
@@ -118,6 +131,21 @@ impl KeptInstances {
     /// What stands in a block for all of them.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Which they are.
+    pub(super) fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Brings up to date what was a copy of all of them.
+    pub(super) fn update(&self, copy: &mut [u8], version: Version) {
+        for place in self.places.iter().filter(|place| place.changed > version.number) {
+            let range = place.data..place.end;
+            if let (Some(to), Some(from)) = (copy.get_mut(range.clone()), self.bytes.get(range)) {
+                to.copy_from_slice(from);
+            }
+        }
     }
 
     /// What was written.

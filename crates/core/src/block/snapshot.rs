@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::memory::{BlockMemory, Repeated};
 use super::note::{ObjectNote, ReadWindow};
 use super::sample::SampleReader;
 use super::view::{
@@ -23,6 +24,8 @@ use crate::title::TitleIndex;
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     bytes: Vec<u8>,
+    /// What stands in them of kept instances.
+    repeated: Vec<Repeated>,
     header: Header,
     system_name: String,
     objects: Vec<ObjectEntry>,
@@ -50,18 +53,19 @@ struct InstanceEntry {
 /// The memory of a snapshot that is no longer needed, for the next one.
 ///
 /// ```
-/// # use tallymon_core::block::{Snapshot, SpareMemory};
+/// # use tallymon_core::block::{BlockMemory, Snapshot, SpareMemory};
 /// # use tallymon_core::error::Error;
-/// fn next(old: Snapshot, write: impl FnOnce(&mut Vec<u8>)) -> Result<Snapshot, Error> {
+/// fn next(old: Snapshot, write: impl FnOnce(&mut BlockMemory)) -> Result<Snapshot, Error> {
 ///     let mut spare = old.into_spare();
-///     let mut bytes = spare.take_bytes();
-///     write(&mut bytes);
-///     Snapshot::new_in(bytes, &mut spare)
+///     let mut memory = spare.take_memory();
+///     // As by `BlockWriter::over`.
+///     write(&mut memory);
+///     Snapshot::in_memory(memory, &mut spare)
 /// }
 /// ```
 #[derive(Debug, Default)]
 pub struct SpareMemory {
-    bytes: Vec<u8>,
+    memory: BlockMemory,
     objects: Vec<ObjectEntry>,
     counters: Vec<CounterDefinition>,
     instances: Vec<InstanceEntry>,
@@ -70,9 +74,14 @@ pub struct SpareMemory {
 impl SpareMemory {
     /// The memory of the block, empty.
     pub fn take_bytes(&mut self) -> Vec<u8> {
-        let mut bytes = core::mem::take(&mut self.bytes);
+        let mut bytes = self.take_memory().bytes;
         bytes.clear();
         bytes
+    }
+
+    /// The memory of the block as it is, for [`BlockWriter::over`](super::BlockWriter::over).
+    pub fn take_memory(&mut self) -> BlockMemory {
+        core::mem::take(&mut self.memory)
     }
 }
 
@@ -92,6 +101,16 @@ impl Snapshot {
     ///
     /// As [`Snapshot::new`].
     pub fn new_in(bytes: Vec<u8>, spare: &mut SpareMemory) -> Result<Snapshot, Error> {
+        Snapshot::in_memory(BlockMemory { bytes, repeated: Vec::new() }, spare)
+    }
+
+    /// As [`Snapshot::new_in`], of a block that was written over another one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::new`].
+    pub fn in_memory(memory: BlockMemory, spare: &mut SpareMemory) -> Result<Snapshot, Error> {
+        let BlockMemory { bytes, repeated } = memory;
         let block = DataBlock::parse(&bytes)?;
         let header = *block.header();
         let system_name = block.system_name()?.to_string_lossy();
@@ -114,7 +133,8 @@ impl Snapshot {
                 instances: first_instance..instances.len(),
             });
         }
-        Ok(Snapshot { header, system_name, objects, counters, instances, bytes, notes: Vec::new() })
+        let notes = Vec::new();
+        Ok(Snapshot { header, system_name, objects, counters, instances, bytes, repeated, notes })
     }
 
     /// The same snapshot, with what is known beside its bytes.
@@ -140,8 +160,8 @@ impl Snapshot {
 
     /// Its memory, for the next one.
     pub fn into_spare(self) -> SpareMemory {
-        let Snapshot { bytes, objects, counters, instances, .. } = self;
-        SpareMemory { bytes, objects, counters, instances }
+        let Snapshot { bytes, repeated, objects, counters, instances, .. } = self;
+        SpareMemory { memory: BlockMemory { bytes, repeated }, objects, counters, instances }
     }
 
     /// The fields of the header.

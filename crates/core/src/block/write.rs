@@ -11,6 +11,7 @@ use super::kept::KeptInstances;
 use super::layout::{
     ALIGNMENT, counter_block, counter_definition, data_block, instance_definition, object_type,
 };
+use super::memory::{BlockMemory, Repeated};
 use super::note::ObjectNote;
 use super::put::{length_u32, put, put_definition, put_u32, put_u64, put_wide};
 use super::spec::{InstanceKind, ObjectLayout, align};
@@ -63,6 +64,18 @@ impl<'b> BlockWriter<'b> {
     pub fn growing(buffer: &'b mut Vec<u8>, header: &WriteHeader<'_>) -> BlockWriter<'b> {
         buffer.clear();
         BlockWriter::start(ObjectsWriter::new(Output::Growing(buffer)), header)
+    }
+
+    /// Starts a block in the memory of another one, which grows as needed. The memory holds the block once it is
+    /// [finished](BlockWriter::finish), and until then nothing of use.
+    pub fn over(memory: &'b mut BlockMemory, header: &WriteHeader<'_>) -> BlockWriter<'b> {
+        let BlockMemory { bytes, repeated } = memory;
+        let there = core::mem::take(repeated);
+        let objects = ObjectsWriter::new(Output::Growing(bytes));
+        BlockWriter::start(
+            ObjectsWriter { repeats: Some(Repeats { there, now: repeated }), ..objects },
+            header,
+        )
     }
 
     /// Starts a block in a buffer of a fixed size.
@@ -132,10 +145,22 @@ pub struct ObjectsWriter<'b> {
     last: Option<(usize, TitleIndex)>,
     /// Takes what no longer fits, so that callers need not know.
     scratch: Vec<u8>,
+    /// `None` in memory of which nothing is known.
+    repeats: Option<Repeats<'b>>,
+}
+
+/// Kept instances in the memory of a block.
+#[derive(Debug)]
+struct Repeats<'b> {
+    /// What stands there of the block before.
+    there: Vec<Repeated>,
+    /// What stands there of this one.
+    now: &'b mut Vec<Repeated>,
 }
 
 #[derive(Debug)]
 enum Output<'b> {
+    /// What stands behind the length so far is of another block.
     Growing(&'b mut Vec<u8>),
     Fixed(&'b mut [u8]),
 }
@@ -150,6 +175,7 @@ impl<'b> ObjectsWriter<'b> {
             notes: Vec::new(),
             last: None,
             scratch: Vec::new(),
+            repeats: None,
         }
     }
 
@@ -203,10 +229,12 @@ impl<'b> ObjectsWriter<'b> {
     ///
     /// The buffer was too small.
     pub fn finish(self) -> Result<usize, NeedMore> {
-        match &self.output {
-            Output::Fixed(buffer) if buffer.len() < self.at => Err(NeedMore { needed: self.at }),
-            _ => Ok(self.at),
+        match self.output {
+            Output::Fixed(buffer) if buffer.len() < self.at => return Err(NeedMore { needed: self.at }),
+            Output::Fixed(_) => {}
+            Output::Growing(buffer) => buffer.truncate(self.at),
         }
+        Ok(self.at)
     }
 
     /// Appends `count` objects that somebody else wrote, as they are. Who checked them is the caller's matter; see
@@ -221,12 +249,41 @@ impl<'b> ObjectsWriter<'b> {
         let start = self.at;
         self.at = self.at.saturating_add(bytes.len());
         match &mut self.output {
+            Output::Growing(buffer) if start < buffer.len() => {
+                if buffer.len() < self.at {
+                    buffer.resize(self.at, 0);
+                }
+                if let Some(part) = buffer.get_mut(start..self.at) {
+                    part.copy_from_slice(bytes);
+                }
+            }
             Output::Growing(buffer) => buffer.extend_from_slice(bytes),
             Output::Fixed(buffer) => {
                 if let Some(part) = buffer.get_mut(start..self.at) {
                     part.copy_from_slice(bytes);
                 }
             }
+        }
+    }
+
+    /// Kept instances next. Where they stand already, only those that have changed since are written.
+    fn put_kept(&mut self, kept: &KeptInstances) {
+        let (start, length, version) = (self.at, kept.bytes().len(), kept.version());
+        let is_there = |there: &&Repeated| {
+            (there.start, there.length) == (start, length) && there.version.is_of(version)
+        };
+        let there = self.repeats.iter().flat_map(|repeats| &repeats.there).find(is_there).copied();
+        let end = start.saturating_add(length);
+        if let (Some(there), Output::Growing(buffer)) = (there, &mut self.output)
+            && let Some(copy) = buffer.get_mut(start..end)
+        {
+            kept.update(copy, there.version);
+            self.at = end;
+        } else {
+            self.put_bytes(kept.bytes());
+        }
+        if let Some(repeats) = &mut self.repeats {
+            repeats.now.push(Repeated { start, length, version });
         }
     }
 
@@ -286,10 +343,7 @@ impl<'b> ObjectsWriter<'b> {
         let start = self.at;
         self.at = self.at.saturating_add(length);
         match &mut self.output {
-            Output::Growing(buffer) => {
-                buffer.resize(self.at, 0);
-                buffer.get_mut(start..)
-            }
+            Output::Growing(buffer) => zeroed(buffer, start, self.at),
             Output::Fixed(buffer) => {
                 let part = buffer.get_mut(start..self.at)?;
                 part.fill(0);
@@ -357,7 +411,7 @@ impl ObjectWriter<'_, '_, '_> {
         let counts = kept.counts();
         self.instances = self.instances.saturating_add(u32::try_from(counts.instances).unwrap_or(u32::MAX));
         self.objects.counts.add(counts);
-        self.objects.put_bytes(kept.bytes());
+        self.objects.put_kept(kept);
     }
 
     /// Ends the object with its definitions only: an answer to a metadata query.
@@ -379,10 +433,7 @@ impl ObjectWriter<'_, '_, '_> {
         let ObjectsWriter { output, scratch, counts, .. } = &mut *self.objects;
         counts.instance(layout.slots.len());
         let part = match output {
-            Output::Growing(buffer) => {
-                buffer.resize(end, 0);
-                buffer.get_mut(start..)
-            }
+            Output::Growing(buffer) => zeroed(buffer, start, end),
             Output::Fixed(buffer) => match buffer.get_mut(start..end) {
                 Some(part) => {
                     part.fill(0);
@@ -400,6 +451,18 @@ impl ObjectWriter<'_, '_, '_> {
         put_u32(data, counter_block::BYTE_LENGTH, length_u32(block));
         CounterBlockMut { definition, data, slots: &layout.slots, status: layout.status, counts }
     }
+}
+
+/// The bytes from `start` to `end`, all 0. What stood there before is of another block.
+fn zeroed(buffer: &mut Vec<u8>, start: usize, end: usize) -> Option<&mut [u8]> {
+    let known = buffer.len().min(end);
+    if let Some(stale) = buffer.get_mut(start..known) {
+        stale.fill(0);
+    }
+    if known < end {
+        buffer.resize(end, 0);
+    }
+    buffer.get_mut(start..end)
 }
 
 /// Bytes of the definition of an instance, its name included.
