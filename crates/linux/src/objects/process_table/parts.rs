@@ -141,7 +141,7 @@ impl Parts {
     }
 
     /// Takes one process out of this sum and another in. False when the sum can not be told by that: a part of one of them is not
-    /// known, or of the sum.
+    /// known, and of the other it is.
     pub(crate) fn replace(&mut self, before: &Parts, after: &Parts) -> bool {
         fn replace<T: Copy>(
             sum: &mut Part<T>,
@@ -157,8 +157,9 @@ impl Parts {
                     }
                     None => false,
                 },
-                // Nobody asks for it.
-                (Err(sum), Err(before), Err(after)) => sum == *before && sum == *after,
+                // It is another one of which it is not known, or nobody asks for it.
+                (Err(_), Ok(_), Ok(_)) => true,
+                (Err(_), Err(before), Err(after)) => before == after,
                 _ => false,
             }
         }
@@ -362,8 +363,11 @@ impl StatusPart {
 
     fn replaced(self, before: StatusPart, after: StatusPart) -> Option<StatusPart> {
         // A size that one process does not tell is not known of all.
-        let size = |sum: Option<u64>, before: Option<u64>, after: Option<u64>| {
-            replaced_size(sum?, before?, after?).map(Some)
+        let size = |sum: Option<u64>, before: Option<u64>, after: Option<u64>| match (sum, before, after) {
+            (Some(sum), Some(before), Some(after)) => replaced_size(sum, before, after).map(Some),
+            // It still does not tell, or it is another one that does not.
+            (None, None, None) | (None, Some(_), Some(_)) => Some(None),
+            _ => None,
         };
         Some(StatusPart {
             address_space_peak: size(
@@ -517,8 +521,20 @@ mod tests {
         let mut sum = sum_of(&[1, 2]);
         sum.add(&denied);
         assert!(!sum.replace(&denied, &parts(17)), "now it is");
+        assert!(sum.replace(&denied, &denied) && sum.replace(&parts(1), &parts(9)));
+        let mut expected = sum_of(&[9, 2]);
+        expected.add(&denied);
+        assert_eq!(sum, expected, "another one is not known");
         let unknown = StatusPart { nonpaged: None, ..StatusPart::NOTHING };
-        assert!(!sum_of(&[1]).replace(&parts(1), &Parts { status: Ok(unknown), ..parts(1) }));
+        let unknown = Parts { status: Ok(unknown), ..parts(1) };
+        assert!(!sum_of(&[1]).replace(&parts(1), &unknown));
+        let mut sum = sum_of(&[1, 2]);
+        sum.add(&unknown);
+        assert!(!sum.replace(&unknown, &parts(1)), "now all tell");
+        assert!(sum.replace(&unknown, &unknown) && sum.replace(&parts(2), &parts(8)));
+        let mut expected = sum_of(&[1, 8]);
+        expected.add(&unknown);
+        assert_eq!(sum, expected, "another one does not tell");
         let full = MemoryPart { working_set: u64::MAX, ..MemoryPart::default() };
         let mut sum = sum_of(&[1]);
         sum.add(&Parts { memory: Ok(full), ..parts(2) });
