@@ -33,6 +33,7 @@ mod ends;
 mod files;
 mod findings;
 mod parts;
+mod records;
 mod rest;
 #[cfg(test)]
 mod still;

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use tallymon_provider::FileTime;
 
-use super::at_once::{Split, ticks};
 use super::parts::{IoTotals, Rates};
+use super::records::{Split, ticks};
 use super::{Row, ThreadRates};
 use crate::bpf::ends::End;
 use crate::proc::{SystemFacts, nanoseconds_to_100ns};

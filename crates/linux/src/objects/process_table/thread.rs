@@ -2,10 +2,10 @@
 
 use tallymon_provider::{Absence, FileTime};
 
-use super::at_once::{Split, stat, ticks};
 use super::descriptors::{Descriptors, Kind};
 use super::files::{Gone, Reader, Trouble};
 use super::parts::{Part, ThreadWants, base_priority, current_priority};
+use super::records::{Split, stat, ticks};
 use crate::bpf::record::Record;
 use crate::kept::Kept;
 use crate::proc::nanoseconds_to_100ns;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::at_once::ticks;
 use super::descriptors::{Descriptors, Kind};
 use super::files::{Gone, Reader, Told, Trouble};
 use super::parts::ThreadWants;
+use super::records::ticks;
 use super::thread::{Seen, Thread, ThreadRates};
 use crate::pids::NumberFolder;
 
