@@ -45,21 +45,12 @@ struct Attributes {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Child, Command};
+    use std::process::Command;
 
     use rustix::process::Pid;
+    use tallymon_testkit::Ends;
 
     use super::*;
-
-    /// Ends what a test began.
-    struct Ends(Child);
-
-    impl Drop for Ends {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
 
     #[test]
     fn what_is_chosen_for_a_process() {

@@ -8,14 +8,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::UdpSocket;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use tallymon::core::flow::Sample;
 use tallymon::core::title::TitleIndex;
 use tallymon::{Location, Query, Reading};
-use tallymon_testkit::{peer, skip};
+use tallymon_testkit::{Ends, peer, skip};
 
 fn query(paths: &[&str]) -> Query {
     let mut query = Query::open(&Location::Local).unwrap();
@@ -42,21 +42,9 @@ fn output(program: &str, arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// A child that burns one processor until it is dropped.
-struct Busy(Child);
-
-impl Busy {
-    fn start() -> Busy {
-        let script = "while :; do :; done";
-        Busy(Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().unwrap())
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// A child that burns one processor.
+fn busy() -> Ends {
+    Ends::start("while :; do :; done")
 }
 
 /// The numbers of a line of `/proc/stat`.
@@ -108,7 +96,7 @@ fn every_rate_of_every_object_has_its_error_or_a_reason() {
 
 #[test]
 fn processor_time_is_that_of_proc_stat() {
-    let _busy = Busy::start();
+    let _busy = busy();
     let mut query = query(&[r"\Processor(_Total)\% Processor Time", r"\Processor(_Total)\% User Time"]);
     let before = stat_line("cpu");
     query.collect().unwrap();
@@ -177,7 +165,7 @@ fn memory_is_that_of_meminfo() {
 
 #[test]
 fn a_busy_process_has_the_time_that_the_kernel_says() {
-    let busy = Busy::start();
+    let busy = busy();
     let pid = busy.0.id();
     let mut query =
         query(&[r"\Process(*)\ID Process", r"\Process(*)\% Processor Time", r"\Process(*)\Working Set"]);

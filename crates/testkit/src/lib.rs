@@ -2,10 +2,12 @@
 //! writer of ours touched.
 #![forbid(unsafe_code)]
 
+mod ends;
 pub mod raw;
 mod scratch;
 pub mod terminal;
 
+pub use ends::Ends;
 pub use scratch::Scratch;
 
 use std::io::Write;

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use tallymon_testkit::Ends;
+
 use super::record::Asked;
 use super::tasks::{Tasks, Way};
 
@@ -53,7 +55,7 @@ fn this_process_is_as_proc_shows_it() {
 #[test]
 fn memory_is_what_the_page_tables_say() {
     // The kernel counts pages for each processor and adds them up when they are many; the tables are the truth.
-    let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let child = Ends(std::process::Command::new("sleep").arg("60").spawn().unwrap());
     let tables = format!("/proc/{}/smaps_rollup", child.id());
     let in_tables = || {
         let text = std::fs::read_to_string(&tables).unwrap_or_default();
@@ -84,8 +86,6 @@ fn memory_is_what_the_page_tables_say() {
         assert_eq!(pages.map(|pages| pages * page), before.map(|size| size as u64), "{way:?}, in kB");
         compared += 1;
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
     eprintln!("{compared} ways compared");
 }
 
@@ -106,6 +106,7 @@ fn open_files_are_counted_in_tables_of_all_sizes() {
                 .ok()?;
             let mut byte = [0];
             let told = std::io::Read::read_exact(child.stdout.as_mut()?, &mut byte);
+            let child = Ends(child);
             told.ok().map(|()| child)
         })
         .collect();
@@ -128,10 +129,6 @@ fn open_files_are_counted_in_tables_of_all_sizes() {
             let expected = (size.parse::<u32>().unwrap() <= 1_024).then_some(files as u64);
             assert_eq!(counted.get(&child.id()), Some(&expected), "{way:?}, a table for {size} files");
         }
-    }
-    for mut child in children {
-        child.kill().unwrap();
-        child.wait().unwrap();
     }
 }
 
@@ -166,6 +163,8 @@ sum(mapped[at] for at in range(0, 1 << 20, 4096))
 wait, tell = os.pipe()
 # With no stack of its own it goes on as after fork().
 if ctypes.CDLL(None).syscall(56, CLONE_FILES | SIGCHLD, 0, 0, 0, 0) == 0:
+    # It holds the end of the pipe that it waits at, so that it is killed when the other one ends.
+    ctypes.CDLL(None).prctl(1, 9)
     sum(mapped[at] for at in range(0, 1 << 20, 4096))
     os.write(1, str(os.getpid()).encode() + b'\n')
     os.read(wait, 1)
@@ -186,9 +185,10 @@ for line in sys.stdin:
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn();
-    let Ok(mut child) = started else { return tallymon_testkit::skip("python3 is not installed") };
-    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
-    let mut input = child.stdin.take().unwrap();
+    let Ok(child) = started else { return tallymon_testkit::skip("python3 is not installed") };
+    let mut child = Ends(child);
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.0.stdout.take().unwrap()));
+    let mut input = child.0.stdin.take().unwrap();
     let pid: u32 = lines.next().unwrap().unwrap().parse().unwrap();
     let mut say = |word: &str| {
         std::io::Write::write_all(&mut input, word.as_bytes()).unwrap();
@@ -226,11 +226,6 @@ for line in sys.stdin:
     while known(&mut tasks, pid).0 {
         assert!(begin.elapsed() < std::time::Duration::from_secs(20), "it has run");
     }
-    // It holds the end of the pipe that it waits at.
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
 
 #[test]

@@ -375,7 +375,9 @@ mod tests {
 
     use tallymon_provider::{ObjectWriter, PerfTime};
 
-    use super::super::process_table::tiers::{self, Ends, WANTS};
+    use tallymon_testkit::Ends;
+
+    use super::super::process_table::tiers::{self, WANTS};
     use super::*;
 
     #[test]

@@ -9,9 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use tallymon_testkit::Ends;
 
 use super::files::LOOK_AFTER;
-use super::tiers::{Ends, WANTS, facts, table};
+use super::tiers::{WANTS, facts, table};
 use super::*;
 use crate::clock::process_cpu_time;
 use crate::kept::Kept;

@@ -3,10 +3,12 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use tallymon_testkit::Ends;
 
 use super::*;
 use crate::bpf::tasks::{Tasks, Way};
@@ -60,24 +62,6 @@ pub(in crate::objects) fn refresh(table: &mut ProcessTable, wants: Wants) {
 fn row<'t>(table: &'t ProcessTable, other: &Row) -> Option<&'t Row> {
     let row = table.rows.binary_search_by_key(&other.pid, |row| row.pid).ok()?;
     table.rows.get(row).filter(|row| row.start == other.start)
-}
-
-/// Ends its process when it is dropped.
-pub(in crate::objects) struct Ends(pub(super) Child);
-
-impl Ends {
-    pub(in crate::objects) fn start(script: &str) -> Ends {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null());
-        Ends(command.spawn().unwrap())
-    }
-}
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// Ends the threads that look at it, also when a test fails.

@@ -1,0 +1,35 @@
+//! Processes that end with the test that began them, also when it fails.
+
+use std::process::{Child, Command, Stdio};
+
+/// Ends its process when it is dropped.
+#[derive(Debug)]
+pub struct Ends(pub Child);
+
+impl Ends {
+    /// A shell that runs a script and tells nobody.
+    ///
+    /// # Panics
+    ///
+    /// When there is no shell.
+    pub fn start(script: &str) -> Ends {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        match command.spawn() {
+            Ok(child) => Ends(child),
+            Err(error) => panic!("sh can not be started: {error}"),
+        }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
