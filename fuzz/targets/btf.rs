@@ -15,6 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
         (Named::Variable, "count"),
         (Named::Enumeration, "item"),
         (Named::Enumeration, "wide"),
+        (Named::Values, "EMPTY"),
         (Named::Section, ".data..percpu"),
     ]);
     for id in found.into_iter().flatten() {
@@ -30,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
         if let [.., Some(section)] = found {
             let _ = btf.place(section, id);
         }
-        for name in ["SOME", "BIG"] {
+        for name in ["SOME", "BIG", "FULL"] {
             let _ = btf.value(id, name);
         }
     }

@@ -40,6 +40,8 @@ pub enum Named {
     Section,
     /// An enumeration.
     Enumeration,
+    /// An enumeration without a name, by that of its first value.
+    Values,
 }
 
 /// Where a field stands in its structure.
@@ -173,8 +175,10 @@ impl<'a> Btf<'a> {
         let mut found = [None; N];
         for (start, id) in self.starts.iter().zip(1_u32..) {
             let at = size_of(*start);
-            let Ok(info) = number(self.types, at.saturating_add(4), "a type") else { continue };
+            let word = |skip: usize| number(self.types, at.saturating_add(skip), "a type").ok();
+            let (Some(name), Some(info)) = (word(0), word(4)) else { continue };
             let named = match kind(info) {
+                ENUM | ENUM64 if name == 0 && info & 0xffff > 0 => Named::Values,
                 STRUCT => Named::Struct,
                 FUNC => Named::Function,
                 TYPEDEF => Named::Alias,
@@ -183,9 +187,8 @@ impl<'a> Btf<'a> {
                 ENUM | ENUM64 => Named::Enumeration,
                 _ => continue,
             };
-            let Some(name) = number(self.types, at, "a type").ok().and_then(|name| self.string(name)) else {
-                continue;
-            };
+            let name = if named == Named::Values { word(12) } else { Some(name) };
+            let Some(name) = name.and_then(|name| self.string(name)) else { continue };
             for ((kind, wanted), found) in wanted.iter().zip(&mut found) {
                 // Names are long and mostly differ in their first bytes.
                 if *kind == named && found.is_none() && starts_as(name, wanted.as_bytes()) {

@@ -50,7 +50,7 @@ impl Assembler {
 /// 6 `struct outer { long first; const inner in; inner rows[2]; int bits:3; }`, 7 `inner[2]`, 8 a function, 9 int,
 /// 10 `typedef struct { int hits; int misses; } stat_t`'s structure, 11 its name, 12 the variable `stat_t state`,
 /// 13 the variable `int count`, 14 `enum item { NONE, SOME = 7, LAST = -1 }`, 15 `enum wide { SOME = 2, BIG = 2^40 + 5 }`,
-/// 16 the section with both variables.
+/// 16 the section with both variables, 17 `enum { EMPTY, FULL }` and 18 `enum {}` without names.
 fn sample() -> Vec<u8> {
     let mut asm = Assembler::new();
     asm.push("long", INT << 24, &[8, 64]);
@@ -77,6 +77,9 @@ fn sample() -> Vec<u8> {
     asm.push("item", ENUM << 24 | 3, &[4, none, 0, some, 7, last, u32::MAX]);
     asm.push("wide", ENUM64 << 24 | 2, &[8, some, 2, 0, big, 5, 1 << 8]);
     asm.push(".data..percpu", DATASEC << 24 | 2, &[80, 13, 16, 4, 12, 64, 8]);
+    let [empty, full] = ["EMPTY", "FULL"].map(|name| asm.name(name));
+    asm.push("", ENUM << 24 | 2, &[4, empty, 0, full, 1]);
+    asm.push("", ENUM << 24, &[4]);
     asm.finish()
 }
 
@@ -84,7 +87,7 @@ fn sample() -> Vec<u8> {
 fn fields_are_found_through_unnamed_parts_and_arrays() {
     let bytes = sample();
     let btf = Btf::parse(&bytes).unwrap();
-    assert_eq!(btf.count(), 16);
+    assert_eq!(btf.count(), 18);
     let found = btf.find([(Named::Struct, "outer"), (Named::Function, "outer"), (Named::Struct, "oute")]);
     assert_eq!(found, [Some(TypeId(6)), Some(TypeId(8)), None]);
     let place = |path: &str| btf.field(TypeId(6), path).map(|field| (field.offset, field.size));
@@ -148,6 +151,9 @@ fn enumerations_have_numbers() {
         (value(14, "NON"), value(6, "first"), value(0, "SOME"), value(99, "SOME")),
         (None, None, None, None)
     );
+    let first = ["EMPTY", "FULL", "NONE", ""].map(|name| btf.find([(Named::Values, name)])[0]);
+    assert_eq!(first, [Some(TypeId(17)), None, None, None]);
+    assert_eq!(value(17, "FULL"), Some(1));
 }
 
 #[test]
@@ -165,7 +171,7 @@ fn damage_is_an_error_and_circles_end() {
             // Any answer is right as long as there is one.
             if let Ok(btf) = Btf::parse(&bytes) {
                 let _ = btf.field(TypeId(6), "rows[1].c[2]");
-                let _ = btf.find([(Named::Struct, "inner")]);
+                let _ = btf.find([(Named::Struct, "inner"), (Named::Values, "EMPTY")]);
                 let _ = (btf.field(TypeId(12), "misses"), btf.whole(TypeId(13)), btf.members(TypeId(12)));
                 let _ = btf.place(TypeId(16), TypeId(12));
                 let _ = (btf.value(TypeId(14), "LAST"), btf.value(TypeId(15), "BIG"));
