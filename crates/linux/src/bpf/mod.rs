@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`btf`] | the kernel's description of its types |
 //! | [`code`] | instructions as bytes |
+//! | `each_processor` | going through all processors |
 //! | [`ends`] | processes as they end |
 //! | `fill` | how the program for tasks fills the record of one |
 //! | `kernel` | which fields of tasks are read, and where they are |
@@ -22,6 +23,7 @@
 
 pub mod btf;
 pub mod code;
+mod each_processor;
 pub mod ends;
 mod fill;
 mod kernel;

@@ -26,10 +26,10 @@ use std::sync::atomic::Ordering;
 use self::kernel::{Kernel, WANTED};
 use self::program::{CLOCK, EVENTS, INTERRUPTS, Maps, SIZE, SOFTIRQS, WORDS};
 use super::btf::{Btf, BtfError};
+use super::each_processor::{EachProcessor, possible};
 use super::sys::{Area, Array, Program, ProgramKind};
 use super::tasks::{Refusal, denied, of_types, refused, unwritten};
 use crate::proc::interrupts::Interrupts;
-use crate::proc::scan::ranges;
 use crate::proc::softirqs::Softirqs;
 use crate::proc::vmstat::VmStat;
 
@@ -44,9 +44,6 @@ pub struct Processors {
     /// They must live as long as the program refers to them by their numbers, which is while that is loaded.
     _maps: [Array; 2],
 }
-
-/// Linux has no more processors than this on any machine.
-const MOST: u32 = 8192;
 
 impl Processors {
     /// Brings the program into the kernel.
@@ -63,12 +60,7 @@ impl Processors {
         let possible = possible()?;
         let count = possible.last().map_or(1, |last| last.saturating_add(1));
         let kernel = of_types(look)?;
-        let Some(walk) = kernel.walk else {
-            return Err(Refusal {
-                reason: "this kernel lets no program go through its processors".to_string(),
-                remedy: "use Linux 6.4 or newer".to_string(),
-            });
-        };
+        let each = kernel.each.ok_or_else(EachProcessor::refusal)?;
         let (own, map) = (Array::one_each_processor(8), Array::new(SIZE, count));
         let own = own.map_err(|error| denied(&error))?;
         let map = map.map_err(|error| denied(&error))?;
@@ -76,7 +68,7 @@ impl Processors {
         let rows = map.map(length.unwrap_or(usize::MAX)).map_err(|error| denied(&error))?;
         let maps = Maps { own: own.number(), rows: map.number(), count };
         let start = program::start(&kernel, maps, &rows)?;
-        let code = program::program(&kernel, &walk, maps, start).map_err(unwritten)?;
+        let code = program::program(&kernel, &each, maps, start).map_err(unwritten)?;
         let program = Program::load(ProgramKind::Called, &code).map_err(refused)?;
         let processors = Processors { kernel, possible, rows, program, _maps: [own, map] };
         processors.compare()?;
@@ -160,22 +152,6 @@ impl Processors {
         let found = at.and_then(|at| self.rows.words().get(at));
         found.map_or(0, |word| word.load(Ordering::Relaxed))
     }
-}
-
-/// Numbers of the processors that there could be, in their order.
-fn possible() -> Result<Vec<u32>, Refusal> {
-    const FILE: &str = "/sys/devices/system/cpu/possible";
-    let refusal =
-        |reason: String| Refusal { reason: format!("{FILE} {reason}"), remedy: "mount /sys".to_string() };
-    let text = fs::read(FILE).map_err(|error| refusal(format!("can not be read: {error}")))?;
-    let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).min(MOST);
-    let mut all: Vec<u32> =
-        ranges(&text).into_iter().flat_map(|(first, last)| number(first)..=number(last)).collect();
-    all.sort_unstable();
-    all.dedup();
-    // A number so high is none of a processor.
-    all.retain(|number| *number < MOST);
-    if all.is_empty() { Err(refusal("names no processor".to_string())) } else { Ok(all) }
 }
 
 /// The lower half, which is the width of what the kernel prints.

@@ -2,6 +2,7 @@
 
 use super::super::btf::{Btf, BtfError, Named, TypeId};
 use super::super::code::Width;
+use super::super::each_processor::EachProcessor;
 use crate::proc::vmstat::VmStat;
 
 /// Where a number of `/proc/vmstat` is kept.
@@ -46,17 +47,6 @@ const CLOCK_OF_X86: &str = "apic_timer_irqs";
 /// What else stands beside them and counts no interrupts of its own.
 const OTHERS_OF_X86: [&str; 3] = ["irq_tlb_count", "__softirq_pending", "kvm_cpu_l1tf_flush_l1d"];
 
-/// Functions of the kernel.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Walk {
-    /// Goes from number to number, with the next two.
-    pub(super) new: TypeId,
-    pub(super) next: TypeId,
-    pub(super) destroy: TypeId,
-    /// Makes a structure of any address; the kernel reads it without a call, and zeros where nothing is.
-    pub(super) cast: TypeId,
-}
-
 /// Where a number is in its variable.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct At {
@@ -90,7 +80,7 @@ pub(super) struct Way {
 #[derive(Debug)]
 pub(super) struct Kernel {
     /// `None` before Linux 6.4.
-    pub(super) walk: Option<Walk>,
+    pub(super) each: Option<EachProcessor>,
     pub(super) way: Way,
     /// The variable with the next two.
     pub(super) counts: Variable,
@@ -144,28 +134,23 @@ impl Types<'_> {
 
 impl Kernel {
     pub(super) fn new(btf: &Btf<'_>) -> Result<Kernel, BtfError> {
-        use Named::{Enumeration, Function, Section, Struct, Variable};
+        use Named::{Enumeration, Section, Struct, Variable};
         let missing = |name: &str| BtfError::NoField { path: name.to_string() };
-        let [new, next, destroy, cast, section, number] = btf.find([
-            (Function, "bpf_iter_num_new"),
-            (Function, "bpf_iter_num_next"),
-            (Function, "bpf_iter_num_destroy"),
-            (Function, "bpf_rdonly_cast"),
-            (Section, ".data..percpu"),
-            (Struct, "timespec64"),
-        ]);
-        let [task, kind, queue, queues, counts, states, items, own, exceptions, polls] = btf.find([
-            (Struct, "task_struct"),
-            (Struct, "cfs_rq"),
-            (Struct, "rq"),
-            (Variable, "runqueues"),
-            (Variable, "kstat"),
-            (Variable, "vm_event_states"),
-            (Enumeration, "vm_event_item"),
-            (Variable, "irq_stat"),
-            (Variable, "mce_exception_count"),
-            (Variable, "mce_poll_count"),
-        ]);
+        let [section, number, task, kind, queue, queues, counts, states, items, own, exceptions, polls] = btf
+            .find([
+                (Section, ".data..percpu"),
+                (Struct, "timespec64"),
+                (Struct, "task_struct"),
+                (Struct, "cfs_rq"),
+                (Struct, "rq"),
+                (Variable, "runqueues"),
+                (Variable, "kstat"),
+                (Variable, "vm_event_states"),
+                (Enumeration, "vm_event_item"),
+                (Variable, "irq_stat"),
+                (Variable, "mce_exception_count"),
+                (Variable, "mce_poll_count"),
+            ]);
         let section = section.ok_or_else(|| missing(".data..percpu"))?;
         let types = Types { btf, section, number: number.ok_or_else(|| missing("timespec64"))? };
         let counts = counts.ok_or_else(|| missing("kstat"))?;
@@ -195,7 +180,7 @@ impl Kernel {
             other => Err(format!("it is not known what the kernel's sum of interrupts is on {other}")),
         };
         Ok(Kernel {
-            walk: (|| Some(Walk { new: new?, next: next?, destroy: destroy?, cast: cast? }))(),
+            each: EachProcessor::find(btf),
             way,
             counts: types.variable(counts)?,
             interrupts: types.at(counts, "irqs_sum")?,

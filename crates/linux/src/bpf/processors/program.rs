@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use super::super::code::{Code, CodeError, Compute, Place, Reg, When, Width};
+use super::super::each_processor::{EachProcessor, NUMBER};
 use super::super::sys::{Area, Program, ProgramKind};
 use super::super::tasks::{Refusal, denied, refused, unwritten};
-use super::kernel::{At, Kernel, Variable, Walk};
+use super::kernel::{At, Kernel, Variable};
 
 // What a row of the map holds, as words.
 pub(super) const INTERRUPTS: u32 = 0;
@@ -30,9 +31,7 @@ const ROW: Reg = Reg::R7;
 const SUM: Reg = Reg::R8;
 const QUEUE: Reg = Reg::R9;
 
-// What the frame holds, as bytes below its end.
-const ITERATOR: u16 = 8;
-const KEY: u16 = 16;
+/// What the frame holds beside the number of the processor, as bytes below its end.
 const OWN_KEY: u16 = 24;
 
 /// How far the first variable of a processor is from the value that our map has for it: the same for all processors.
@@ -41,7 +40,7 @@ pub(super) fn start(kernel: &Kernel, maps: Maps, rows: &Area) -> Result<u64, Ref
     let mut code = Code::new();
     let end = code.place();
     code.number(Reg::R1, 0);
-    code.store_in_frame(KEY, Reg::R1);
+    code.store_in_frame(NUMBER, Reg::R1);
     code.store_in_frame(OWN_KEY, Reg::R1);
     row(&mut code, maps, end);
     code.current_task();
@@ -67,68 +66,59 @@ pub(super) fn start(kernel: &Kernel, maps: Maps, rows: &Area) -> Result<u64, Ref
     Ok(queue.wrapping_sub(u64::from(way.place)).wrapping_sub(area))
 }
 
-pub(super) fn program(kernel: &Kernel, walk: &Walk, maps: Maps, start: u64) -> Result<Vec<u8>, CodeError> {
+pub(super) fn program(
+    kernel: &Kernel,
+    each: &EachProcessor,
+    maps: Maps,
+    start: u64,
+) -> Result<Vec<u8>, CodeError> {
     let mut code = Code::new();
-    let [next, done] = std::array::from_fn(|_| code.place());
     code.number(Reg::R1, 0);
     code.store_in_frame(OWN_KEY, Reg::R1);
-    code.frame(Reg::R1, ITERATOR);
-    code.number(Reg::R2, 0);
-    code.number(Reg::R3, maps.count.cast_signed());
-    code.call(walk.new);
-    code.set(next);
-    code.frame(Reg::R1, ITERATOR);
-    code.call(walk.next);
-    code.jump_if(When::Equal, Reg::R0, 0, done);
-    code.load(Width::B4, Reg::R1, Reg::R0, 0);
-    code.store_in_frame(KEY, Reg::R1);
-    row(&mut code, maps, done);
-    code.load_from_frame(Reg::R3, KEY);
-    value(&mut code, maps, done);
-    // An address that went through memory is a number, with which one may count.
-    store(&mut code, INTERRUPTS, AREA);
-    code.load(Width::B8, AREA, ROW, 0);
-
     let to = |code: &mut Code, variable: Variable| {
         code.copy(Reg::R1, AREA);
         code.wide_number(Reg::R2, start.wrapping_add(u64::from(variable.place)));
         code.compute(Compute::Add, Reg::R1, Reg::R2);
         code.number(Reg::R2, variable.of.0.cast_signed());
-        code.call(walk.cast);
+        code.call(each.cast);
     };
-    to(&mut code, kernel.counts);
-    code.number(SUM, 0);
-    add(&mut code, &kernel.softirqs);
-    store(&mut code, SOFTIRQS, SUM);
-    code.load(kernel.interrupts.width, Reg::R1, Reg::R0, kernel.interrupts.offset);
-    store(&mut code, INTERRUPTS, Reg::R1);
-    // Many machines could have far more processors than they have; one that never was there has counted nothing.
-    code.compute(Compute::Add, SUM, Reg::R1);
-    code.jump_if(When::Equal, SUM, 0, next);
-    code.load(Width::B8, SUM, ROW, INTERRUPTS.saturating_mul(8));
-    if let Ok(own) = &kernel.own {
-        let mut clock = own.clock;
-        for (variable, places) in &own.variables {
-            to(&mut code, *variable);
-            add(&mut code, places);
-            if let Some(clock) = clock.take() {
-                copy(&mut code, clock, CLOCK);
+    each.write(&mut code, maps.count, |code, next, done| {
+        row(code, maps, done);
+        code.load_from_frame(Reg::R3, NUMBER);
+        value(code, maps, done);
+        // An address that went through memory is a number, with which one may count.
+        store(code, INTERRUPTS, AREA);
+        code.load(Width::B8, AREA, ROW, 0);
+        to(code, kernel.counts);
+        code.number(SUM, 0);
+        add(code, &kernel.softirqs);
+        store(code, SOFTIRQS, SUM);
+        code.load(kernel.interrupts.width, Reg::R1, Reg::R0, kernel.interrupts.offset);
+        store(code, INTERRUPTS, Reg::R1);
+        // Many machines could have far more processors than they have; one that never was there has counted nothing.
+        code.compute(Compute::Add, SUM, Reg::R1);
+        code.jump_if(When::Equal, SUM, 0, next);
+        code.load(Width::B8, SUM, ROW, INTERRUPTS.saturating_mul(8));
+        if let Ok(own) = &kernel.own {
+            let mut clock = own.clock;
+            for (variable, places) in &own.variables {
+                to(code, *variable);
+                add(code, places);
+                if let Some(clock) = clock.take() {
+                    copy(code, clock, CLOCK);
+                }
             }
         }
-    }
-    store(&mut code, INTERRUPTS, SUM);
-    if let Some(events) = &kernel.events {
-        to(&mut code, events.variable);
-        for (place, word) in events.places.iter().zip(EVENTS..) {
-            if let Some(place) = place {
-                copy(&mut code, *place, word);
+        store(code, INTERRUPTS, SUM);
+        if let Some(events) = &kernel.events {
+            to(code, events.variable);
+            for (place, word) in events.places.iter().zip(EVENTS..) {
+                if let Some(place) = place {
+                    copy(code, *place, word);
+                }
             }
         }
-    }
-    code.jump(next);
-    code.set(done);
-    code.frame(Reg::R1, ITERATOR);
-    code.call(walk.destroy);
+    });
     code.number(Reg::R0, 0);
     code.exit();
     code.finish()
@@ -136,7 +126,7 @@ pub(super) fn program(kernel: &Kernel, walk: &Walk, maps: Maps, start: u64) -> R
 
 /// Puts the address of the row with the number in the frame into its register.
 fn row(code: &mut Code, maps: Maps, none: Place) {
-    code.element(maps.rows, KEY, none);
+    code.element(maps.rows, NUMBER, none);
     code.copy(ROW, Reg::R0);
 }
 
