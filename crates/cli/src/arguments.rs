@@ -41,7 +41,7 @@ pub(crate) struct Common {
     /// Read this saved data block instead of the running system.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// How processes and counts of processors are read: t0, t2 or auto; `tally doctor` says which works.
+    /// How processes and counts of processors and protocols are read: t0, t2 or auto; `tally doctor` says which works.
     #[arg(long, global = true, env = TierChoice::VARIABLE, hide_env = true, value_name = "TIER")]
     pub(crate) tier: Option<TierChoice>,
     /// Which objects there are: linux-honest (those with a source), or nt-strict (all of NT).

@@ -9,7 +9,7 @@
 //! | `objects` | one object a file: its table of counters and how they are filled |
 //! | `expression` | where a value comes from, in one line that is also shown to people |
 //! | `sources`, `texts` | the kernel files, kept open, read when an object needs them |
-//! | `counts`, `made` | a faster way than some of these files, and when it is made |
+//! | `counts`, `network_counts`, `made` | a faster way than some of these files, and when it is made |
 //! | [`bpf`] | programs in the kernel that read all tasks, and all processors, at once |
 //! | [`kept`], [`netlink`], [`pids`], [`statvfs`], [`clock`], [`scheduling`], [`perf`] | the ways in which the kernel is asked |
 //!
@@ -34,6 +34,7 @@ mod counts;
 mod expression;
 mod made;
 mod meter;
+mod network_counts;
 mod objects;
 mod optional;
 mod rising;

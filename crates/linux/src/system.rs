@@ -43,7 +43,7 @@ impl System {
         System::open_below(Root::system())
     }
 
-    /// The running machine, with processes and counts of processors read in this way.
+    /// The running machine, with processes and counts of processors and protocols read in this way.
     ///
     /// # Errors
     ///

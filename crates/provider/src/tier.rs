@@ -1,4 +1,4 @@
-//! How processes and threads, and counts of processors, are read: what this machine allows.
+//! How processes and threads, and counts of processors and protocols, are read: what this machine allows.
 
 use std::fmt;
 use std::str::FromStr;

@@ -17,7 +17,7 @@ pub enum Location {
     Local,
     /// This machine, now.
     Machine {
-        /// How processes and counts of processors are read.
+        /// How processes and counts of processors and protocols are read.
         tier: TierChoice,
         /// Which objects there are.
         profile: Profile,

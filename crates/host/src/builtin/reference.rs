@@ -18,8 +18,8 @@ A source is a file and a key in it: `file:key + :key * 10` is a sum, scaled, and
 the first is missing. A file without `/` at its beginning is in the folder of the instance. Quality:
 E exact, C close, A an approximation, D kept by the collector itself, O only when asked for, Z a true zero,
 `-` Linux has nothing like it, or it is not collected: no data. *Unit* is that of the shown value. *Tier* is how processes are
-read, and what is counted for each processor (`tally doctor`): T0 by their files, T2 by a program in the kernel; *as root* is with
-CAP_SYS_PTRACE; `all` for what does not depend on it. *Since* is the first kernel that has the source, or one of those that stand there; `all` for what every kernel of 2.6.20 and
+read, and what is counted for each processor and by the network's protocols (`tally doctor`): T0 by their files, T2 by a program in the
+kernel; *as root* is with CAP_SYS_PTRACE; `all` for what does not depend on it. *Since* is the first kernel that has the source, or one of those that stand there; `all` for what every kernel of 2.6.20 and
 later has, and for what is no file.
 
 How *since* was checked: in the sources of the kernel, it is there and was not in the release before. Looked at were all releases from
@@ -130,6 +130,7 @@ fn tier(object: TitleIndex, counter: TitleIndex, quality: Quality) -> &'static s
     const OF_PROCESSES: [u32; 3] = [230, 232, 1548];
     const IO: [u32; 6] = [1412, 1414, 1416, 1420, 1422, 1424];
     const SYSTEM_IO: [u32; 5] = [10, 12, 16, 18, 406];
+    const OF_PROTOCOLS: [u32; 7] = [546, 548, 582, 638, 658, 1532, 1534];
     /// Interrupts and soft interrupts of processors, and events of memory.
     const COUNTS: [(&[u32], &[u32]); 2] =
         [(&[238, 900_000], &[148, 1334, 1336, 900_010]), (&[4], &[28, 34, 40, 42, 48, 50, 822, 824])];
@@ -141,7 +142,7 @@ fn tier(object: TitleIndex, counter: TitleIndex, quality: Quality) -> &'static s
         if IO.contains(&counter.0) { "T0 as root or of own processes, T2" } else { "T0, T2" }
     } else if object.0 == 2 && SYSTEM_IO.contains(&counter.0) {
         "T0 as root, T2"
-    } else if COUNTS.iter().any(is_count) {
+    } else if OF_PROTOCOLS.contains(&object.0) || COUNTS.iter().any(is_count) {
         "T0, T2"
     } else {
         "all"

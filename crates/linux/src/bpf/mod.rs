@@ -13,6 +13,7 @@
 //! | [`ends`] | processes as they end |
 //! | `fill` | how the program for tasks fills the record of one |
 //! | `kernel` | which fields of tasks are read, and where they are |
+//! | `network` | what the network's protocols count, by a program of its own |
 //! | [`processors`] | what each processor counts, by a program of its own |
 //! | `program` | the program for tasks |
 //! | [`record`] | what that writes |
@@ -27,6 +28,7 @@ mod each_processor;
 pub mod ends;
 mod fill;
 mod kernel;
+pub(crate) mod network;
 pub mod processors;
 mod program;
 pub mod record;

@@ -66,7 +66,7 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) {
 
 /// Runs a test of this program once more, in namespaces of its own and with `mark` in its environment. `unshare` says of what, and
 /// `first` is what a shell does there before; what can not be done here is said.
-pub(super) fn again_apart(unshare: &[&str], first: &str, test: &str, mark: &str) {
+pub(crate) fn again_apart(unshare: &[&str], first: &str, test: &str, mark: &str) {
     let result = Command::new("unshare")
         .args(unshare)
         .args(["sh", "-c", &format!("{first} \"$0\" --exact {test}")])

@@ -3,7 +3,7 @@
 pub(crate) mod control_groups;
 pub(crate) mod disk_table;
 #[cfg(test)]
-mod fake;
+pub(crate) mod fake;
 pub(crate) mod mounts;
 pub(crate) mod paging_file;
 pub(crate) mod print_queue;

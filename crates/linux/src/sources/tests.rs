@@ -1,8 +1,11 @@
 //! What the program in the kernel gives in place of files of the running machine.
 
+use std::net::UdpSocket;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::objects::fake::again_apart;
 use tallymon_provider::Tier;
 
 fn sources(choice: TierChoice) -> Sources {
@@ -53,7 +56,7 @@ fn one_run_a_request_is_enough() {
     let Some(mut sources) = at_once() else { return };
     let first = sources.memory_events().unwrap().faults;
     // A program that begins costs faults; memory may be there from before.
-    std::process::Command::new("true").status().unwrap();
+    Command::new("true").status().unwrap();
     assert_eq!(sources.memory_events().unwrap().faults, first);
     sources.begin(&Ask::everything(&[]));
     assert!(sources.memory_events().unwrap().faults > first);
@@ -120,5 +123,78 @@ fn another_machine_has_only_files() {
     sources.begin(&Ask::everything(&[]));
     assert_eq!(sources.softirqs(), Ok(vec![(0, 3), (7, 4)]));
     assert!(sources.counts.finding().detail.starts_with("tier T0"));
+    assert!(sources.network.finding().detail.starts_with("tier T0"));
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The program for the network at once, or `None` and a line that says why it does not work here.
+fn network_at_once() -> Option<Sources> {
+    let mut sources = sources(TierChoice::Only(Tier::T2));
+    sources.network.finish();
+    let finding = sources.network.finding();
+    if finding.state == FindingState::Good {
+        return Some(sources);
+    }
+    eprintln!("skipped: {}", finding.detail);
+    None
+}
+
+/// Sends a datagram to a socket that counts it.
+fn send(receiver: &UdpSocket) {
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    sender.send_to(b"tallymon", receiver.local_addr().unwrap()).unwrap();
+    receiver.recv(&mut [0; 16]).unwrap();
+}
+
+fn received(sources: &mut Sources) -> u64 {
+    sources.begin(&Ask::everything(&[]));
+    sources.snmp().unwrap().udp.in_datagrams.unwrap()
+}
+
+#[test]
+fn protocols_are_counted_without_files() {
+    const INSIDE: &str = "TALLYMON_TEST_SOURCES";
+    if std::env::var_os(INSIDE).is_none() {
+        // In a network of its own.
+        let name = "sources::tests::protocols_are_counted_without_files";
+        return again_apart(&["--net"], "exec", name, INSIDE);
+    }
+    if !Command::new("ip").args(["link", "set", "lo", "up"]).status().is_ok_and(|status| status.success()) {
+        return eprintln!("skipped: no interface can be changed here");
+    }
+    let Some(mut sources) = network_at_once() else { return };
+    // Nothing was counted yet: zeros prove nothing, and nothing is wrong.
+    assert_eq!((received(&mut sources), received(&mut sources), sources.snmp.reads), (0, 0, 2));
+    let finding = sources.network.finding();
+    assert!(finding.detail.starts_with("tier T0") && finding.state == FindingState::Good, "{finding:?}");
+    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    send(&receiver);
+    assert_eq!((received(&mut sources), sources.snmp.reads), (1, 3));
+    send(&receiver);
+    assert_eq!((received(&mut sources), sources.snmp.reads), (2, 3));
+    assert!(sources.network.finding().detail.starts_with("tier T2"));
+    // One run a request is enough for all protocols.
+    send(&receiver);
+    assert_eq!(sources.snmp().unwrap().udp.in_datagrams, Some(2));
+    assert_eq!((received(&mut sources), sources.snmp.reads), (3, 3));
+    // Each file is compared once.
+    if let Ok(found) = sources.snmp6() {
+        sources.begin(&Ask::everything(&[]));
+        assert_eq!(sources.snmp6().unwrap().udp, found.udp);
+        assert_eq!(sources.snmp6.reads, 1);
+    }
+}
+
+#[test]
+fn protocols_that_disagree_with_their_file_are_not_believed() {
+    let Some(mut sources) = network_at_once() else { return };
+    received(&mut sources);
+    let mut file = sources.snmp().unwrap();
+    file.tcp.in_segs = file.tcp.in_segs.map(|count| count.wrapping_sub(1));
+    sources.network.compare(&file);
+    let finding = sources.network.finding();
+    assert!(finding.detail.contains("/proc/net/snmp says") && finding.state == FindingState::Limited);
+    let reads = sources.snmp.reads;
+    received(&mut sources);
+    assert_eq!(sources.snmp.reads, reads + 1);
 }
