@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::objects::fake::again_apart;
-use tallymon_provider::Tier;
+use tallymon_provider::{FindingState, Tier};
 
 fn sources(choice: TierChoice) -> Sources {
     Sources::open(Root::system(), choice).unwrap()
