@@ -24,6 +24,8 @@ pub enum Shape {
     /// The text is made record by record (`diskstats`, `mountinfo`, `vmstat`, `swaps`, `interrupts`, `softirqs`): one
     /// read gives at most about a page, so reading goes on until a read gives nothing.
     Records,
+    /// The first lines of such a file: as many as there are in so many bytes.
+    Front(usize),
     /// A file below `/proc/sys`: the kernel allocates and clears as many bytes as are asked for, and a second read at
     /// a later offset gives nothing. The buffer is therefore exactly this small, and a text that fills it is read
     /// again from the start with twice the size.
@@ -156,6 +158,7 @@ fn read_all(file: &OwnedFd, shape: Shape, buffer: &mut Buffer) -> Result<usize, 
     match shape {
         Shape::Whole => read_on(file, buffer, true),
         Shape::Records => read_on(file, buffer, false),
+        Shape::Front(size) => read_front(file, buffer, size),
         Shape::Sysctl(size) => read_again(file, buffer, size.max(1)),
     }
 }
@@ -178,6 +181,14 @@ fn read_on(file: &OwnedFd, buffer: &mut Buffer, short_is_end: bool) -> Result<us
             return Ok(length);
         }
     }
+}
+
+/// Reads at most `size` bytes from the start, and no line that is cut.
+fn read_front(file: &OwnedFd, buffer: &mut Buffer, size: usize) -> Result<usize, Errno> {
+    let space = buffer.at_least(size).get_mut(..size).unwrap_or_default();
+    let got = retry(|| rustix::io::pread(file, &mut *space, 0))?;
+    let text = space.get(..got).unwrap_or_default();
+    Ok(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last.saturating_add(1)))
 }
 
 /// Reads from the start with a buffer of exactly `size` bytes, twice as many when the text fills it.
@@ -297,6 +308,29 @@ mod tests {
             }
         }
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn first_lines_are_whole() {
+        let folder = scratch("front");
+        let path = folder.join("text");
+        let mut kept = Kept::new(path.clone(), Shape::Front(6));
+        let mut buffer = Buffer::new();
+        for (text, expected) in [
+            ("", ""),
+            ("one\n", "one\n"),
+            ("one\ntwo\n", "one\n"),
+            ("one\ntw", "one\n"),
+            ("a\nbcd\ne\n", "a\nbcd\n"),
+            ("three3\n", ""),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(kept.read(&mut buffer).unwrap(), expected.as_bytes(), "{text:?}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+        let mut kept = Kept::new(PathBuf::from("/proc/vmstat"), Shape::Front(1000));
+        let front = kept.read(&mut buffer).unwrap();
+        assert!((900..=1000).contains(&front.len()) && front.ends_with(b"\n"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod file;
 mod findings;
+mod front;
 
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use rustix::io::Errno;
 use tallymon_provider::{Absence, Ask, FileTime, PerfTime, ReadWindow};
 
 use self::file::File;
+use self::front::Front;
 use crate::bpf::network::Counted;
 use crate::counts::Counts;
 use crate::kept::{Buffer, Kept, ReadError, Shape};
@@ -21,6 +23,7 @@ use crate::objects::mounts::{FileSystem, mounted};
 use crate::objects::paging_file::{Area, areas};
 use crate::objects::process_table::{IoTotals, ProcessTable};
 use crate::pids::NumberFolder;
+use crate::proc::flat::Key;
 use crate::proc::interrupts::Interrupts;
 use crate::proc::loadavg::LoadAvg;
 use crate::proc::meminfo::MemInfo;
@@ -58,6 +61,8 @@ pub(crate) struct Sources {
     stat: File<Stat>,
     meminfo: File<MemInfo>,
     vmstat: File<VmStat>,
+    /// The part of it before events, of which a program tells.
+    vmstat_front: Front<VmStat>,
     loadavg: File<LoadAvg>,
     interrupts: File<Interrupts>,
     softirqs: File<OfProcessors>,
@@ -174,6 +179,7 @@ impl Sources {
             stat: File::new(proc("stat"), Shape::Whole, Stat::parse).with_text(),
             meminfo: File::new(proc("meminfo"), Shape::Whole, MemInfo::parse).with_text(),
             vmstat: File::new(proc("vmstat"), Shape::Records, VmStat::parse).with_text(),
+            vmstat_front: Front::new(proc("vmstat"), VmStat::parse),
             loadavg: File::new(proc("loadavg"), Shape::Whole, LoadAvg::parse),
             interrupts: File::new(proc("interrupts"), Shape::Records, Interrupts::parse),
             softirqs: File::new(proc("softirqs"), Shape::Records, softirq_totals),
@@ -306,7 +312,43 @@ impl Sources {
             self.earliest = at.min(self.earliest);
             return Ok(found);
         }
+        self.vmstat_front.want_all(self.request);
         self.vmstat().copied()
+    }
+
+    /// Pages of files that were read again soon after they were taken away, since the start.
+    pub(crate) fn file_refaults(&mut self) -> Result<Option<u64>, Absence> {
+        if self.vmstat.request != self.request
+            && let Some(front) = self.vmstat_front.get(self.request, &mut self.buffer, &mut self.earliest)
+        {
+            let found = front?.0.file_refaults;
+            if found.is_some() {
+                return Ok(found);
+            }
+            self.vmstat_front.was_short();
+        }
+        Ok(self.vmstat()?.file_refaults)
+    }
+
+    /// The first lines of a file, in which `keys` may be; `None` when they are not, or all of it was read already.
+    pub(crate) fn front(&mut self, path: &'static str, keys: &[Key]) -> Option<&[u8]> {
+        let is_first = |key: &Key| key.text().starts_with("nr_") || key.text().starts_with("workingset_");
+        if path != "/proc/vmstat" {
+            return None;
+        }
+        if !keys.iter().all(is_first) {
+            self.vmstat_front.want_all(self.request);
+        }
+        if self.vmstat.request == self.request {
+            return None;
+        }
+        let front = self.vmstat_front.get(self.request, &mut self.buffer, &mut self.earliest);
+        front.and_then(Result::ok).map(|(_, text)| text)
+    }
+
+    /// Says that not everything was in the first lines.
+    pub(crate) fn front_was_short(&mut self) {
+        self.vmstat_front.was_short();
     }
 
     /// The text of a file below `/proc` or `/sys`, which is read at most once a request.

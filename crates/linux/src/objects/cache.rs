@@ -63,6 +63,12 @@ mod tests {
         assert_eq!(named(&values, 136), Ok(line("nr_written ") & 0xffff_ffff));
         assert_eq!(named(&values, 906_002), Ok(line("nr_dirty ")));
         assert_eq!(named(&values, 906_004), Ok(line("nr_dirty_threshold ")));
+        // They are read alone, or stand behind so much else that all is read.
+        for more in [0, 100, 1000] {
+            let text = "nr_other 1\n".repeat(more) + &text;
+            machine.write("proc/vmstat", text.as_bytes());
+            assert_eq!(named(&instance(&machine.read(86), ""), 906_002), Ok(line("nr_dirty ")), "{more}");
+        }
         assert_eq!(named(&values, 106), Err(ValueState::Absent(Absence::NotOnThisSystem)), "no made-up zero");
     }
 }

@@ -57,11 +57,10 @@ counters! {
 const SPEC: ObjectSpec<'static> =
     object(4, 5, DetailLevel::NOVICE, At::Pages.at(), InstanceKind::None, COUNTERS);
 
-/// Counters that are filled from `/proc/vmstat`.
-const OF_VMSTAT: [At; 8] = [
+/// Counters that are filled from events of `/proc/vmstat`.
+const OF_EVENTS: [At; 7] = [
     At::PageFaults,
     At::TransitionFaults,
-    At::CacheFaults,
     At::Pages,
     At::PagesInput,
     At::PageReads,
@@ -141,16 +140,20 @@ impl Object for Memory {
         } else {
             values.absent(OF_MEMINFO.map(At::at), Absence::NotRequested);
         }
-        if wants(&OF_VMSTAT) || wants(&[At::TransitionPagesRePurposed]) {
-            // Refaults are no event of a processor; who wants them needs the file.
-            let is_file = wants(&[At::CacheFaults]);
-            let vmstat = if is_file { sources.vmstat().copied() } else { sources.memory_events() };
-            match vmstat {
-                Ok(vmstat) => from_vmstat(&vmstat, is_file, &facts, &mut values),
-                Err(absence) => values.absent(OF_VMSTAT.map(At::at), absence),
+        if wants(&OF_EVENTS) || wants(&[At::TransitionPagesRePurposed]) {
+            match sources.memory_events() {
+                Ok(vmstat) => from_events(&vmstat, &facts, &mut values),
+                Err(absence) => values.absent(OF_EVENTS.map(At::at), absence),
             }
         } else {
-            values.absent(OF_VMSTAT.map(At::at), Absence::NotRequested);
+            values.absent(OF_EVENTS.map(At::at), Absence::NotRequested);
+        }
+        // These are no event of a processor.
+        let refaults =
+            if wants(&[At::CacheFaults]) { sources.file_refaults() } else { Err(Absence::NotRequested) };
+        match refaults {
+            Ok(count) => values.set_or(At::CacheFaults.at(), count, Absence::NotInThisKernel),
+            Err(absence) => values.absent([At::CacheFaults.at()], absence),
         }
         values.absent(NOWHERE.map(At::at), Absence::NotOnThisSystem);
         values.absent(NOT_ENABLED.map(At::at), Absence::NotEnabled);
@@ -203,7 +206,7 @@ fn from_meminfo(m: &MemInfo, facts: &SystemFacts, cache_peak: &mut u64, values: 
     }
 }
 
-fn from_vmstat(v: &VmStat, is_file: bool, facts: &SystemFacts, values: &mut CounterBlockMut<'_>) {
+fn from_events(v: &VmStat, facts: &SystemFacts, values: &mut CounterBlockMut<'_>) {
     let mut set = |position: At, value: Option<u64>| {
         values.set_or(position.at(), value, Absence::NotInThisKernel);
     };
@@ -220,8 +223,6 @@ fn from_vmstat(v: &VmStat, is_file: bool, facts: &SystemFacts, values: &mut Coun
     set(At::PageReads, v.major_faults);
     set(At::PageWrites, v.swapped_out);
     set(At::TransitionPagesRePurposed, v.stolen());
-    let absence = if is_file { Absence::NotInThisKernel } else { Absence::NotRequested };
-    values.set_or(At::CacheFaults.at(), v.file_refaults, absence);
 }
 
 #[cfg(test)]
@@ -269,10 +270,10 @@ mod tests {
 
     #[test]
     fn every_counter_has_a_source_or_a_reason() {
-        let mut filled: Vec<usize> = [&OF_VMSTAT[..], &OF_MEMINFO, &NOWHERE, &NOT_ENABLED]
+        let mut filled: Vec<usize> = [&OF_EVENTS[..], &OF_MEMINFO, &NOWHERE, &NOT_ENABLED]
             .concat()
             .into_iter()
-            .chain([At::TransitionPagesRePurposed, At::PercentCommittedBytesInUseBase])
+            .chain([At::CacheFaults, At::TransitionPagesRePurposed, At::PercentCommittedBytesInUseBase])
             .map(At::at)
             .collect();
         filled.sort_unstable();

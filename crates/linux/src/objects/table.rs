@@ -140,6 +140,14 @@ impl Table {
         folder: Option<&PathBuf>,
         sources: &mut Sources,
     ) -> Result<Vec<Option<Number>>, Absence> {
+        let find = |bytes: &[u8]| find(file.0, file.form(), bytes, keys).map_err(|_| Absence::ReadFailed);
+        if let Some(front) = sources.front(file.0, keys) {
+            let found = find(front)?;
+            if found.iter().all(Option::is_some) {
+                return Ok(found);
+            }
+            sources.front_was_short();
+        }
         let bytes = match folder {
             Some(folder) if !file.0.starts_with('/') => {
                 let path = (self.place)(sources, folder, file.0);
@@ -147,7 +155,7 @@ impl Table {
             }
             _ => sources.text(file.0)?,
         };
-        find(file.0, file.form(), bytes, keys).map_err(|_| Absence::ReadFailed)
+        find(bytes)
     }
 
     fn write(&self, block: &mut CounterBlockMut<'_>, values: &Values) {

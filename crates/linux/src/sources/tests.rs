@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::objects::fake::again_apart;
+use crate::proc::flat::Form;
 use tallymon_provider::{FindingState, Tier};
 
 fn sources(choice: TierChoice) -> Sources {
@@ -197,4 +198,51 @@ fn protocols_that_disagree_with_their_file_are_not_believed() {
     let reads = sources.snmp.reads;
     received(&mut sources);
     assert_eq!(sources.snmp.reads, reads + 1);
+}
+
+#[test]
+fn what_stands_before_events_is_read_without_them() {
+    let keys = ["nr_written", "nr_dirty"].map(|name| Key::new(Form::Lines, name));
+    let Some(mut sources) = at_once() else { return };
+    let reads =
+        |sources: &Sources| (sources.vmstat_front.file.as_ref().map(|file| file.reads), sources.vmstat.reads);
+    sources.memory_events().unwrap();
+    let refaults = sources.file_refaults().unwrap();
+    let front = sources.front("/proc/vmstat", &keys).unwrap();
+    assert!(front.windows(10).any(|word| word == b"nr_written"));
+    assert_eq!(reads(&sources), (Some(1), 0));
+    assert!(sources.front("/proc/meminfo", &keys).is_none());
+    let event = [Key::new(Form::Lines, "pgactivate")];
+    assert!(sources.front("/proc/vmstat", &event).is_none(), "events stand behind");
+    // All of the file has the same, and is not read in parts once it is there.
+    assert!(refaults <= sources.vmstat().unwrap().file_refaults);
+    assert!(refaults <= sources.file_refaults().unwrap() && sources.front("/proc/vmstat", &keys).is_none());
+    assert_eq!(reads(&sources), (Some(1), 1));
+    // Who wants events will want them again: the file is read once.
+    sources.begin(&Ask::everything(&[]));
+    assert!(sources.front("/proc/vmstat", &keys).is_none() && sources.file_refaults().unwrap().is_some());
+    assert_eq!(reads(&sources), (Some(1), 2));
+    // If not, it takes one more look.
+    sources.begin(&Ask::everything(&[]));
+    assert!(sources.front("/proc/vmstat", &keys).is_some());
+    assert_eq!(reads(&sources), (Some(2), 2));
+}
+
+#[test]
+fn first_lines_that_are_not_enough_grow_and_then_are_all() {
+    let folder = std::env::temp_dir().join(format!("tallymon-front-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("proc")).unwrap();
+    let line = "nr_something 12345\n";
+    let text = line.repeat(2500 / line.len()) + "workingset_refault_file 7\n";
+    std::fs::write(folder.join("proc/vmstat"), text).unwrap();
+    let mut sources = Sources::open(Root::below(&folder), TierChoice::Auto).unwrap();
+    let mut look = || {
+        sources.begin(&Ask::everything(&[]));
+        (sources.file_refaults(), sources.vmstat.reads)
+    };
+    assert_eq!([look(), look()], [(Ok(Some(7)), 1), (Ok(Some(7)), 1)]);
+    std::fs::write(folder.join("proc/vmstat"), line.repeat(500)).unwrap();
+    assert_eq!([look(), look()], [(Ok(None), 2), (Ok(None), 3)]);
+    assert!(sources.vmstat_front.file.is_none(), "who never finds it there does not look twice");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
