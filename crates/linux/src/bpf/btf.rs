@@ -173,6 +173,12 @@ impl<'a> Btf<'a> {
     /// This is one walk over all types, whatever number of names.
     pub fn find<const N: usize>(&self, wanted: [(Named, &str); N]) -> [Option<TypeId>; N] {
         let mut found = [None; N];
+        self.find_all(&wanted, &mut found);
+        found
+    }
+
+    /// As [`Btf::find`], for names whose number is not fixed; what has no place in `found` is not looked for.
+    pub fn find_all(&self, wanted: &[(Named, &str)], found: &mut [Option<TypeId>]) {
         for (start, id) in self.starts.iter().zip(1_u32..) {
             let at = size_of(*start);
             let word = |skip: usize| number(self.types, at.saturating_add(skip), "a type").ok();
@@ -189,14 +195,13 @@ impl<'a> Btf<'a> {
             };
             let name = if named == Named::Values { word(12) } else { Some(name) };
             let Some(name) = name.and_then(|name| self.string(name)) else { continue };
-            for ((kind, wanted), found) in wanted.iter().zip(&mut found) {
+            for ((kind, wanted), found) in wanted.iter().zip(&mut *found) {
                 // Names are long and mostly differ in their first bytes.
                 if *kind == named && found.is_none() && starts_as(name, wanted.as_bytes()) {
                     *found = Some(TypeId(id));
                 }
             }
         }
-        found
     }
 
     /// A field of a structure or of a variable that is one, for example `se.sum_exec_runtime`, `rss_stat[1].count` or a

@@ -72,9 +72,13 @@ impl Kernel {
             of.ok_or_else(|| missing(path)).and_then(|of| btf.field(of, path)).map(|field| field.offset)
         };
         let network = network.ok_or_else(|| missing("net"))?;
-        let mut words = FIRST;
-        let v4 = all(btf, network, &V4, &mut words);
-        let v6 = all(btf, network, &V6, &mut words);
+        let wanted: Vec<_> =
+            V4.iter().flat_map(Table::names).chain(V6.iter().flat_map(Table::names)).collect();
+        let mut found = vec![None; wanted.len()];
+        btf.find_all(&wanted, &mut found);
+        let (mut found, mut words) = (found.into_iter(), FIRST);
+        let v4 = V4.each_ref().map(|table| counts(btf, network, table, &mut found, &mut words));
+        let v6 = V6.each_ref().map(|table| counts(btf, network, table, &mut found, &mut words));
         Ok(Kernel {
             each: EachProcessor::find(btf),
             way: Way {
@@ -97,24 +101,20 @@ impl Kernel {
     }
 }
 
-/// Finds tables and gives each its words.
-fn all<File, const N: usize>(
+/// Finds a table, of whose names the next are found, and gives it its words.
+fn counts<File>(
     btf: &Btf<'_>,
     network: TypeId,
-    tables: &[Table<File>; N],
+    table: &Table<File>,
+    found: &mut impl Iterator<Item = Option<TypeId>>,
     words: &mut u32,
-) -> [Option<Counts>; N] {
-    let mut structures =
-        btf.find(tables.each_ref().map(|table| (Named::Struct, table.structure))).into_iter();
-    let mut values = btf.find(tables.each_ref().map(|table| (Named::Values, table.first))).into_iter();
-    tables.each_ref().map(|table| {
-        let (of, values) = (structures.next().flatten(), values.next().flatten());
-        let at = btf.field(network, table.at).ok()?.offset;
-        let places = places(btf, of?, values, table)?;
-        let word = *words;
-        *words = u32::try_from(places.len()).ok()?.checked_add(word)?.checked_add(1)?;
-        Some(Counts { at, of: of?, is_of_each: table.is_of_each, word, places })
-    })
+) -> Option<Counts> {
+    let (of, values) = (found.next().flatten(), found.next().flatten());
+    let at = btf.field(network, table.at).ok()?.offset;
+    let places = places(btf, of?, values, table)?;
+    let word = *words;
+    *words = u32::try_from(places.len()).ok()?.checked_add(word)?.checked_add(1)?;
+    Some(Counts { at, of: of?, is_of_each: table.is_of_each, word, places })
 }
 
 /// Where the numbers of a table are.

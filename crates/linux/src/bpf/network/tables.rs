@@ -1,6 +1,7 @@
 //! What the kernel counts of the network's protocols, by its names, and what that is in `/proc/net/snmp` and
 //! `/proc/net/snmp6`.
 
+use super::super::btf::Named;
 use crate::proc::snmp::Snmp;
 use crate::proc::snmp6::Snmp6;
 
@@ -36,6 +37,13 @@ pub(crate) struct Table<File: 'static> {
     /// Whether each processor has its own.
     pub(crate) is_of_each: bool,
     pub(crate) members: &'static [(Index, Member<File>)],
+}
+
+impl<File> Table<File> {
+    /// What is looked for in the kernel's types.
+    pub(crate) fn names(&self) -> [(Named, &'static str); 2] {
+        [(Named::Struct, self.structure), (Named::Values, self.first)]
+    }
 }
 
 macro_rules! counts {
