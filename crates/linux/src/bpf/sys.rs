@@ -1,11 +1,12 @@
-//! The system call `bpf`, and the memory of a map.
+//! The system call `bpf`, the memory of a map, and memory for what the kernel says of its types.
 //!
-//! This file has unsafe code because no safe interface to either exists: the call takes addresses as numbers, and the
+//! This file has unsafe code because no safe interface to these exists: the call takes addresses as numbers, and the
 //! memory of a map is shared with the kernel. Everything it hands out is safe to use: descriptors close themselves, and
 //! shared memory is only seen as atomic words, which may change at any time without harm.
 
 use std::ffi::CString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -167,6 +168,72 @@ impl Drop for Area {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `Area::map` with this address and length, and no borrow of it is left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// A large file, in memory that goes back to the system when it is dropped: what is given back to the C library may stay
+/// with this process for ever.
+#[derive(Debug)]
+pub(super) struct Whole {
+    start: NonNull<u8>,
+    /// Bytes of the mapping.
+    room: usize,
+    /// Bytes of the file.
+    length: usize,
+}
+
+impl Whole {
+    /// Reads a file.
+    pub(super) fn read(path: &str) -> io::Result<Whole> {
+        let mut file = File::open(path)?;
+        // One more tells that this is the end.
+        let size = usize::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let mut whole = Whole::new(size.checked_add(1).ok_or(io::ErrorKind::FileTooLarge)?)?;
+        loop {
+            let length = whole.length;
+            let space = whole.bytes_mut().get_mut(length..).unwrap_or_default();
+            if space.is_empty() {
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is longer than the kernel says"));
+            }
+            match file.read(space) {
+                Ok(0) => return Ok(whole),
+                Ok(count) => whole.length = length.saturating_add(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn new(room: usize) -> io::Result<Whole> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address that the kernel chooses takes no memory that anybody uses.
+        let address = unsafe {
+            libc::mmap(std::ptr::null_mut(), room, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(address.cast()).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Whole { start, room, length: 0 })
+    }
+
+    /// The bytes of the file.
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: the mapping is `room` bytes long, of which `length` are no more, is all zeros at first and lives as long as
+        // `self`; nobody else knows it.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length.min(self.room)) }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.room) }
+    }
+}
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `Whole::new` with this address and length, and no borrow of it is left.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.room) };
     }
 }
 
@@ -406,6 +473,21 @@ fn last_lines(log: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_file_is_whole() {
+        let folder = tallymon_testkit::Scratch::new();
+        for length in [0_usize, 1, 4_095, 4_096, 300_001] {
+            let path = folder.join("file");
+            let bytes: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            std::fs::write(&path, &bytes).unwrap();
+            assert!(Whole::read(path.to_str().unwrap()).unwrap().bytes() == bytes, "{length}");
+        }
+        // The kernel says that it has no bytes.
+        assert_eq!(Whole::read("/proc/version").unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(Whole::read("/proc/no such file").unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(Whole::read("/proc").is_err());
+    }
 
     #[test]
     fn the_reason_is_at_the_end_of_a_log() {

@@ -17,7 +17,7 @@ use super::fill::Apart;
 use super::kernel::{Kernel, Walk};
 use super::program::{self, Maps, Namespace, control};
 use super::record::{self, Asked, Record};
-use super::sys::{Area, Array, Link, Program, ProgramKind, Refused};
+use super::sys::{Area, Array, Link, Program, ProgramKind, Refused, Whole};
 
 /// How the tasks are walked over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -309,11 +309,11 @@ pub(super) fn of_types<Found, Error: Display>(
 ) -> Result<Found, Refusal> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let types = fs::read(TYPES).map_err(|error| Refusal {
+    let types = Whole::read(TYPES).map_err(|error| Refusal {
         reason: format!("{TYPES} can not be read: {error}"),
         remedy: "use a kernel that was built with CONFIG_DEBUG_INFO_BTF".to_string(),
     })?;
-    let btf = Btf::parse(&types).map_err(|error| Refusal::of_kernel(error.to_string()))?;
+    let btf = Btf::parse(types.bytes()).map_err(|error| Refusal::of_kernel(error.to_string()))?;
     look(&btf).map_err(|error| Refusal::of_kernel(error.to_string()))
 }
 
