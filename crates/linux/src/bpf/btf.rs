@@ -17,8 +17,9 @@ use std::fmt;
 pub struct Btf<'a> {
     types: &'a [u8],
     strings: &'a [u8],
-    /// Where each type begins in `types`; the first is type 1.
-    starts: Vec<u32>,
+    /// Where each [`STEP`]th type begins in `types`, from type 1 on.
+    steps: Vec<u32>,
+    count: usize,
 }
 
 /// A type by its number.
@@ -106,6 +107,8 @@ impl fmt::Display for BtfError {
 
 impl std::error::Error for BtfError {}
 
+/// So many types are gone through at most to find one by its number: where all of them begin would be half a megabyte.
+const STEP: usize = 16;
 /// No chain of names and qualifiers is longer.
 const DEPTH: usize = 32;
 /// No search for a field looks at more members; `task_struct` has 270.
@@ -149,23 +152,24 @@ impl<'a> Btf<'a> {
         };
         let types = section(header(8)?, header(12)?, "the types")?;
         let strings = section(header(16)?, header(20)?, "the strings")?;
-        let mut starts = Vec::new();
-        let mut at = 0_usize;
+        let mut steps = Vec::new();
+        let (mut at, mut count) = (0_usize, 0_usize);
         while at < types.len() {
-            let info = number(types, at.saturating_add(4), "a type")?;
-            starts.push(u32::try_from(at).map_err(|_| BtfError::TooDeep)?);
-            let size = size_of_type(info).ok_or(BtfError::UnknownKind { kind: kind(info), at })?;
-            at = at.saturating_add(size);
+            if count.is_multiple_of(STEP) {
+                steps.push(u32::try_from(at).map_err(|_| BtfError::TooDeep)?);
+            }
+            at = behind(types, at)?;
+            count = count.saturating_add(1);
         }
         if at != types.len() {
             return Err(BtfError::Truncated { what: "a type", at: types.len() });
         }
-        Ok(Btf { types, strings, starts })
+        Ok(Btf { types, strings, steps, count })
     }
 
     /// How many types there are, without void.
     pub fn count(&self) -> usize {
-        self.starts.len()
+        self.count
     }
 
     /// What has these names, in the order of the names.
@@ -179,8 +183,11 @@ impl<'a> Btf<'a> {
 
     /// As [`Btf::find`], for names whose number is not fixed; what has no place in `found` is not looked for.
     pub fn find_all(&self, wanted: &[(Named, &str)], found: &mut [Option<TypeId>]) {
-        for (start, id) in self.starts.iter().zip(1_u32..) {
-            let at = size_of(*start);
+        let mut next = 0;
+        for id in 1_u32.. {
+            let at = next;
+            let Ok(end) = behind(self.types, at) else { return };
+            next = end;
             let word = |skip: usize| number(self.types, at.saturating_add(skip), "a type").ok();
             let (Some(name), Some(info)) = (word(0), word(4)) else { continue };
             let named = match kind(info) {
@@ -397,9 +404,11 @@ impl<'a> Btf<'a> {
     }
 
     fn start(&self, id: TypeId) -> Result<usize, BtfError> {
-        let index = size_of(id.0).checked_sub(1);
-        let start = index.and_then(|index| self.starts.get(index));
-        start.map(|start| size_of(*start)).ok_or(BtfError::Truncated { what: "a type", at: self.types.len() })
+        let none = BtfError::Truncated { what: "a type", at: self.types.len() };
+        let index = size_of(id.0).checked_sub(1).filter(|index| *index < self.count);
+        let (step, rest) = index.map(|index| (index / STEP, index % STEP)).ok_or_else(|| none.clone())?;
+        let start = self.steps.get(step).ok_or(none)?;
+        (0..rest).try_fold(size_of(*start), |at, _| behind(self.types, at))
     }
 
     fn info(&self, id: TypeId) -> Result<u32, BtfError> {
@@ -422,6 +431,13 @@ fn starts_as(bytes: &[u8], name: &[u8]) -> bool {
 
 fn kind(info: u32) -> u32 {
     (info >> 24) & 0x1f
+}
+
+/// Where the type behind the one at `at` begins.
+fn behind(types: &[u8], at: usize) -> Result<usize, BtfError> {
+    let info = number(types, at.saturating_add(4), "a type")?;
+    let size = size_of_type(info).ok_or(BtfError::UnknownKind { kind: kind(info), at })?;
+    Ok(at.saturating_add(size))
 }
 
 /// How many bytes the description of a type takes, `None` for one of an unknown kind.
