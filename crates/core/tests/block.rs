@@ -8,7 +8,7 @@ use std::fs;
 use tallymon_core::block::{
     BlockWriter, ByteOrder, CounterBlockMut, CounterSpec, DataBlock, DetailLevel, InstanceKind,
     KeptInstances, NumInstances, ObjectLayout, ObjectSpec, Parent, RawValue, Snapshot, SnapshotInstance,
-    SpareMemory, WriteHeader,
+    SnapshotObject, SpareMemory, WriteHeader,
 };
 use tallymon_core::counter::{self, CounterType};
 use tallymon_core::flow::{Absence, NoValue, Value, ValueState};
@@ -705,6 +705,15 @@ fn a_block_over_another_one_is_as_one_that_is_new() {
         assert_eq!(write(BlockWriter::over(&mut memory, &HEADER)), length);
         assert!(memory.bytes() == anew);
         snapshots.push(Snapshot::in_memory(memory, &mut spare).unwrap());
+        let found = |snapshot: &Snapshot| {
+            let instances = |object: SnapshotObject<'_>| {
+                let all = object.instances();
+                all.map(|one| format!("{} {:?}", one.name().to_string_lossy(), one.raw(0)))
+                    .collect::<Vec<_>>()
+            };
+            snapshot.objects().map(instances).collect::<Vec<_>>()
+        };
+        assert_eq!(found(snapshots.last().unwrap()), found(&Snapshot::new(anew.clone()).unwrap()));
         expected.push(anew);
         while snapshots.len() > random.below(3) as usize {
             let at = random.below(snapshots.len() as u64) as usize;

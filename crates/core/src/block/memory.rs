@@ -41,10 +41,12 @@ impl Version {
     pub(super) fn next(self) -> Version {
         Version { number: self.number.saturating_add(1), ..self }
     }
+}
 
-    /// Whether both are of the same instances.
-    pub(super) fn is_of(self, other: Version) -> bool {
-        self.of == other.of
+impl Repeated {
+    /// Whether both are of the same instances at the same place: then nothing but values can differ.
+    pub(super) fn is_as(&self, other: &Repeated) -> bool {
+        (self.start, self.length, self.version.of) == (other.start, other.length, other.version.of)
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Snapshot {
     objects: Vec<ObjectEntry>,
     counters: Vec<CounterDefinition>,
     instances: Vec<InstanceEntry>,
+    /// Memory for the instances of the next one; it is empty.
+    room: Vec<InstanceEntry>,
     notes: Vec<ObjectNote>,
 }
 
@@ -69,6 +71,10 @@ pub struct SpareMemory {
     objects: Vec<ObjectEntry>,
     counters: Vec<CounterDefinition>,
     instances: Vec<InstanceEntry>,
+    /// What `instances` has of kept instances.
+    repeated: Vec<Repeated>,
+    /// Memory for others.
+    room: Vec<InstanceEntry>,
 }
 
 impl SpareMemory {
@@ -114,11 +120,15 @@ impl Snapshot {
         let block = DataBlock::parse(&bytes)?;
         let header = *block.header();
         let system_name = block.system_name()?.to_string_lossy();
-        let SpareMemory { objects, counters, instances, .. } = core::mem::take(spare);
-        let (mut objects, mut counters, mut instances) = (objects, counters, instances);
+        let SpareMemory { objects, counters, instances: before, repeated: repeated_before, room, .. } =
+            core::mem::take(spare);
+        let (mut objects, mut counters, mut instances) = (objects, counters, room);
         objects.clear();
         counters.clear();
-        instances.clear();
+        let known = |at: usize| {
+            let now = repeated.iter().find(|now| now.start == at)?;
+            repeated_before.iter().any(|known| known.is_as(now)).then(|| (now.length, of_range(&before, now)))
+        };
         for object in block.objects() {
             let object = object?;
             let first_counter = counters.len();
@@ -126,15 +136,16 @@ impl Snapshot {
                 counters.push(counter?);
             }
             let first_instance = instances.len();
-            index_instances(&object, &mut instances)?;
+            index_instances(&object, known, &mut instances)?;
             objects.push(ObjectEntry {
                 header: *object.header(),
                 counters: first_counter..counters.len(),
                 instances: first_instance..instances.len(),
             });
         }
-        let notes = Vec::new();
-        Ok(Snapshot { header, system_name, objects, counters, instances, bytes, repeated, notes })
+        let (mut room, notes) = (before, Vec::new());
+        room.clear();
+        Ok(Snapshot { header, system_name, objects, counters, instances, bytes, repeated, room, notes })
     }
 
     /// The same snapshot, with what is known beside its bytes.
@@ -160,8 +171,9 @@ impl Snapshot {
 
     /// Its memory, for the next one.
     pub fn into_spare(self) -> SpareMemory {
-        let Snapshot { bytes, repeated, objects, counters, instances, .. } = self;
-        SpareMemory { memory: BlockMemory { bytes, repeated }, objects, counters, instances }
+        let Snapshot { bytes, repeated, objects, counters, instances, room, .. } = self;
+        let memory = BlockMemory { bytes, repeated: repeated.clone() };
+        SpareMemory { memory, objects, counters, instances, repeated, room }
     }
 
     /// The fields of the header.
@@ -185,14 +197,33 @@ impl Snapshot {
     }
 }
 
-fn index_instances(object: &Object<'_>, instances: &mut Vec<InstanceEntry>) -> Result<(), Error> {
+/// The entries of instances that stand in a range of the block.
+fn of_range<'e>(entries: &'e [InstanceEntry], range: &Repeated) -> &'e [InstanceEntry] {
+    let place = |at: usize| {
+        entries.partition_point(|entry| usize::try_from(entry.block.0).is_ok_and(|block| block < at))
+    };
+    entries.get(place(range.start)..place(range.start.saturating_add(range.length))).unwrap_or_default()
+}
+
+/// Adds the instances of an object; `known` says from the block before what begins at a place, and for how many bytes.
+fn index_instances<'k>(
+    object: &Object<'_>,
+    known: impl Fn(usize) -> Option<(usize, &'k [InstanceEntry])>,
+    instances: &mut Vec<InstanceEntry>,
+) -> Result<(), Error> {
     let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let place = |block: &CounterBlock<'_>| (small(block.at()), small(block.bytes().len()));
     if let Some(block) = object.counter_block() {
         let block = block?;
         instances.push(InstanceEntry { parent: None, unique_id: None, name: (0, 0), block: place(&block) });
     }
-    for instance in object.instances() {
+    let mut rest = object.instances();
+    loop {
+        if let Some((length, known)) = known(rest.at()) {
+            instances.extend_from_slice(known);
+            rest.pass(known.len(), length);
+        }
+        let Some(instance) = rest.next() else { break };
         let instance = instance?;
         instances.push(InstanceEntry {
             parent: instance.parent,

@@ -536,6 +536,17 @@ pub struct Instances<'a> {
 }
 
 impl<'a> Instances<'a> {
+    /// Where the next one would begin in the whole block.
+    pub(super) fn at(&self) -> usize {
+        self.bytes.base().saturating_add(self.at)
+    }
+
+    /// Passes over so many of them, which are so many bytes.
+    pub(super) fn pass(&mut self, count: usize, length: usize) {
+        self.left = self.left.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
+        self.at = self.at.saturating_add(length);
+    }
+
     #[inline]
     fn step(&mut self) -> Result<Instance<'a>, Error> {
         use instance_definition as field;

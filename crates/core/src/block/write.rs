@@ -269,10 +269,9 @@ impl<'b> ObjectsWriter<'b> {
     /// Kept instances next. Where they stand already, only those that have changed since are written.
     fn put_kept(&mut self, kept: &KeptInstances) {
         let (start, length, version) = (self.at, kept.bytes().len(), kept.version());
-        let is_there = |there: &&Repeated| {
-            (there.start, there.length) == (start, length) && there.version.is_of(version)
-        };
-        let there = self.repeats.iter().flat_map(|repeats| &repeats.there).find(is_there).copied();
+        let now = Repeated { start, length, version };
+        let there = self.repeats.iter().flat_map(|repeats| &repeats.there);
+        let there = there.copied().find(|there| there.is_as(&now));
         let end = start.saturating_add(length);
         if let (Some(there), Output::Growing(buffer)) = (there, &mut self.output)
             && let Some(copy) = buffer.get_mut(start..end)
@@ -283,7 +282,7 @@ impl<'b> ObjectsWriter<'b> {
             self.put_bytes(kept.bytes());
         }
         if let Some(repeats) = &mut self.repeats {
-            repeats.now.push(Repeated { start, length, version });
+            repeats.now.push(now);
         }
     }
 
