@@ -9,7 +9,8 @@
 //!
 //! Where one of these is not as it should be, the process is read again by its files, all of them when somebody is ready.
 //! On a busy machine that would be nearly always, so that after two such looks nobody rests until a look has found
-//! everybody who is ready.
+//! everybody who is ready. Who was ready when it was read and sleeps when they are counted hides one that is ready and
+//! was not read: until the next look, or until it has run.
 //!
 //! Seen at the latest after [`LOOK_AFTER`](super::files::LOOK_AFTER), when `stat` is read all the same: a priority that is lent
 //! to who sleeps with a lock that others want; a control group that is frozen in the way of version 1, which needs no run;
@@ -29,6 +30,9 @@ use crate::kept::{Buffer, Kept};
 use crate::pids::NumberFolder;
 use crate::proc::loadavg::LoadAvg;
 use crate::scheduling::scheduling;
+
+/// So many looks may have been in vain before one goes without.
+const MISSES: u32 = 2;
 
 /// Who rests, as far as it was found out at the last look.
 #[derive(Debug, Default)]
@@ -145,9 +149,6 @@ fn is_there(parent: u64, pids: &[u32], left: &[u32]) -> bool {
     let Ok(parent) = u32::try_from(parent) else { return false };
     parent == 0 || (pids.binary_search(&parent).is_ok() && left.binary_search(&parent).is_err())
 }
-
-/// So many looks may have been in vain before one goes without.
-const MISSES: u32 = 2;
 
 /// Whether something is wanted that only `stat` tells.
 fn needs_stat(wants: &Wants) -> bool {
