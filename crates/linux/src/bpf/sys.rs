@@ -123,36 +123,50 @@ impl Written {
     }
 }
 
-/// The memory of a map.
+/// Memory that goes back to the system when it is dropped.
 #[derive(Debug)]
-pub(super) struct Area {
-    start: NonNull<AtomicU64>,
+struct Mapping {
+    start: NonNull<u8>,
     /// Bytes.
     length: usize,
 }
 
-// SAFETY: the mapping belongs to the process and not to a thread, and is only used through atomic words.
-unsafe impl Send for Area {}
+// SAFETY: the mapping belongs to the process and not to a thread; whoever has it says how it may be used.
+unsafe impl Send for Mapping {}
 
-impl Area {
-    fn map(descriptor: &OwnedFd, offset: usize, length: usize, protection: libc::c_int) -> io::Result<Area> {
+impl Mapping {
+    /// A part of what a descriptor stands for, from an offset on; memory of its own without one.
+    fn new(of: Option<(&OwnedFd, usize)>, length: usize, protection: libc::c_int) -> io::Result<Mapping> {
+        let (flags, descriptor, offset) = match of {
+            Some((descriptor, offset)) => (libc::MAP_SHARED, descriptor.as_raw_fd(), offset),
+            None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0),
+        };
         let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
         // SAFETY: a new mapping at an address that the kernel chooses takes no memory that anybody uses.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                length,
-                protection,
-                libc::MAP_SHARED,
-                descriptor.as_raw_fd(),
-                offset,
-            )
-        };
+        let address =
+            unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, descriptor, offset) };
         if address == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(address.cast()).ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Area { start, length })
+        Ok(Mapping { start, length })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `Mapping::new` with this address and length, and no borrow of it is left.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// The memory of a map.
+#[derive(Debug)]
+pub(super) struct Area(Mapping);
+
+impl Area {
+    fn map(descriptor: &OwnedFd, offset: usize, length: usize, protection: libc::c_int) -> io::Result<Area> {
+        Mapping::new(Some((descriptor, offset)), length, protection).map(Area)
     }
 
     /// Its words. The kernel may write them while a program runs.
@@ -160,24 +174,14 @@ impl Area {
         // SAFETY: the mapping is `length` bytes long, begins at a page and lives as long as `self`; every bit pattern is an
         // AtomicU64, and whoever else writes to it does so with plain stores of the machine, of which an atomic load sees
         // some value. One that may not be written is only ever loaded, see `Written`.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length / 8) }
+        unsafe { std::slice::from_raw_parts(self.0.start.as_ptr().cast(), self.0.length / 8) }
     }
 }
 
-impl Drop for Area {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made by `Area::map` with this address and length, and no borrow of it is left.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
-    }
-}
-
-/// A large file, in memory that goes back to the system when it is dropped: what is given back to the C library may stay
-/// with this process for ever.
+/// A large file, in memory of its own: what is given back to the C library may stay with this process for ever.
 #[derive(Debug)]
 pub(super) struct Whole {
-    start: NonNull<u8>,
-    /// Bytes of the mapping.
-    room: usize,
+    mapping: Mapping,
     /// Bytes of the file.
     length: usize,
 }
@@ -186,12 +190,14 @@ impl Whole {
     /// Reads a file.
     pub(super) fn read(path: &str) -> io::Result<Whole> {
         let mut file = File::open(path)?;
-        // One more tells that this is the end.
         let size = usize::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        let mut whole = Whole::new(size.checked_add(1).ok_or(io::ErrorKind::FileTooLarge)?)?;
+        // One more tells that this is the end.
+        let room = size.checked_add(1).ok_or(io::ErrorKind::FileTooLarge)?;
+        let mapping = Mapping::new(None, room, libc::PROT_READ | libc::PROT_WRITE)?;
+        let mut whole = Whole { mapping, length: 0 };
         loop {
             let length = whole.length;
-            let space = whole.bytes_mut().get_mut(length..).unwrap_or_default();
+            let space = whole.room_mut().get_mut(length..).unwrap_or_default();
             if space.is_empty() {
                 return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is longer than the kernel says"));
             }
@@ -204,36 +210,17 @@ impl Whole {
         }
     }
 
-    fn new(room: usize) -> io::Result<Whole> {
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at an address that the kernel chooses takes no memory that anybody uses.
-        let address = unsafe {
-            libc::mmap(std::ptr::null_mut(), room, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
-        };
-        if address == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start = NonNull::new(address.cast()).ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Whole { start, room, length: 0 })
-    }
-
     /// The bytes of the file.
     pub(super) fn bytes(&self) -> &[u8] {
-        // SAFETY: the mapping is `room` bytes long, of which `length` are no more, is all zeros at first and lives as long as
-        // `self`; nobody else knows it.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length.min(self.room)) }
+        let length = self.length.min(self.mapping.length);
+        // SAFETY: the mapping is at least so many bytes long, is all zeros at first and lives as long as `self`; nobody
+        // else knows it.
+        unsafe { std::slice::from_raw_parts(self.mapping.start.as_ptr(), length) }
     }
 
-    fn bytes_mut(&mut self) -> &mut [u8] {
+    fn room_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and `self` is borrowed exclusively.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.room) }
-    }
-}
-
-impl Drop for Whole {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made by `Whole::new` with this address and length, and no borrow of it is left.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.room) };
+        unsafe { std::slice::from_raw_parts_mut(self.mapping.start.as_ptr(), self.mapping.length) }
     }
 }
 
