@@ -249,15 +249,11 @@ impl<'b> ObjectsWriter<'b> {
         let start = self.at;
         self.at = self.at.saturating_add(bytes.len());
         match &mut self.output {
-            Output::Growing(buffer) if start < buffer.len() => {
-                if buffer.len() < self.at {
-                    buffer.resize(self.at, 0);
-                }
-                if let Some(part) = buffer.get_mut(start..self.at) {
-                    part.copy_from_slice(bytes);
-                }
+            Output::Growing(buffer) => {
+                // What stood behind it has moved, as a rule.
+                buffer.truncate(start);
+                buffer.extend_from_slice(bytes);
             }
-            Output::Growing(buffer) => buffer.extend_from_slice(bytes),
             Output::Fixed(buffer) => {
                 if let Some(part) = buffer.get_mut(start..self.at) {
                     part.copy_from_slice(bytes);
