@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-use tallymon_testkit::Ends;
+use tallymon_testkit::{Ends, Scratch};
 
 use super::files::LOOK_AFTER;
 use super::tiers::{WANTS, facts, table};
@@ -39,12 +38,11 @@ impl Files {
 
     /// Takes this for `/proc/loadavg`.
     fn is_said_to_run(&mut self, load: &str) {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("tallymon-load-{}-{number}", std::process::id()));
+        let folder = Scratch::new();
+        let path = folder.join("loadavg");
         fs::write(&path, load).unwrap();
+        // It stays open when the folder is removed.
         self.table.rest.believe(Kept::pinned(rustix::fs::CWD, &path).unwrap());
-        fs::remove_file(&path).unwrap();
     }
 
     fn rests(&mut self, pid: u32) -> bool {
