@@ -48,6 +48,22 @@ pub enum Width {
     B8,
 }
 
+/// Where a number is, from the address of what holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At {
+    /// Bytes.
+    pub offset: u32,
+    /// How wide it is.
+    pub width: Width,
+}
+
+impl At {
+    /// A number of so many bytes, `None` when it needs several loads.
+    pub fn new(offset: u32, size: u32) -> Option<At> {
+        Width::of(size).map(|width| At { offset, width })
+    }
+}
+
 impl Width {
     /// The width of a field of this size, `None` when it needs several.
     pub const fn of(size: u32) -> Option<Width> {

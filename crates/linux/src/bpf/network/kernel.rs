@@ -1,7 +1,7 @@
 //! Where the running kernel counts what its network's protocols do.
 
 use super::super::btf::{Btf, BtfError, Named, TypeId};
-use super::super::code::Width;
+use super::super::code::At;
 use super::super::each_processor::EachProcessor;
 use super::program::FIRST;
 use super::tables::{Index, Table, V4, V6};
@@ -48,13 +48,6 @@ pub(crate) struct Counts {
     pub(super) word: u32,
     /// Where the numbers of the members are; `None` of one that this kernel does not count.
     pub(super) places: Vec<Option<At>>,
-}
-
-/// Where a number is in its table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct At {
-    pub(super) offset: u32,
-    pub(super) width: Width,
 }
 
 impl Kernel {
@@ -128,7 +121,7 @@ fn places<File>(
     let place = |number: u64| {
         let field = btf.field(of, &format!("mibs[{number}]")).ok()?;
         let is_inside = field.offset.saturating_add(field.size) <= end;
-        Width::of(field.size).filter(|_| is_inside).map(|width| At { offset: field.offset, width })
+        At::new(field.offset, field.size).filter(|_| is_inside)
     };
     let mut places: Vec<Option<At>> = Vec::new();
     for (index, _) in table.members {

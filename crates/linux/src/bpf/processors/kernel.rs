@@ -1,7 +1,7 @@
 //! Where the running kernel counts.
 
 use super::super::btf::{Btf, BtfError, Named, TypeId};
-use super::super::code::Width;
+use super::super::code::At;
 use super::super::each_processor::EachProcessor;
 use crate::proc::vmstat::VmStat;
 
@@ -46,13 +46,6 @@ const COUNTS_OF_X86: [&str; 19] = [
 const CLOCK_OF_X86: &str = "apic_timer_irqs";
 /// What else stands beside them and counts no interrupts of its own.
 const OTHERS_OF_X86: [&str; 3] = ["irq_tlb_count", "__softirq_pending", "kvm_cpu_l1tf_flush_l1d"];
-
-/// Where a number is in its variable.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct At {
-    pub(super) offset: u32,
-    pub(super) width: Width,
-}
 
 /// A variable of which each processor has its own.
 #[derive(Debug, Clone, Copy)]
@@ -127,8 +120,8 @@ impl Types<'_> {
 
     pub(super) fn at(&self, variable: TypeId, path: &str) -> Result<At, BtfError> {
         let field = self.btf.field(variable, path)?;
-        let width = Width::of(field.size).ok_or_else(|| BtfError::BitField { path: path.to_string() })?;
-        Ok(At { offset: field.offset, width })
+        let at = At::new(field.offset, field.size);
+        at.ok_or_else(|| BtfError::BitField { path: path.to_string() })
     }
 }
 
@@ -217,8 +210,8 @@ pub(super) fn own_of_x86(
     let mut variables = vec![(types.variable(own).map_err(words)?, places)];
     for variable in counts.into_iter().flatten() {
         let size = types.btf.whole(variable).map_err(words)?.size;
-        let width = Width::of(size).ok_or("counts of machine checks are no numbers")?;
-        variables.push((types.variable(variable).map_err(words)?, vec![At { offset: 0, width }]));
+        let at = At::new(0, size).ok_or("counts of machine checks are no numbers")?;
+        variables.push((types.variable(variable).map_err(words)?, vec![at]));
     }
     Ok(Own { variables, clock })
 }

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::super::code::{Code, CodeError, Compute, Place, Reg, When, Width};
+use super::super::code::{At, Code, CodeError, Compute, Place, Reg, When, Width};
 use super::super::each_processor::{EachProcessor, NUMBER};
 use super::super::sys::{Area, Program, ProgramKind};
 use super::super::tasks::{Refusal, denied, refused, unwritten};
-use super::kernel::{At, Kernel, Variable};
+use super::kernel::{Kernel, Variable};
 
 // What a row of the map holds, as words.
 pub(super) const INTERRUPTS: u32 = 0;

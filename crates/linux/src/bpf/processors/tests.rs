@@ -2,9 +2,9 @@
 
 use super::super::btf::Named;
 use super::super::btf::tests::Assembler;
-use super::super::code::Width;
+use super::super::code::{At, Width};
 use super::super::tests::{RIGHTS, with_rights};
-use super::kernel::{At, Events, Types, own_of_x86};
+use super::kernel::{Events, Types, own_of_x86};
 use super::*;
 use crate::proc::stat::Stat;
 
