@@ -111,9 +111,10 @@ impl Failure {
     /// What is wrong with a path, and which command names what there is.
     pub(crate) fn of_path(error: &PathError, home: Home) -> Failure {
         let kind = match &error.problem {
-            PathProblem::Syntax(_) | PathProblem::InstanceMissing(_) | PathProblem::NoInstances(_) => {
-                Kind::Usage
-            }
+            PathProblem::Syntax(_)
+            | PathProblem::NotAPath
+            | PathProblem::InstanceMissing(_)
+            | PathProblem::NoInstances(_) => Kind::Usage,
             PathProblem::OtherHost(_) => Kind::Unreachable,
             PathProblem::Unknown(_) => Kind::NotFound,
             PathProblem::Source(source) => return Failure::from(source.clone()),

@@ -59,7 +59,7 @@ pub(crate) fn add_of_log(query: &mut Query, text: &str) -> Result<CounterHandle,
 }
 
 fn try_add(query: &mut Query, text: &str) -> Result<CounterHandle, PathError> {
-    let parsed = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?;
+    let parsed = query.parse(text)?;
     let Some(repair) = parsed.repaired else { return query.add_path(text, &parsed.path) };
     if let Some(local) = without_host(query, &parsed.path) {
         return query.add_path(text, &local);
@@ -102,6 +102,15 @@ pub(crate) fn drawn(error: &PathError, home: Home) -> String {
         return error.to_string();
     }
     let words = format!("{}{}", error.problem_words(), error.nearest_words());
+    if error.problem == PathProblem::NotAPath {
+        return match (error.nearest.is_empty(), home) {
+            (true, Home::Machine) => {
+                format!("{words}\n  'tally list' lists all objects, 'tally find WORD' searches them")
+            }
+            (true, Home::Log) => format!("{words}\n  'tally list --log FILE' lists all objects of the log"),
+            (false, _) => words,
+        };
+    }
     let hint = match (&error.problem, error.part, home) {
         (PathProblem::InstanceMissing(_), _, Home::Machine) => {
             "\n  'tally list OBJECT --instances' names those that exist now"

@@ -57,6 +57,7 @@ impl PathError {
     pub fn problem_words(&self) -> String {
         match &self.problem {
             PathProblem::Syntax(needed) => needed.clone(),
+            PathProblem::NotAPath => format!("{} is not a counter path", quoted(&self.path)),
             PathProblem::Unknown(text) => format!("no {} {}", self.part.word(), quoted(text)),
             PathProblem::InstanceMissing(object) => {
                 format!("{object} has instances: name one as in {object}(_Total), or all with {object}(*)")
@@ -117,6 +118,8 @@ pub struct PathError {
 pub enum PathProblem {
     /// It does not follow the grammar; what was needed, in words.
     Syntax(String),
+    /// It is words and not a path: it has no separator. The nearest names are paths that these words may mean.
+    NotAPath,
     /// Nothing has that name.
     Unknown(String),
     /// The object has instances and the path names none; the name of the object.
@@ -134,7 +137,10 @@ impl fmt::Display for PathError {
         if let PathProblem::Source(error) = &self.problem {
             return write!(f, "{error}");
         }
-        write!(f, "{} in {}", self.problem_words(), quoted(&self.path))?;
+        f.write_str(&self.problem_words())?;
+        if self.problem != PathProblem::NotAPath {
+            write!(f, " in {}", quoted(&self.path))?;
+        }
         f.write_str(&self.nearest_words())
     }
 }

@@ -147,7 +147,7 @@ impl Query {
     ///
     /// The part of the path that does not exist, with the nearest names that do.
     pub fn add(&mut self, path: &str) -> Result<CounterHandle, PathError> {
-        let parsed = CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?;
+        let parsed = self.parse(path)?;
         self.add_path(path, &parsed.path)
     }
 

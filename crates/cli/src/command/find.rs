@@ -1,10 +1,10 @@
-//! `tally find`: counters by words in their names and help texts, in every language.
+//! `tally find`: finds counters by words, in every language.
 
 use std::io::{self, Write};
 
 use serde_json::json;
-use tallymon::core::title::{HelpIndex, Language, TitleIndex};
-use tallymon::{Names, Query};
+use tallymon::core::title::Language;
+use tallymon::{Query, search};
 
 use crate::arguments::{Common, Find};
 use crate::exit::{Failure, Kind};
@@ -16,15 +16,15 @@ use crate::words::{line_width, wrap};
 const INDENT: usize = 4;
 
 pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
-    let words: Vec<String> = find.words.iter().map(|word| word.to_lowercase()).collect();
+    let text = find.words.join(" ");
     let mut hits = Vec::new();
     match LogHosts::of(common, &find.of_log)? {
         Some(mut log) => {
             for host in log.meant("").0 {
-                add_hits(&mut host.query, &host.prefix, &words, &mut hits)?;
+                add_hits(&mut host.query, &host.prefix, &text, &mut hits)?;
             }
         }
-        None => add_hits(&mut paths::query(common)?, "", &words, &mut hits)?,
+        None => add_hits(&mut paths::query(common)?, "", &text, &mut hits)?,
     }
     let mut out = io::stdout().lock();
     if find.json {
@@ -44,10 +44,9 @@ pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
         }
     }
     if hits.is_empty() {
-        let words = find.words.join(" ");
         return Err(Failure::new(
             Kind::NotFound,
-            format_args!("no counter has {words:?} in its names or help"),
+            format_args!("no counter has {text:?} in its names or help"),
         ));
     }
     Ok(())
@@ -59,51 +58,23 @@ struct Hit {
     help: Option<String>,
 }
 
-/// Each counter once, in the language that the words were found in; `prefix` stands before its path.
-fn add_hits(query: &mut Query, prefix: &str, words: &[String], hits: &mut Vec<Hit>) -> Result<(), Failure> {
-    query.load_all_names()?;
-    let names = query.names();
-    for object in query.catalog().objects() {
-        let instance = if object.has_instances { "(*)" } else { "" };
-        for counter in object.visible_counters() {
-            let Some(language) = language(names, object.name, counter.name, counter.help, words) else {
-                continue;
-            };
-            let name = |index: TitleIndex| {
-                let found = names.all(index).find(|(known, _)| *known == language);
-                found.map_or_else(|| names.english(index), |(_, name)| name.to_string())
-            };
-            // Who searched in a language reads it.
-            let help = names.all_help(counter.help).find(|(known, _)| *known == language);
-            let help = help.map(|(_, text)| text.to_string());
-            hits.push(Hit {
-                path: format!("{prefix}\\{}{instance}\\{}", name(object.name), name(counter.name)),
-                language,
-                help: help.or_else(|| names.help(counter.help).map(str::to_string)),
-            });
-        }
+/// The counters that fit, best first; `prefix` comes before their paths.
+fn add_hits(query: &mut Query, prefix: &str, text: &str, hits: &mut Vec<Hit>) -> Result<(), Failure> {
+    let mut found = search(query.names(), query.catalog(), text);
+    if found.is_empty() {
+        query.load_all_names()?;
+        found = search(query.names(), query.catalog(), text);
+    }
+    let (names, catalog) = (query.names(), query.catalog());
+    for hit in &found {
+        let counter = catalog.object(hit.object).and_then(|object| object.counter(hit.counter));
+        // Help in the language of the search.
+        let help = counter.and_then(|counter| {
+            let mut texts = names.all_help(counter.help);
+            let own = texts.find(|(language, _)| *language == hit.language).map(|(_, text)| text);
+            own.or_else(|| names.help(counter.help)).map(str::to_string)
+        });
+        hits.push(Hit { path: format!("{prefix}{}", query.path_of(hit)), language: hit.language, help });
     }
     Ok(())
-}
-
-/// The first language in which every word occurs in the object's name, the counter's name or its help text.
-fn language(
-    names: &Names,
-    object: TitleIndex,
-    counter: TitleIndex,
-    help: HelpIndex,
-    words: &[String],
-) -> Option<Language> {
-    names.all(counter).map(|(language, _)| language).find(|language| {
-        let own = |texts: &mut dyn Iterator<Item = (Language, &str)>| {
-            texts
-                .filter(|(known, _)| known == language)
-                .map(|(_, text)| text.to_lowercase())
-                .collect::<String>()
-        };
-        let text =
-            [own(&mut names.all(object)), own(&mut names.all(counter)), own(&mut names.all_help(help))]
-                .join("\n");
-        words.iter().all(|word| text.contains(word))
-    })
 }

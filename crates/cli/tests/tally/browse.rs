@@ -117,6 +117,42 @@ fn find_searches_every_language() {
     has(&tally(&["find", "no", "such", "thing", "anywhere"]).words(3), &["no such thing anywhere"]);
 }
 
+/// The first paths of `tally find`, without help texts.
+fn found(words: &str) -> Vec<String> {
+    let out = tally(&["find", words]).data();
+    out.lines().filter(|line| line.starts_with('\\')).take(3).map(str::to_string).collect()
+}
+
+#[test]
+fn everyday_words_find_the_counter_that_people_mean() {
+    for (words, first) in [
+        ("cpu", r"\Processor(*)\% Processor Time"),
+        ("memory used", r"\Memory\% Committed Bytes In Use"),
+        ("disk latency", r"\PhysicalDisk(*)\Avg. Disk sec/Transfer"),
+        ("iops", r"\PhysicalDisk(*)\Disk Transfers/sec"),
+        ("ram", r"\Memory\% Committed Bytes In Use"),
+        ("load", r"\System Extended\Load Average 1 Minute"),
+        ("swap", r"\Paging File(*)\% Usage"),
+        ("packet loss", r"\Network Interface(*)\Packets Received Discarded"),
+        ("temperature", r"\Thermal Zone Information(*)\Temperature"),
+        ("processor", r"\Processor(*)\% Processor Time"),
+    ] {
+        assert_eq!(found(words)[0], first, "{words}");
+    }
+}
+
+#[test]
+fn words_instead_of_a_path_get_suggestions() {
+    for (words, suggested) in [
+        ("cpu", r#"did you mean "\Processor(*)\% Processor Time""#),
+        ("Processor", r#"did you mean "\Processor(*)\% Processor Time""#),
+        ("프로세서", r#"did you mean "\프로세서(*)\% 프로세서 시간""#),
+        ("xyzzy", r#""xyzzy" is not a counter path"#),
+    ] {
+        has(&tally(&["get", words]).words(2), &[suggested]);
+    }
+}
+
 #[test]
 fn what_find_prints_can_be_asked_for() {
     for word in ["страниц", "페이지", "ページ", "page"] {

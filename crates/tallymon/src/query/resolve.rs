@@ -1,11 +1,15 @@
 //! Names of paths, looked up: what they mean, or which part is wrong.
 
-use tallymon_core::path::{CounterPath, Part};
+use tallymon_core::path::{CounterPath, ParsedPath, Part};
 use tallymon_core::title::{self, TitleIndex};
 
 use super::{Chosen, Entry, Query};
 use crate::catalog::CatalogObject;
 use crate::path_error::{PathError, PathPart, PathProblem};
+use crate::search::{SearchHit, search};
+
+/// Paths that an error suggests for words at most.
+const SUGGESTIONS: usize = 3;
 
 impl Query {
     /// The part of a path that does not exist, if there is one; nothing is added.
@@ -34,9 +38,42 @@ impl Query {
     ///
     /// As [`Query::check`].
     pub fn named(&mut self, path: &str) -> Result<(TitleIndex, Option<TitleIndex>), PathError> {
-        let parsed = CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?;
+        let parsed = self.parse(path)?;
         let entry = self.resolve(path, &parsed.path)?;
         Ok((entry.object, entry.counters.first().copied()))
+    }
+
+    /// Parses a counter path. For a text that is no path but words, such as "cpu", the error has the paths of the
+    /// counters that [`search`] finds for them.
+    ///
+    /// # Errors
+    ///
+    /// The text does not follow the grammar of counter paths, or a table of names cannot be read.
+    pub fn parse(&mut self, text: &str) -> Result<ParsedPath, PathError> {
+        let error = match CounterPath::parse(text) {
+            Ok(parsed) => return Ok(parsed),
+            Err(error) => PathError::syntax(text, error),
+        };
+        if !text.contains(char::is_alphanumeric) || text.contains(['\\', '/', '(']) {
+            return Err(error);
+        }
+        let mut hits = search(&self.names, &self.catalog, text);
+        if hits.is_empty() && self.names.load_all(self.source.as_mut()).is_ok() {
+            hits = search(&self.names, &self.catalog, text);
+        }
+        let nearest = hits.iter().take(SUGGESTIONS).map(|hit| self.path_of(hit)).collect();
+        Err(PathError { span: 0..text.len(), problem: PathProblem::NotAPath, nearest, ..error })
+    }
+
+    /// The path of a counter that [`search`] found, for all instances, in the language of the hit.
+    pub fn path_of(&self, hit: &SearchHit) -> String {
+        let name = |index: TitleIndex| {
+            let found = self.names.all(index).find(|(language, _)| *language == hit.language);
+            found.map_or_else(|| self.names.english(index), |(_, name)| name.to_string())
+        };
+        let has_instances = self.catalog.object(hit.object).is_some_and(|object| object.has_instances);
+        let instance = if has_instances { "(*)" } else { "" };
+        format!("\\{}{instance}\\{}", name(hit.object), name(hit.counter))
     }
 
     /// The names of a path, looked up.
