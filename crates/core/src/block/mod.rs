@@ -21,13 +21,13 @@
 //! with one of type [`CounterType::VALUE_STATUS`](crate::counter::CounterType::VALUE_STATUS), hidden for everybody who
 //! does not know it, whose data is one byte for each definition before it: a [`ValueState`](crate::flow::ValueState).
 
+mod block_memory;
+mod cached_instances;
 mod counts;
-mod foreign;
-mod kept;
+mod encode;
 mod layout;
-mod memory;
-mod note;
-mod put;
+mod read_info;
+mod rewrite;
 mod sample;
 mod snapshot;
 mod spec;
@@ -36,11 +36,11 @@ mod view;
 mod write;
 
 pub use crate::bytes::ByteOrder;
+pub use block_memory::BlockMemory;
+pub use cached_instances::CachedInstances;
 pub use counts::WriteCounts;
-pub use foreign::{definitions_only, with_counter, with_state};
-pub use kept::KeptInstances;
-pub use memory::BlockMemory;
-pub use note::{ObjectNote, ReadWindow};
+pub use read_info::{ReadInfo, ReadWindow};
+pub use rewrite::{definitions_only, with_counter, with_state};
 pub use snapshot::{Snapshot, SnapshotColumn, SnapshotInstance, SnapshotObject, SpareMemory};
 pub use spec::{CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};
 pub use values::CounterBlockMut;
@@ -48,7 +48,7 @@ pub use view::{
     CounterBlock, CounterDefinition, CounterDefinitions, DataBlock, Header, Instance, Instances,
     NumInstances, Object, ObjectHeader, Objects, Parent, RawValue,
 };
-pub use write::{BlockWriter, NeedMore, ObjectWriter, ObjectsWriter, WriteHeader};
+pub use write::{BlockWriter, BufferTooSmall, ObjectWriter, ObjectsWriter, WriteHeader};
 
 /// How much a user has to know to use an object or counter: `PERF_DETAIL_NOVICE` and the like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,8 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::memory::{BlockMemory, Repeated};
-use super::note::{ObjectNote, ReadWindow};
+use super::block_memory::{BlockMemory, CachedRange};
+use super::read_info::{ReadInfo, ReadWindow};
 use super::sample::SampleReader;
 use super::view::{
     CounterBlock, CounterDefinition, DataBlock, Header, NumInstances, Object, ObjectHeader, Parent, RawValue,
@@ -25,7 +25,7 @@ use crate::title::TitleIndex;
 pub struct Snapshot {
     bytes: Vec<u8>,
     /// What stands in them of kept instances.
-    repeated: Vec<Repeated>,
+    cached_ranges: Vec<CachedRange>,
     header: Header,
     system_name: String,
     objects: Vec<ObjectEntry>,
@@ -33,7 +33,7 @@ pub struct Snapshot {
     instances: Vec<InstanceEntry>,
     /// Memory for the instances of the next one; it is empty.
     room: Vec<InstanceEntry>,
-    notes: Vec<ObjectNote>,
+    read_infos: Vec<ReadInfo>,
 }
 
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ pub struct SpareMemory {
     counters: Vec<CounterDefinition>,
     instances: Vec<InstanceEntry>,
     /// What `instances` has of kept instances.
-    repeated: Vec<Repeated>,
+    cached_ranges: Vec<CachedRange>,
     /// Memory for others.
     room: Vec<InstanceEntry>,
 }
@@ -107,7 +107,7 @@ impl Snapshot {
     ///
     /// As [`Snapshot::new`].
     pub fn new_in(bytes: Vec<u8>, spare: &mut SpareMemory) -> Result<Snapshot, Error> {
-        Snapshot::in_memory(BlockMemory { bytes, repeated: Vec::new() }, spare)
+        Snapshot::in_memory(BlockMemory { bytes, cached_ranges: Vec::new() }, spare)
     }
 
     /// As [`Snapshot::new_in`], of a block that was written over another one.
@@ -116,18 +116,21 @@ impl Snapshot {
     ///
     /// As [`Snapshot::new`].
     pub fn in_memory(memory: BlockMemory, spare: &mut SpareMemory) -> Result<Snapshot, Error> {
-        let BlockMemory { bytes, repeated } = memory;
+        let BlockMemory { bytes, cached_ranges } = memory;
         let block = DataBlock::parse(&bytes)?;
         let header = *block.header();
         let system_name = block.system_name()?.to_string_lossy();
-        let SpareMemory { objects, counters, instances: before, repeated: repeated_before, room, .. } =
+        let SpareMemory { objects, counters, instances: before, cached_ranges: cached_before, room, .. } =
             core::mem::take(spare);
         let (mut objects, mut counters, mut instances) = (objects, counters, room);
         objects.clear();
         counters.clear();
         let known = |at: usize| {
-            let now = repeated.iter().find(|now| now.start == at)?;
-            repeated_before.iter().any(|known| known.is_as(now)).then(|| (now.length, of_range(&before, now)))
+            let now = cached_ranges.iter().find(|now| now.start == at)?;
+            cached_before
+                .iter()
+                .any(|known| known.same_instances(now))
+                .then(|| (now.length, of_range(&before, now)))
         };
         for object in block.objects() {
             let object = object?;
@@ -143,20 +146,30 @@ impl Snapshot {
                 instances: first_instance..instances.len(),
             });
         }
-        let (mut room, notes) = (before, Vec::new());
+        let (mut room, read_infos) = (before, Vec::new());
         room.clear();
-        Ok(Snapshot { header, system_name, objects, counters, instances, bytes, repeated, room, notes })
+        Ok(Snapshot {
+            header,
+            system_name,
+            objects,
+            counters,
+            instances,
+            bytes,
+            cached_ranges,
+            room,
+            read_infos,
+        })
     }
 
     /// The same snapshot, with what is known beside its bytes.
     #[must_use]
-    pub fn with_notes(self, notes: Vec<ObjectNote>) -> Snapshot {
-        Snapshot { notes, ..self }
+    pub fn with_read_infos(self, read_infos: Vec<ReadInfo>) -> Snapshot {
+        Snapshot { read_infos, ..self }
     }
 
     /// What is known beside its bytes.
-    pub fn notes(&self) -> &[ObjectNote] {
-        &self.notes
+    pub fn read_infos(&self) -> &[ReadInfo] {
+        &self.read_infos
     }
 
     /// The bytes it was made from.
@@ -171,9 +184,9 @@ impl Snapshot {
 
     /// Its memory, for the next one.
     pub fn into_spare(self) -> SpareMemory {
-        let Snapshot { bytes, repeated, objects, counters, instances, room, .. } = self;
-        let memory = BlockMemory { bytes, repeated: repeated.clone() };
-        SpareMemory { memory, objects, counters, instances, repeated, room }
+        let Snapshot { bytes, cached_ranges, objects, counters, instances, room, .. } = self;
+        let memory = BlockMemory { bytes, cached_ranges: cached_ranges.clone() };
+        SpareMemory { memory, objects, counters, instances, cached_ranges, room }
     }
 
     /// The fields of the header.
@@ -198,7 +211,7 @@ impl Snapshot {
 }
 
 /// The entries of instances that stand in a range of the block.
-fn of_range<'e>(entries: &'e [InstanceEntry], range: &Repeated) -> &'e [InstanceEntry] {
+fn of_range<'e>(entries: &'e [InstanceEntry], range: &CachedRange) -> &'e [InstanceEntry] {
     let place = |at: usize| {
         entries.partition_point(|entry| usize::try_from(entry.block.0).is_ok_and(|block| block < at))
     };
@@ -250,17 +263,17 @@ impl<'s> SnapshotObject<'s> {
 
     /// When its values were read; `None` when nobody said, as in a block from elsewhere.
     pub fn window(&self) -> Option<ReadWindow> {
-        self.note().map(|note| note.window)
+        self.read_info().map(|info| info.window)
     }
 
     /// The steps in which the raw value of the counter at a position grows; 1 when nobody said.
     pub fn quantum(&self, position: usize) -> u64 {
-        self.note().and_then(|note| note.quanta.get(position).copied()).unwrap_or(1)
+        self.read_info().and_then(|info| info.quanta.get(position).copied()).unwrap_or(1)
     }
 
     /// The steps in which the raw value of `_Total` grows: a sum may be off by a step of each other instance, a mean by one.
     pub fn quantum_of_total(&self, position: usize) -> u64 {
-        let is_mean = self.note().and_then(|note| note.means.get(position).copied()).unwrap_or(false);
+        let is_mean = self.read_info().and_then(|info| info.means.get(position).copied()).unwrap_or(false);
         let others = match self.header().num_instances {
             NumInstances::Many(count) if !is_mean => u64::from(count).saturating_sub(1).max(1),
             _ => 1,
@@ -268,8 +281,8 @@ impl<'s> SnapshotObject<'s> {
         self.quantum(position).saturating_mul(others)
     }
 
-    fn note(&self) -> Option<&'s ObjectNote> {
-        self.snapshot.notes.iter().find(|note| note.object == self.header().name)
+    fn read_info(&self) -> Option<&'s ReadInfo> {
+        self.snapshot.read_infos.iter().find(|info| info.object == self.header().name)
     }
 
     /// Whether it has instances, also when there are none now.

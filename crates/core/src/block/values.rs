@@ -1,7 +1,7 @@
 //! Sets the values of one instance, and what is said of values that are not there.
 
 use super::counts::WriteCounts;
-use super::put::{put, put_u32, put_u64};
+use super::encode::{put, put_u32, put_u64};
 use super::spec::Slot;
 use crate::flow::{Absence, ValueState};
 

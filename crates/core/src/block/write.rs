@@ -6,14 +6,14 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::block_memory::{BlockMemory, CachedRange};
+use super::cached_instances::CachedInstances;
 use super::counts::WriteCounts;
-use super::kept::KeptInstances;
+use super::encode::{length_u32, put, put_definition, put_u32, put_u64, put_wide};
 use super::layout::{
     ALIGNMENT, counter_block, counter_definition, data_block, instance_definition, object_type,
 };
-use super::memory::{BlockMemory, Repeated};
-use super::note::ObjectNote;
-use super::put::{length_u32, put, put_definition, put_u32, put_u64, put_wide};
+use super::read_info::ReadInfo;
 use super::spec::{InstanceKind, ObjectLayout, align};
 use super::values::CounterBlockMut;
 use super::view::{NumInstances, Parent};
@@ -40,18 +40,18 @@ pub struct WriteHeader<'a> {
 
 /// The buffer is too small; nothing of use is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NeedMore {
+pub struct BufferTooSmall {
     /// Bytes that the whole answer takes.
     pub needed: usize,
 }
 
-impl fmt::Display for NeedMore {
+impl fmt::Display for BufferTooSmall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the buffer is too small: {} bytes are needed", self.needed)
     }
 }
 
-impl core::error::Error for NeedMore {}
+impl core::error::Error for BufferTooSmall {}
 
 /// Writes a whole data block: a header and then objects.
 #[derive(Debug)]
@@ -69,11 +69,14 @@ impl<'b> BlockWriter<'b> {
     /// Starts a block in the memory of another one, which grows as needed. The memory holds the block once it is
     /// [finished](BlockWriter::finish), and until then nothing of use.
     pub fn over(memory: &'b mut BlockMemory, header: &WriteHeader<'_>) -> BlockWriter<'b> {
-        let BlockMemory { bytes, repeated } = memory;
-        let there = core::mem::take(repeated);
+        let BlockMemory { bytes, cached_ranges } = memory;
+        let previous = core::mem::take(cached_ranges);
         let objects = ObjectsWriter::new(Output::Growing(bytes));
         BlockWriter::start(
-            ObjectsWriter { repeats: Some(Repeats { there, now: repeated }), ..objects },
+            ObjectsWriter {
+                cached_ranges: Some(CachedRanges { previous, current: cached_ranges }),
+                ..objects
+            },
             header,
         )
     }
@@ -123,7 +126,7 @@ impl<'b> BlockWriter<'b> {
     /// # Errors
     ///
     /// The buffer was too small.
-    pub fn finish(mut self) -> Result<usize, NeedMore> {
+    pub fn finish(mut self) -> Result<usize, BufferTooSmall> {
         let length = self.objects.at;
         let count = self.objects.count;
         self.objects.patch_u32(data_block::TOTAL_BYTE_LENGTH, length_u32(length));
@@ -140,22 +143,22 @@ pub struct ObjectsWriter<'b> {
     at: usize,
     count: u32,
     counts: WriteCounts,
-    notes: Vec<ObjectNote>,
+    read_infos: Vec<ReadInfo>,
     /// Where the last object begins, and which it is.
     last: Option<(usize, TitleIndex)>,
     /// Takes what no longer fits, so that callers need not know.
     scratch: Vec<u8>,
     /// `None` in memory of which nothing is known.
-    repeats: Option<Repeats<'b>>,
+    cached_ranges: Option<CachedRanges<'b>>,
 }
 
 /// Kept instances in the memory of a block.
 #[derive(Debug)]
-struct Repeats<'b> {
+struct CachedRanges<'b> {
     /// What stands there of the block before.
-    there: Vec<Repeated>,
+    previous: Vec<CachedRange>,
     /// What stands there of this one.
-    now: &'b mut Vec<Repeated>,
+    current: &'b mut Vec<CachedRange>,
 }
 
 #[derive(Debug)]
@@ -172,10 +175,10 @@ impl<'b> ObjectsWriter<'b> {
             at: 0,
             count: 0,
             counts: WriteCounts::default(),
-            notes: Vec::new(),
+            read_infos: Vec::new(),
             last: None,
             scratch: Vec::new(),
-            repeats: None,
+            cached_ranges: None,
         }
     }
 
@@ -204,23 +207,23 @@ impl<'b> ObjectsWriter<'b> {
     /// its clock was read at, on the clock of the window; a clock of 10 MHz is moved from there to the middle.
     ///
     /// Without effect when there is no such object, or it is not `object`.
-    pub fn note(&mut self, note: ObjectNote, stamp: FileTime) {
+    pub fn add_read_info(&mut self, info: ReadInfo, stamp: FileTime) {
         use object_type as field;
-        let Some((start, _)) = self.last.filter(|(_, name)| *name == note.object) else { return };
+        let Some((start, _)) = self.last.filter(|(_, name)| *name == info.object) else { return };
         let at = start.saturating_add(field::PERF_TIME);
         let frequency = self.u64_at(start.saturating_add(field::PERF_FREQ));
         if frequency == Some(UNITS_PER_SECOND)
             && let Some(time) = self.u64_at(at)
         {
-            let time = time.wrapping_add(note.window.middle().0.wrapping_sub(stamp.0));
+            let time = time.wrapping_add(info.window.middle().0.wrapping_sub(stamp.0));
             put_u64(self.buffer(), at, time);
         }
-        self.notes.push(note);
+        self.read_infos.push(info);
     }
 
-    /// Takes what was said by [`ObjectsWriter::note`] so far, for [`Snapshot::with_notes`](super::Snapshot::with_notes).
-    pub fn take_notes(&mut self) -> Vec<ObjectNote> {
-        core::mem::take(&mut self.notes)
+    /// Takes what was said by [`ObjectsWriter::add_read_info`] so far, for [`Snapshot::with_read_infos`](super::Snapshot::with_read_infos).
+    pub fn take_read_infos(&mut self) -> Vec<ReadInfo> {
+        core::mem::take(&mut self.read_infos)
     }
 
     /// Ends the objects and says how long they are.
@@ -228,9 +231,11 @@ impl<'b> ObjectsWriter<'b> {
     /// # Errors
     ///
     /// The buffer was too small.
-    pub fn finish(self) -> Result<usize, NeedMore> {
+    pub fn finish(self) -> Result<usize, BufferTooSmall> {
         match self.output {
-            Output::Fixed(buffer) if buffer.len() < self.at => return Err(NeedMore { needed: self.at }),
+            Output::Fixed(buffer) if buffer.len() < self.at => {
+                return Err(BufferTooSmall { needed: self.at });
+            }
             Output::Fixed(_) => {}
             Output::Growing(buffer) => buffer.truncate(self.at),
         }
@@ -263,22 +268,22 @@ impl<'b> ObjectsWriter<'b> {
     }
 
     /// Kept instances next. Where they stand already, only those that have changed since are written.
-    fn put_kept(&mut self, kept: &KeptInstances) {
-        let (start, length, version) = (self.at, kept.bytes().len(), kept.version());
-        let now = Repeated { start, length, version };
-        let there = self.repeats.iter().flat_map(|repeats| &repeats.there);
-        let there = there.copied().find(|there| there.is_as(&now));
+    fn put_cached(&mut self, cached: &CachedInstances) {
+        let (start, length, version) = (self.at, cached.bytes().len(), cached.version());
+        let now = CachedRange { start, length, version };
+        let previous = self.cached_ranges.iter().flat_map(|ranges| &ranges.previous);
+        let previous = previous.copied().find(|range| range.same_instances(&now));
         let end = start.saturating_add(length);
-        if let (Some(there), Output::Growing(buffer)) = (there, &mut self.output)
+        if let (Some(previous), Output::Growing(buffer)) = (previous, &mut self.output)
             && let Some(copy) = buffer.get_mut(start..end)
         {
-            kept.update(copy, there.version);
+            cached.update(copy, previous.version);
             self.at = end;
         } else {
-            self.put_bytes(kept.bytes());
+            self.put_bytes(cached.bytes());
         }
-        if let Some(repeats) = &mut self.repeats {
-            repeats.now.push(now);
+        if let Some(ranges) = &mut self.cached_ranges {
+            ranges.current.push(now);
         }
     }
 
@@ -399,14 +404,14 @@ impl ObjectWriter<'_, '_, '_> {
     }
 
     /// Instances that were written before, as they are. Those of another layout than this object's are left out.
-    pub fn repeat(&mut self, kept: &KeptInstances) {
-        if !kept.is_of(self.layout) {
+    pub fn append_cached(&mut self, cached: &CachedInstances) {
+        if !cached.has_layout(self.layout) {
             return;
         }
-        let counts = kept.counts();
+        let counts = cached.counts();
         self.instances = self.instances.saturating_add(u32::try_from(counts.instances).unwrap_or(u32::MAX));
         self.objects.counts.add(counts);
-        self.objects.put_kept(kept);
+        self.objects.put_cached(cached);
     }
 
     /// Ends the object with its definitions only: an answer to a metadata query.

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
+use super::block_memory::CacheVersion;
 use super::counts::WriteCounts;
+use super::encode::{length_u32, put_u32};
 use super::layout::counter_block;
-use super::memory::Version;
-use super::put::{length_u32, put_u32};
 use super::spec::ObjectLayout;
 use super::values::CounterBlockMut;
 use super::view::Parent;
@@ -16,58 +16,58 @@ use crate::title::TitleIndex;
 /// copying them costs a tenth of writing them anew.
 ///
 /// ```
-/// use tallymon_core::block::{CounterSpec, InstanceKind, KeptInstances, ObjectLayout, ObjectSpec};
+/// use tallymon_core::block::{CounterSpec, InstanceKind, CachedInstances, ObjectLayout, ObjectSpec};
 /// use tallymon_core::counter::CounterType;
 /// use tallymon_core::title::TitleIndex;
 ///
 /// let counters = [CounterSpec::new(TitleIndex(2_002), CounterType::PERF_COUNTER_RAWCOUNT)];
 /// let layout = ObjectLayout::new(ObjectSpec::new(TitleIndex(2_000), InstanceKind::Many, &counters));
-/// let mut kept = KeptInstances::default();
+/// let mut cached = CachedInstances::default();
 /// for name in ["one", "two"] {
-///     kept.push(&layout, name, None, None, |values| values.set(0, 1));
+///     cached.push(&layout, name, None, None, |values| values.set(0, 1));
 /// }
 /// // The next sample: one of them has changed.
-/// assert!(kept.rewrite(&layout, 1, |values| values.set(0, 2)));
-/// // Then `ObjectWriter::repeat` writes them all.
+/// assert!(cached.rewrite(&layout, 1, |values| values.set(0, 2)));
+/// // Then `ObjectWriter::append_cached` writes them all.
 /// ```
 #[derive(Debug, Default)]
-pub struct KeptInstances {
+pub struct CachedInstances {
     bytes: Vec<u8>,
-    places: Vec<Place>,
+    blocks: Vec<CachedBlock>,
     counts: WriteCounts,
     /// What the layout of the first of them is known by.
-    of: Option<LayoutKey>,
-    version: Version,
+    layout: Option<LayoutKey>,
+    version: CacheVersion,
 }
 
 /// Name, length of a counter block, and alignment.
 type LayoutKey = (TitleIndex, usize, usize);
 
-fn key(layout: &ObjectLayout<'_>) -> LayoutKey {
+fn layout_key(layout: &ObjectLayout<'_>) -> LayoutKey {
     (layout.spec.name, layout.block_length, layout.alignment)
 }
 
-/// Where an instance stands; both are the end of the one before for a place without one.
+/// Where an instance stands; both are the end of the one before for a entry without one.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct CachedBlock {
     /// Where its counter block begins.
     data: usize,
     end: usize,
     /// After how many changes of all of them it was changed last.
-    changed: u64,
+    revision: u64,
 }
 
-impl KeptInstances {
+impl CachedInstances {
     /// Forgets all instances; their memory is used again.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.places.clear();
+        self.blocks.clear();
         self.counts = WriteCounts::default();
-        self.of = None;
+        self.layout = None;
     }
 
     /// Adds an instance at the next position. All its values are 0 until they are set. One of another layout than the others is
-    /// left out, as by [`KeptInstances::skip`].
+    /// left out, as by [`CachedInstances::skip`].
     pub fn push(
         &mut self,
         layout: &ObjectLayout<'_>,
@@ -76,10 +76,10 @@ impl KeptInstances {
         unique_id: Option<i32>,
         write: impl FnOnce(&mut CounterBlockMut<'_>),
     ) {
-        if self.of.is_none() {
-            self.version = Version::new();
+        if self.layout.is_none() {
+            self.version = CacheVersion::new();
         }
-        if *self.of.get_or_insert_with(|| key(layout)) != key(layout) {
+        if *self.layout.get_or_insert_with(|| layout_key(layout)) != layout_key(layout) {
             return self.skip();
         }
         self.version = self.version.next();
@@ -90,42 +90,42 @@ impl KeptInstances {
         if let Some(definition) = self.bytes.get_mut(start..data) {
             put_instance(definition, name, parent, unique_id);
         }
-        let place = Place { data, end, changed: self.version.number };
-        self.places.push(place);
+        let entry = CachedBlock { data, end, revision: self.version.revision };
+        self.blocks.push(entry);
         self.counts.instance(layout.slots.len());
-        self.fill(layout, place, write);
+        self.fill(layout, entry, write);
     }
 
     /// Adds a position at which there is no instance, so that others keep the numbers that they have elsewhere.
     pub fn skip(&mut self) {
         let end = self.bytes.len();
-        self.places.push(Place { data: end, end, changed: 0 });
+        self.blocks.push(CachedBlock { data: end, end, revision: 0 });
     }
 
     /// Sets the values of the instance at a position anew; all of them are 0 until they are set. False when there is none, and
-    /// when the layout is another one than that of [`KeptInstances::push`].
+    /// when the layout is another one than that of [`CachedInstances::push`].
     pub fn rewrite(
         &mut self,
         layout: &ObjectLayout<'_>,
         position: usize,
         write: impl FnOnce(&mut CounterBlockMut<'_>),
     ) -> bool {
-        let is_of = self.is_of(layout);
-        let place = self.places.get_mut(position).filter(|place| is_of && place.data < place.end);
-        let Some(place) = place else { return false };
-        let Some(data) = self.bytes.get_mut(place.data..place.end) else { return false };
+        let has_layout = self.has_layout(layout);
+        let entry = self.blocks.get_mut(position).filter(|entry| has_layout && entry.data < entry.end);
+        let Some(entry) = entry else { return false };
+        let Some(data) = self.bytes.get_mut(entry.data..entry.end) else { return false };
         self.version = self.version.next();
-        place.changed = self.version.number;
-        let place = *place;
+        entry.revision = self.version.revision;
+        let entry = *entry;
         self.counts.take_back(states(layout, data));
         data.fill(0);
-        self.fill(layout, place, write);
+        self.fill(layout, entry, write);
         true
     }
 
     /// Whether they are of this layout; none is of any.
-    pub(super) fn is_of(&self, layout: &ObjectLayout<'_>) -> bool {
-        self.of.is_none_or(|of| of == key(layout))
+    pub(super) fn has_layout(&self, layout: &ObjectLayout<'_>) -> bool {
+        self.layout.is_none_or(|own| own == layout_key(layout))
     }
 
     /// What stands in a block for all of them.
@@ -134,14 +134,14 @@ impl KeptInstances {
     }
 
     /// Which they are.
-    pub(super) fn version(&self) -> Version {
+    pub(super) fn version(&self) -> CacheVersion {
         self.version
     }
 
     /// Brings up to date what was a copy of all of them.
-    pub(super) fn update(&self, copy: &mut [u8], version: Version) {
-        for place in self.places.iter().filter(|place| place.changed > version.number) {
-            let range = place.data..place.end;
+    pub(super) fn update(&self, copy: &mut [u8], version: CacheVersion) {
+        for entry in self.blocks.iter().filter(|entry| entry.revision > version.revision) {
+            let range = entry.data..entry.end;
             if let (Some(to), Some(from)) = (copy.get_mut(range.clone()), self.bytes.get(range)) {
                 to.copy_from_slice(from);
             }
@@ -156,10 +156,10 @@ impl KeptInstances {
     fn fill(
         &mut self,
         layout: &ObjectLayout<'_>,
-        place: Place,
+        entry: CachedBlock,
         write: impl FnOnce(&mut CounterBlockMut<'_>),
     ) {
-        let data = self.bytes.get_mut(place.data..place.end).unwrap_or_default();
+        let data = self.bytes.get_mut(entry.data..entry.end).unwrap_or_default();
         put_u32(data, counter_block::BYTE_LENGTH, length_u32(layout.block_length));
         // What it marks is counted once it is all there, so that it can be taken back.
         let mut marks = WriteCounts::default();

@@ -23,7 +23,7 @@ impl ReadWindow {
 
 /// What travels beside the bytes of an object, from the one who read it to the one who looks at it in the same process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ObjectNote {
+pub struct ReadInfo {
     /// The object.
     pub object: TitleIndex,
     /// When it was read.

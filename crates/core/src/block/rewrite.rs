@@ -6,8 +6,8 @@
 use alloc::vec::Vec;
 
 use super::DetailLevel;
+use super::encode::{put_definition, put_u32};
 use super::layout::{ALIGNMENT, counter_block, counter_definition, object_type};
-use super::put::{put_definition, put_u32};
 use super::spec::{CounterSpec, align};
 use super::view::{CounterBlock, NumInstances, Object};
 use crate::counter::CounterType;

@@ -5,48 +5,48 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// The memory of a block, for the next one.
 ///
-/// [`ObjectWriter::repeat`](super::ObjectWriter::repeat) need not copy what stands in it already: who writes the same
+/// [`ObjectWriter::append_cached`](super::ObjectWriter::repeat) need not copy what stands in it already: who writes the same
 /// instances at the same place again changes only those that have changed meanwhile.
 #[derive(Debug, Clone, Default)]
 pub struct BlockMemory {
     pub(super) bytes: Vec<u8>,
-    pub(super) repeated: Vec<Repeated>,
+    pub(super) cached_ranges: Vec<CachedRange>,
 }
 
 /// Kept instances as they stand in the memory of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Repeated {
+pub(super) struct CachedRange {
     /// Where they begin, and how many bytes they are.
     pub(super) start: usize,
     pub(super) length: usize,
-    pub(super) version: Version,
+    pub(super) version: CacheVersion,
 }
 
 /// Which instances these are, and after how many changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Version {
-    of: usize,
-    pub(super) number: u64,
+pub(super) struct CacheVersion {
+    cache: usize,
+    pub(super) revision: u64,
 }
 
-impl Version {
+impl CacheVersion {
     /// Of instances that stand in no memory yet.
-    pub(super) fn new() -> Version {
+    pub(super) fn new() -> CacheVersion {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
-        Version { of: NEXT.fetch_add(1, Ordering::Relaxed), number: 0 }
+        CacheVersion { cache: NEXT.fetch_add(1, Ordering::Relaxed), revision: 0 }
     }
 
     /// After one more change.
     #[must_use]
-    pub(super) fn next(self) -> Version {
-        Version { number: self.number.saturating_add(1), ..self }
+    pub(super) fn next(self) -> CacheVersion {
+        CacheVersion { revision: self.revision.saturating_add(1), ..self }
     }
 }
 
-impl Repeated {
+impl CachedRange {
     /// Whether both are of the same instances at the same place: then nothing but values can differ.
-    pub(super) fn is_as(&self, other: &Repeated) -> bool {
-        (self.start, self.length, self.version.of) == (other.start, other.length, other.version.of)
+    pub(super) fn same_instances(&self, other: &CachedRange) -> bool {
+        (self.start, self.length, self.version.cache) == (other.start, other.length, other.version.cache)
     }
 }
 
@@ -60,7 +60,7 @@ impl BlockMemory {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        BlockWriter, CounterSpec, InstanceKind, KeptInstances, ObjectLayout, ObjectSpec, WriteHeader,
+        BlockWriter, CachedInstances, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, WriteHeader,
     };
     use super::*;
     use crate::counter::CounterType;
@@ -81,31 +81,31 @@ mod tests {
     #[test]
     fn what_stands_there_is_not_copied_again() {
         let layout = ObjectLayout::new(ObjectSpec::new(TitleIndex(2_000), InstanceKind::Many, &COUNTERS));
-        let mut kept = KeptInstances::default();
+        let mut cached = CachedInstances::default();
         for name in ["one", "two"] {
-            kept.push(&layout, name, None, None, |values| values.set(0, 0x1111_1111));
+            cached.push(&layout, name, None, None, |values| values.set(0, 0x1111_1111));
         }
         let mut memory = BlockMemory::default();
-        let write = |kept: &KeptInstances, memory: &mut BlockMemory| {
+        let write = |cached: &CachedInstances, memory: &mut BlockMemory| {
             let mut writer = BlockWriter::over(memory, &HEADER);
-            writer.objects().object(&layout, PerfTime(0), Frequency(0)).repeat(kept);
+            writer.objects().object(&layout, PerfTime(0), Frequency(0)).append_cached(cached);
             writer.finish().unwrap();
         };
         let values = |memory: &BlockMemory| {
             let of = |value: u8| memory.bytes.windows(4).filter(|bytes| *bytes == [value; 4]).count();
             [0x11, 0x22, 0x99].map(of)
         };
-        write(&kept, &mut memory);
+        write(&cached, &mut memory);
         assert_eq!(values(&memory), [2, 0, 0]);
         // Who writes in the memory of others sees it there for ever, as long as nothing changes.
         memory.bytes.iter_mut().filter(|byte| **byte == 0x11).for_each(|byte| *byte = 0x99);
-        write(&kept, &mut memory);
+        write(&cached, &mut memory);
         assert_eq!(values(&memory), [0, 0, 2]);
-        assert!(kept.rewrite(&layout, 1, |values| values.set(0, 0x2222_2222)));
-        write(&kept, &mut memory);
+        assert!(cached.rewrite(&layout, 1, |values| values.set(0, 0x2222_2222)));
+        write(&cached, &mut memory);
         assert_eq!(values(&memory), [0, 1, 1]);
         // Other instances that look alike are others.
-        let mut others = KeptInstances::default();
+        let mut others = CachedInstances::default();
         for name in ["one", "two"] {
             others.push(&layout, name, None, None, |values| values.set(0, 0x1111_1111));
         }
