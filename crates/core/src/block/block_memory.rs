@@ -1,28 +1,28 @@
-//! The memory of a block that is no longer needed, and what in it may stay for the next one.
+//! The memory of a discarded block, for reuse by the next block.
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The memory of a block, for the next one.
+/// The memory of a block, for the next block.
 ///
-/// [`ObjectWriter::append_cached`](super::ObjectWriter::repeat) need not copy what stands in it already: who writes the same
-/// instances at the same place again changes only those that have changed meanwhile.
+/// [`ObjectWriter::append_cached`](super::ObjectWriter::append_cached) copies only what has changed: if the
+/// same cached instances were at the same offset in the previous block, their bytes are still here.
 #[derive(Debug, Clone, Default)]
 pub struct BlockMemory {
     pub(super) bytes: Vec<u8>,
     pub(super) cached_ranges: Vec<CachedRange>,
 }
 
-/// Kept instances as they stand in the memory of a block.
+/// A range of a block that holds cached instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CachedRange {
-    /// Where they begin, and how many bytes they are.
+    /// Offset in the block, and number of bytes.
     pub(super) start: usize,
     pub(super) length: usize,
     pub(super) version: CacheVersion,
 }
 
-/// Which instances these are, and after how many changes.
+/// Identifies a set of cached instances and its revision.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct CacheVersion {
     cache: usize,
@@ -30,13 +30,13 @@ pub(super) struct CacheVersion {
 }
 
 impl CacheVersion {
-    /// Of instances that stand in no memory yet.
+    /// The version of a new set, which no memory holds yet.
     pub(super) fn new() -> CacheVersion {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         CacheVersion { cache: NEXT.fetch_add(1, Ordering::Relaxed), revision: 0 }
     }
 
-    /// After one more change.
+    /// The version after one more change.
     #[must_use]
     pub(super) fn next(self) -> CacheVersion {
         CacheVersion { revision: self.revision.saturating_add(1), ..self }
@@ -44,14 +44,14 @@ impl CacheVersion {
 }
 
 impl CachedRange {
-    /// Whether both are of the same instances at the same place: then nothing but values can differ.
+    /// Whether both ranges hold the same instances at the same offset, so that only values can differ.
     pub(super) fn same_instances(&self, other: &CachedRange) -> bool {
         (self.start, self.length, self.version.cache) == (other.start, other.length, other.version.cache)
     }
 }
 
 impl BlockMemory {
-    /// The block, once it is written.
+    /// The bytes of the block, once it is written.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -79,7 +79,7 @@ mod tests {
     };
 
     #[test]
-    fn what_stands_there_is_not_copied_again() {
+    fn reused_memory_is_rewritten_only_where_instances_changed() {
         let layout = ObjectLayout::new(ObjectSpec::new(TitleIndex(2_000), InstanceKind::Many, &COUNTERS));
         let mut cached = CachedInstances::default();
         for name in ["one", "two"] {
@@ -97,14 +97,14 @@ mod tests {
         };
         write(&cached, &mut memory);
         assert_eq!(values(&memory), [2, 0, 0]);
-        // Who writes in the memory of others sees it there for ever, as long as nothing changes.
+        // Foreign bytes written into the memory stay there as long as the instance does not change.
         memory.bytes.iter_mut().filter(|byte| **byte == 0x11).for_each(|byte| *byte = 0x99);
         write(&cached, &mut memory);
         assert_eq!(values(&memory), [0, 0, 2]);
         assert!(cached.rewrite(&layout, 1, |values| values.set(0, 0x2222_2222)));
         write(&cached, &mut memory);
         assert_eq!(values(&memory), [0, 1, 1]);
-        // Other instances that look alike are others.
+        // Another set of instances with equal contents is not the same set.
         let mut others = CachedInstances::default();
         for name in ["one", "two"] {
             others.push(&layout, name, None, None, |values| values.set(0, 0x1111_1111));

@@ -1,4 +1,4 @@
-//! Instances as they were written, kept from one block to the next.
+//! Encoded instances, kept from one block to the next.
 
 use alloc::vec::Vec;
 
@@ -12,8 +12,8 @@ use super::view::Parent;
 use super::write::{definition_length, put_instance};
 use crate::title::TitleIndex;
 
-/// Instances of one layout as they stand in a block, for a provider of which most instances have the values of the sample before:
-/// copying them costs a tenth of writing them anew.
+/// Encoded instances of one layout, for a provider whose instances mostly keep their values from sample to
+/// sample: copying them costs a tenth of encoding them again.
 ///
 /// ```
 /// use tallymon_core::block::{CounterSpec, InstanceKind, CachedInstances, ObjectLayout, ObjectSpec};
@@ -35,30 +35,31 @@ pub struct CachedInstances {
     bytes: Vec<u8>,
     blocks: Vec<CachedBlock>,
     counts: WriteCounts,
-    /// What the layout of the first of them is known by.
+    /// Layout of the first instance; all others must have the same one.
     layout: Option<LayoutKey>,
     version: CacheVersion,
 }
 
-/// Name, length of a counter block, and alignment.
+/// Object name, length of a counter block, alignment.
 type LayoutKey = (TitleIndex, usize, usize);
 
 fn layout_key(layout: &ObjectLayout<'_>) -> LayoutKey {
     (layout.spec.name, layout.block_length, layout.alignment)
 }
 
-/// Where an instance stands; both are the end of the one before for a entry without one.
+/// Where an instance is in the bytes. A position without an instance has an empty range at the end of the
+/// previous one.
 #[derive(Debug, Clone, Copy)]
 struct CachedBlock {
-    /// Where its counter block begins.
+    /// Offset of its counter block.
     data: usize,
     end: usize,
-    /// After how many changes of all of them it was changed last.
+    /// Revision of the set at which this instance last changed.
     revision: u64,
 }
 
 impl CachedInstances {
-    /// Forgets all instances; their memory is used again.
+    /// Removes all instances and keeps their memory for reuse.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.blocks.clear();
@@ -66,8 +67,8 @@ impl CachedInstances {
         self.layout = None;
     }
 
-    /// Adds an instance at the next position. All its values are 0 until they are set. One of another layout than the others is
-    /// left out, as by [`CachedInstances::skip`].
+    /// Adds an instance at the next position. All its values are 0 until they are set. If its layout differs
+    /// from that of the others, the position stays empty, as after [`CachedInstances::skip`].
     pub fn push(
         &mut self,
         layout: &ObjectLayout<'_>,
@@ -96,14 +97,15 @@ impl CachedInstances {
         self.fill(layout, entry, write);
     }
 
-    /// Adds a position at which there is no instance, so that others keep the numbers that they have elsewhere.
+    /// Adds a position without an instance, so that later instances keep the position that they have
+    /// elsewhere.
     pub fn skip(&mut self) {
         let end = self.bytes.len();
         self.blocks.push(CachedBlock { data: end, end, revision: 0 });
     }
 
-    /// Sets the values of the instance at a position anew; all of them are 0 until they are set. False when there is none, and
-    /// when the layout is another one than that of [`CachedInstances::push`].
+    /// Clears the values of the instance at a position and sets them again. Returns false if there is no such
+    /// instance, or if the layout differs from that of [`CachedInstances::push`].
     pub fn rewrite(
         &mut self,
         layout: &ObjectLayout<'_>,
@@ -123,22 +125,22 @@ impl CachedInstances {
         true
     }
 
-    /// Whether they are of this layout; none is of any.
+    /// Whether the instances have this layout. An empty set has every layout.
     pub(super) fn has_layout(&self, layout: &ObjectLayout<'_>) -> bool {
         self.layout.is_none_or(|own| own == layout_key(layout))
     }
 
-    /// What stands in a block for all of them.
+    /// The bytes of all instances, as in a block.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Which they are.
+    /// Identity and revision of this set.
     pub(super) fn version(&self) -> CacheVersion {
         self.version
     }
 
-    /// Brings up to date what was a copy of all of them.
+    /// Copies the instances that have changed since `version` into `copy`, an older copy of all bytes.
     pub(super) fn update(&self, copy: &mut [u8], version: CacheVersion) {
         for entry in self.blocks.iter().filter(|entry| entry.revision > version.revision) {
             let range = entry.data..entry.end;
@@ -148,7 +150,7 @@ impl CachedInstances {
         }
     }
 
-    /// What was written.
+    /// Counts of the values and marks in all instances.
     pub(super) fn counts(&self) -> &WriteCounts {
         &self.counts
     }
@@ -161,7 +163,7 @@ impl CachedInstances {
     ) {
         let data = self.bytes.get_mut(entry.data..entry.end).unwrap_or_default();
         put_u32(data, counter_block::BYTE_LENGTH, length_u32(layout.block_length));
-        // What it marks is counted once it is all there, so that it can be taken back.
+        // Marks are counted from the finished bytes, so that `take_back` can subtract exactly the same ones.
         let mut marks = WriteCounts::default();
         write(&mut CounterBlockMut {
             definition: &mut [],
@@ -174,7 +176,7 @@ impl CachedInstances {
     }
 }
 
-/// The bytes of a counter block that say which values are there.
+/// The status bytes of a counter block.
 fn states<'d>(layout: &ObjectLayout<'_>, data: &'d [u8]) -> &'d [u8] {
     let found = layout.status.and_then(|(offset, size)| data.get(offset..offset.checked_add(size)?));
     found.unwrap_or_default()
