@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use tallymon_core::block::{
-    BlockWriter, ByteOrder, CounterBlockMut, CounterSpec, DataBlock, DetailLevel, InstanceKind,
-    KeptInstances, NumInstances, ObjectLayout, ObjectSpec, Parent, RawValue, Snapshot, SnapshotInstance,
+    BlockWriter, ByteOrder, CachedInstances, CounterBlockMut, CounterSpec, DataBlock, DetailLevel,
+    InstanceKind, NumInstances, ObjectLayout, ObjectSpec, Parent, RawValue, Snapshot, SnapshotInstance,
     SnapshotObject, SpareMemory, WriteHeader,
 };
 use tallymon_core::counter::{self, CounterType};
@@ -631,7 +631,7 @@ fn kept_instances_are_written_as_new_ones_are() {
     let names = ["first", "второй", "", "a long name of an instance", "last"];
     let parent = Some(Parent { object: TitleIndex(600), instance: 3 });
     let mut numbers = [1, 2, 3, 4, 5];
-    let mut kept = KeptInstances::default();
+    let mut kept = CachedInstances::default();
     for (name, number) in names.iter().zip(numbers) {
         kept.push(&layout, name, parent, Some(9), |values| set(values, number));
         kept.skip();
@@ -651,7 +651,7 @@ fn kept_instances_are_written_as_new_ones_are() {
         writer.finish().unwrap();
         let mut writer = BlockWriter::growing(&mut repeated, &HEADER);
         let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
-        object.repeat(&kept);
+        object.append_cached(&kept);
         assert_eq!(object.instances(), 5);
         drop(object);
         assert_eq!(*writer.objects().counts(), counts);
@@ -666,7 +666,7 @@ fn a_block_over_another_one_is_as_one_that_is_new() {
     const NAMES: [&str; 4] = ["a", "b", "c", "d"];
     let layouts = [700, 800].map(|name| ObjectLayout::new(ObjectSpec { name: TitleIndex(name), ..MANY }));
     let mut random = Random::new(7);
-    let mut kept = [KeptInstances::default(), KeptInstances::default()];
+    let mut kept = [CachedInstances::default(), CachedInstances::default()];
     let (mut spare, mut snapshots, mut expected) = (SpareMemory::default(), Vec::new(), Vec::new());
     for _ in 0..3_000 {
         for _ in 0..random.below(4) {
@@ -695,7 +695,7 @@ fn a_block_over_another_one_is_as_one_that_is_new() {
             for which in order {
                 let mut object = writer.objects().object(&layouts[which], PerfTime(0), Frequency(0));
                 (0..alone).for_each(|number| set(&mut object.instance("alone", None, None), number));
-                object.repeat(&kept[which]);
+                object.append_cached(&kept[which]);
             }
             writer.finish().unwrap()
         };
@@ -728,7 +728,7 @@ fn a_block_over_another_one_is_as_one_that_is_new() {
 fn kept_instances_of_another_layout_are_left_out() {
     let other = ObjectLayout::new(ObjectSpec { name: TitleIndex(700), ..MANY });
     let layout = ObjectLayout::new(MANY);
-    let mut kept = KeptInstances::default();
+    let mut kept = CachedInstances::default();
     kept.push(&layout, "one", None, None, |values| values.set(0, 1));
     kept.push(&other, "two", None, None, |_| unreachable!());
     assert!(!kept.rewrite(&other, 0, |_| unreachable!()) && !kept.rewrite(&layout, 1, |_| unreachable!()));
@@ -737,7 +737,7 @@ fn kept_instances_of_another_layout_are_left_out() {
     let mut writer = BlockWriter::growing(&mut buffer, &HEADER);
     for (layout, instances) in [(&other, 0), (&layout, 1)] {
         let mut object = writer.objects().object(layout, PerfTime(0), Frequency(0));
-        object.repeat(&kept);
+        object.append_cached(&kept);
         assert_eq!(object.instances(), instances);
     }
     writer.finish().unwrap();

@@ -24,8 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tallymon_core::block::{
-    BlockWriter, DataBlock, Object, ObjectLayout, ObjectNote, ObjectSpec, ObjectsWriter, ReadWindow,
-    Snapshot, SpareMemory, WriteHeader, definitions_only,
+    BlockWriter, DataBlock, Object, ObjectLayout, ObjectSpec, ObjectsWriter, ReadInfo, ReadWindow, Snapshot,
+    SpareMemory, WriteHeader, definitions_only,
 };
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
@@ -290,7 +290,7 @@ impl Host {
             writer.objects().append(bytes, 1);
         }
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
-        Ok(Snapshot::new(buffer)?.with_notes(snapshot.notes().to_vec()))
+        Ok(Snapshot::new(buffer)?.with_read_infos(snapshot.read_infos().to_vec()))
     }
 
     fn all(&self, wanted: impl Fn(bool) -> bool) -> BTreeSet<TitleIndex> {
@@ -310,7 +310,8 @@ impl Host {
             provider_object::write(&self.sources(), writer.objects());
             let window = ReadWindow { begin, end: builtin::clocks().time_100ns };
             let (quanta, means) = (Arc::default(), Arc::default());
-            writer.objects().note(ObjectNote { object: provider_object::NAME, window, quanta, means }, begin);
+            let info = ReadInfo { object: provider_object::NAME, window, quanta, means };
+            writer.objects().add_read_info(info, begin);
         }
     }
 }
@@ -363,9 +364,9 @@ impl Source for Host {
         if tells {
             self.write_sources(request, &mut writer);
         }
-        let notes = writer.objects().take_notes();
+        let read_infos = writer.objects().take_read_infos();
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
-        let snapshot = Snapshot::in_memory(memory, &mut self.spare)?.with_notes(notes);
+        let snapshot = Snapshot::in_memory(memory, &mut self.spare)?.with_read_infos(read_infos);
         self.wrap(request, snapshot, &header)
     }
 

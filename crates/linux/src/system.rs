@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use tallymon_provider::{
-    Ask, FileTime, Finding, FindingState, Frequency, ObjectNote, ObjectSpec, ObjectsWriter, PerfTime,
-    Profile, Provider, ProviderError, ReadWindow, SourceStatus, TitleIndex,
+    Ask, FileTime, Finding, FindingState, Frequency, ObjectSpec, ObjectsWriter, PerfTime, Profile, Provider,
+    ProviderError, ReadInfo, ReadWindow, SourceStatus, TitleIndex,
 };
 
 use crate::bpf::tasks::Refusal;
@@ -155,8 +155,8 @@ impl Provider for System {
                 let own = ReadWindow { begin: self.sources.earliest(), end: steady() };
                 let window = object.window(&self.sources).unwrap_or(own);
                 let (quanta, means) = (quanta.clone(), means.clone());
-                let note = ObjectNote { object: spec.name, window, quanta, means };
-                out.note(note, self.sources.now);
+                let info = ReadInfo { object: spec.name, window, quanta, means };
+                out.add_read_info(info, self.sources.now);
                 meter.note(start.elapsed(), out.counts().since(&before));
             }
         }

@@ -54,8 +54,8 @@ use std::fmt;
 pub use profile::{Profile, UnknownProfile};
 pub use status::{Health, SourceName, SourceStatus};
 pub use tallymon_core::block::{
-    CounterBlockMut, CounterSpec, DetailLevel, InstanceKind, KeptInstances, Object, ObjectLayout, ObjectNote,
-    ObjectSpec, ObjectWriter, ObjectsWriter, Parent, ReadWindow, WriteCounts, with_counter,
+    CachedInstances, CounterBlockMut, CounterSpec, DetailLevel, InstanceKind, Object, ObjectLayout,
+    ObjectSpec, ObjectWriter, ObjectsWriter, Parent, ReadInfo, ReadWindow, WriteCounts, with_counter,
 };
 pub use tallymon_core::counter::CounterType;
 pub use tallymon_core::flow::{Absence, ValueState};

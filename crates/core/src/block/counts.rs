@@ -1,8 +1,8 @@
-//! What was written into objects, counted: how many values there are, and why others are not.
+//! Counts of what was written into objects: how many values, and how many marks for missing ones.
 
 use crate::flow::{Absence, ValueState};
 
-/// States are counted by their byte; the last place is for [`Absence::Other`], whose byte is large.
+/// Marks are counted by their state byte. The last slot is for [`Absence::Other`], whose byte is large.
 const KINDS: usize = 13;
 
 /// How many values were written, and how many of them are marked as absent, by reason.
@@ -10,26 +10,26 @@ const KINDS: usize = 13;
 pub struct WriteCounts {
     /// Objects.
     pub objects: u32,
-    /// Instances; the values of an object without instances are one.
+    /// Instances. The values of an object without instances count as one instance.
     pub instances: u64,
-    /// Values, present or not, bases included.
+    /// Values, present or absent, including bases.
     pub values: u64,
-    /// Marks, by [`mark`].
+    /// Number of marks by [`mark`].
     marks: [u64; KINDS],
 }
 
 impl WriteCounts {
-    /// How often a value was marked as absent for this reason. One that was marked twice counts twice.
+    /// How often a value was marked as absent for this reason. A value that was marked twice counts twice.
     pub fn absent(&self, why: Absence) -> u64 {
         self.marks.get(mark(ValueState::Absent(why))).copied().unwrap_or(0)
     }
 
-    /// How often a value was marked as absent.
+    /// How often a value was marked as absent, for any reason.
     pub fn all_absent(&self) -> u64 {
         Absence::ALL.iter().fold(0, |sum, why| sum.saturating_add(self.absent(*why)))
     }
 
-    /// What was written since these counts were `earlier`.
+    /// The difference from an earlier state of these counts.
     #[must_use]
     pub fn since(&self, earlier: &WriteCounts) -> WriteCounts {
         let mut marks = self.marks;
@@ -44,14 +44,14 @@ impl WriteCounts {
         }
     }
 
-    /// One more instance of so many counters.
+    /// Counts one instance with this many counters.
     #[inline]
     pub(super) fn instance(&mut self, counters: usize) {
         self.instances = self.instances.saturating_add(1);
         self.values = self.values.saturating_add(u64::try_from(counters).unwrap_or(u64::MAX));
     }
 
-    /// All that was counted elsewhere.
+    /// Adds the counts of another writer.
     pub(super) fn add(&mut self, other: &WriteCounts) {
         self.objects = self.objects.saturating_add(other.objects);
         self.instances = self.instances.saturating_add(other.instances);
@@ -61,12 +61,12 @@ impl WriteCounts {
         }
     }
 
-    /// The marks of an instance, by the bytes that hold them.
+    /// Counts the marks in the status bytes of an instance.
     pub(super) fn add_states(&mut self, states: &[u8]) {
         self.each_mark(states, |count| count.saturating_add(1));
     }
 
-    /// The marks of an instance that is written again.
+    /// Subtracts the marks in the status bytes of an instance that is about to be rewritten.
     pub(super) fn take_back(&mut self, states: &[u8]) {
         self.each_mark(states, |count| count.saturating_sub(1));
     }
@@ -79,7 +79,7 @@ impl WriteCounts {
         }
     }
 
-    /// So many more marks.
+    /// Counts `times` marks of one state.
     #[inline]
     pub(super) fn mark(&mut self, state: ValueState, times: u64) {
         if let Some(count) = self.marks.get_mut(mark(state)) {
@@ -88,7 +88,7 @@ impl WriteCounts {
     }
 }
 
-/// Where the marks of a state are counted.
+/// Index in `marks` for a state.
 fn mark(state: ValueState) -> usize {
     usize::from(state.to_byte()).min(KINDS.saturating_sub(1))
 }

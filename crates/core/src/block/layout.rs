@@ -1,6 +1,7 @@
-//! Where each field stands: the only numbers in the codec. All offsets are from the start of their structure.
+//! Offsets and sizes of all fields, the only numbers in the codec. Offsets are from the start of the
+//! structure.
 
-/// `PERF_DATA_BLOCK`, 88 bytes on 32 and 64 bits.
+/// `PERF_DATA_BLOCK`, 88 bytes on 32-bit and 64-bit systems.
 pub(super) mod data_block {
     pub(in crate::block) const SIZE: usize = 88;
     pub(in crate::block) const SIGNATURE: usize = 0;
@@ -49,7 +50,7 @@ pub(super) mod counter_definition {
     pub(in crate::block) const COUNTER_OFFSET: usize = 36;
 }
 
-/// `PERF_INSTANCE_DEFINITION`, 24 bytes and the name.
+/// `PERF_INSTANCE_DEFINITION`: 24 bytes, then the name.
 pub(super) mod instance_definition {
     pub(in crate::block) const SIZE: usize = 24;
     pub(in crate::block) const BYTE_LENGTH: usize = 0;
@@ -66,5 +67,5 @@ pub(super) mod counter_block {
     pub(in crate::block) const BYTE_LENGTH: usize = 0;
 }
 
-/// Everything starts at a multiple of this.
+/// Every structure starts at a multiple of this.
 pub(super) const ALIGNMENT: usize = 8;

@@ -1,36 +1,37 @@
-//! Takes the sample of one counter out of a counter block: which clock or base belongs to it is chosen here, once.
+//! Reads the sample of one counter from a counter block. The only place that chooses which clock or base
+//! belongs to a counter.
 
 use super::view::{CounterBlock, CounterDefinition, Header, ObjectHeader, RawValue};
 use crate::counter::{CounterType, Denominator};
 use crate::flow::{Absence, NoValue, Sample, ValueState};
 use crate::time::{FileTime, Frequency};
 
-/// How the samples of one counter are taken out of counter blocks of its object: everything that is the same for all
-/// instances is looked up once.
+/// Reads the samples of one counter from the counter blocks of its object. Everything that is the same for
+/// all instances is looked up once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SampleReader<'s> {
     definition: &'s CounterDefinition,
     position: usize,
-    /// The counter of the object that tells the state of each value.
+    /// The status counter of the object.
     status: Option<&'s CounterDefinition>,
-    /// The base behind it.
+    /// The next definition, if it is a base.
     follower: Option<&'s CounterDefinition>,
     second: Second,
     multi: bool,
     time: FileTime,
 }
 
-/// What a counter is divided by.
+/// The second number of a sample: what the counter is divided by.
 #[derive(Debug, Clone, Copy)]
 enum Second {
     /// The same for all instances: a clock, or nothing.
     Of(u64, Frequency),
-    /// The base behind it.
+    /// The base after the counter.
     Base(Frequency),
 }
 
 impl<'s> SampleReader<'s> {
-    /// For the counter at `position` of `definitions`; `None` when there is no such counter.
+    /// A reader for the counter at `position` of `definitions`; `None` if there is no such counter.
     pub(super) fn new(
         header: &Header,
         object: &ObjectHeader,
@@ -81,7 +82,7 @@ impl<'s> SampleReader<'s> {
         Ok(Sample { counter_type, first, second, frequency, multi_count, time: self.time })
     }
 
-    /// The state of a value as the object's status counter says; present when it has none.
+    /// The state of the value according to the object's status counter; present if the object has none.
     #[inline]
     pub(super) fn state(&self, block: CounterBlock<'_>) -> ValueState {
         let Some(status) = self.status else { return ValueState::Present };
@@ -98,12 +99,12 @@ fn number(definition: &CounterDefinition, block: CounterBlock<'_>) -> Result<u64
     match block.raw(definition) {
         Ok(RawValue::Number(number)) => Ok(number),
         Ok(RawValue::Bytes(_) | RawValue::Nothing) => Err(NoValue::NotNumeric),
-        // The counter points outside of this block: its provider has no value for it.
+        // The counter points outside this block: its provider has no value for it.
         Err(_) => Err(NoValue::NoData(Absence::Other)),
     }
 }
 
-/// How many resources a multi timer adds up: the base behind it, or the number directly behind its value.
+/// How many resources a multi timer sums: the base after it, or the number directly after its value.
 fn multi_count(
     definition: &CounterDefinition,
     follower: Option<&CounterDefinition>,

@@ -1,11 +1,11 @@
-//! One owned data block, walked once and indexed: look-ups afterwards can not fail.
+//! An owned data block, walked once and indexed, so that look-ups cannot fail.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::memory::{BlockMemory, Repeated};
-use super::note::{ObjectNote, ReadWindow};
+use super::block_memory::{BlockMemory, CachedRange};
+use super::read_info::{ReadInfo, ReadWindow};
 use super::sample::SampleReader;
 use super::view::{
     CounterBlock, CounterDefinition, DataBlock, Header, NumInstances, Object, ObjectHeader, Parent, RawValue,
@@ -17,23 +17,23 @@ use crate::flow::{NoValue, Sample, ValueState};
 use crate::text::{CodePage, Name};
 use crate::title::TitleIndex;
 
-/// One owned and validated data block.
+/// An owned and validated data block.
 ///
-/// Every structure was checked when it was made, so that objects, counters, instances and samples are found by index
+/// The constructor checks every structure, so objects, counters, instances and samples are found by index
 /// arithmetic alone.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     bytes: Vec<u8>,
-    /// What stands in them of kept instances.
-    repeated: Vec<Repeated>,
+    /// Where `bytes` holds cached instances.
+    cached_ranges: Vec<CachedRange>,
     header: Header,
     system_name: String,
     objects: Vec<ObjectEntry>,
     counters: Vec<CounterDefinition>,
     instances: Vec<InstanceEntry>,
-    /// Memory for the instances of the next one; it is empty.
+    /// Empty memory for the instance index of the next snapshot.
     room: Vec<InstanceEntry>,
-    notes: Vec<ObjectNote>,
+    read_infos: Vec<ReadInfo>,
 }
 
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ struct ObjectEntry {
     instances: Range<usize>,
 }
 
-/// Where an instance stands. Offsets fit 32 bits because block lengths do.
+/// Where an instance is. Offsets fit in 32 bits because block lengths do.
 #[derive(Debug, Clone, Copy)]
 struct InstanceEntry {
     parent: Option<Parent>,
@@ -52,7 +52,7 @@ struct InstanceEntry {
     block: (u32, u32),
 }
 
-/// The memory of a snapshot that is no longer needed, for the next one.
+/// The memory of a discarded snapshot, for the next one.
 ///
 /// ```
 /// # use tallymon_core::block::{BlockMemory, Snapshot, SpareMemory};
@@ -71,63 +71,66 @@ pub struct SpareMemory {
     objects: Vec<ObjectEntry>,
     counters: Vec<CounterDefinition>,
     instances: Vec<InstanceEntry>,
-    /// What `instances` has of kept instances.
-    repeated: Vec<Repeated>,
-    /// Memory for others.
+    /// Which part of `instances` indexes cached instances.
+    cached_ranges: Vec<CachedRange>,
+    /// Empty memory for another instance index.
     room: Vec<InstanceEntry>,
 }
 
 impl SpareMemory {
-    /// The memory of the block, empty.
+    /// The block's memory, emptied.
     pub fn take_bytes(&mut self) -> Vec<u8> {
         let mut bytes = self.take_memory().bytes;
         bytes.clear();
         bytes
     }
 
-    /// The memory of the block as it is, for [`BlockWriter::over`](super::BlockWriter::over).
+    /// The block's memory with its contents, for [`BlockWriter::over`](super::BlockWriter::over).
     pub fn take_memory(&mut self) -> BlockMemory {
         core::mem::take(&mut self.memory)
     }
 }
 
 impl Snapshot {
-    /// Takes the bytes of one data block.
+    /// Validates and indexes the bytes of one data block.
     ///
     /// # Errors
     ///
-    /// The first fault of the walk over all headers, definitions, instances and counter blocks.
+    /// Fails with the first fault of the walk over all headers, definitions, instances and counter blocks.
     pub fn new(bytes: Vec<u8>) -> Result<Snapshot, Error> {
         Snapshot::new_in(bytes, &mut SpareMemory::default())
     }
 
-    /// As [`Snapshot::new`], with an index in the memory of another one.
+    /// Like [`Snapshot::new`], with the index in the memory of a discarded snapshot.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::new`].
+    /// Fails as [`Snapshot::new`] does.
     pub fn new_in(bytes: Vec<u8>, spare: &mut SpareMemory) -> Result<Snapshot, Error> {
-        Snapshot::in_memory(BlockMemory { bytes, repeated: Vec::new() }, spare)
+        Snapshot::in_memory(BlockMemory { bytes, cached_ranges: Vec::new() }, spare)
     }
 
-    /// As [`Snapshot::new_in`], of a block that was written over another one.
+    /// Like [`Snapshot::new_in`], for a block that was written over a previous one.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::new`].
+    /// Fails as [`Snapshot::new`] does.
     pub fn in_memory(memory: BlockMemory, spare: &mut SpareMemory) -> Result<Snapshot, Error> {
-        let BlockMemory { bytes, repeated } = memory;
+        let BlockMemory { bytes, cached_ranges } = memory;
         let block = DataBlock::parse(&bytes)?;
         let header = *block.header();
         let system_name = block.system_name()?.to_string_lossy();
-        let SpareMemory { objects, counters, instances: before, repeated: repeated_before, room, .. } =
+        let SpareMemory { objects, counters, instances: before, cached_ranges: cached_before, room, .. } =
             core::mem::take(spare);
         let (mut objects, mut counters, mut instances) = (objects, counters, room);
         objects.clear();
         counters.clear();
         let known = |at: usize| {
-            let now = repeated.iter().find(|now| now.start == at)?;
-            repeated_before.iter().any(|known| known.is_as(now)).then(|| (now.length, of_range(&before, now)))
+            let now = cached_ranges.iter().find(|now| now.start == at)?;
+            cached_before
+                .iter()
+                .any(|known| known.same_instances(now))
+                .then(|| (now.length, of_range(&before, now)))
         };
         for object in block.objects() {
             let object = object?;
@@ -143,37 +146,47 @@ impl Snapshot {
                 instances: first_instance..instances.len(),
             });
         }
-        let (mut room, notes) = (before, Vec::new());
+        let (mut room, read_infos) = (before, Vec::new());
         room.clear();
-        Ok(Snapshot { header, system_name, objects, counters, instances, bytes, repeated, room, notes })
+        Ok(Snapshot {
+            header,
+            system_name,
+            objects,
+            counters,
+            instances,
+            bytes,
+            cached_ranges,
+            room,
+            read_infos,
+        })
     }
 
-    /// The same snapshot, with what is known beside its bytes.
+    /// This snapshot with facts about its reading.
     #[must_use]
-    pub fn with_notes(self, notes: Vec<ObjectNote>) -> Snapshot {
-        Snapshot { notes, ..self }
+    pub fn with_read_infos(self, read_infos: Vec<ReadInfo>) -> Snapshot {
+        Snapshot { read_infos, ..self }
     }
 
-    /// What is known beside its bytes.
-    pub fn notes(&self) -> &[ObjectNote] {
-        &self.notes
+    /// Facts about the reading of its objects, which its bytes do not contain.
+    pub fn read_infos(&self) -> &[ReadInfo] {
+        &self.read_infos
     }
 
-    /// The bytes it was made from.
+    /// The bytes of the block.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The bytes it was made from, owned.
+    /// The bytes of the block, owned.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Its memory, for the next one.
+    /// Its memory, for the next snapshot.
     pub fn into_spare(self) -> SpareMemory {
-        let Snapshot { bytes, repeated, objects, counters, instances, room, .. } = self;
-        let memory = BlockMemory { bytes, repeated: repeated.clone() };
-        SpareMemory { memory, objects, counters, instances, repeated, room }
+        let Snapshot { bytes, cached_ranges, objects, counters, instances, room, .. } = self;
+        let memory = BlockMemory { bytes, cached_ranges: cached_ranges.clone() };
+        SpareMemory { memory, objects, counters, instances, cached_ranges, room }
     }
 
     /// The fields of the header.
@@ -181,31 +194,32 @@ impl Snapshot {
         &self.header
     }
 
-    /// Name of the machine; empty when the block has none.
+    /// Name of the machine; empty if the block has none.
     pub fn system_name(&self) -> &str {
         &self.system_name
     }
 
-    /// The objects in their order.
+    /// The objects in block order.
     pub fn objects(&self) -> impl ExactSizeIterator<Item = SnapshotObject<'_>> + Clone {
         self.objects.iter().map(|entry| SnapshotObject { snapshot: self, entry })
     }
 
-    /// The object with a name; the first when several providers answered for it.
+    /// The object with this name; the first one if several providers answered for it.
     pub fn object(&self, name: TitleIndex) -> Option<SnapshotObject<'_>> {
         self.objects().find(|object| object.header().name == name)
     }
 }
 
-/// The entries of instances that stand in a range of the block.
-fn of_range<'e>(entries: &'e [InstanceEntry], range: &Repeated) -> &'e [InstanceEntry] {
+/// The entries of the instances in a range of the block.
+fn of_range<'e>(entries: &'e [InstanceEntry], range: &CachedRange) -> &'e [InstanceEntry] {
     let place = |at: usize| {
         entries.partition_point(|entry| usize::try_from(entry.block.0).is_ok_and(|block| block < at))
     };
     entries.get(place(range.start)..place(range.start.saturating_add(range.length))).unwrap_or_default()
 }
 
-/// Adds the instances of an object; `known` says from the block before what begins at a place, and for how many bytes.
+/// Indexes the instances of an object. `known` returns, for a block offset, the entries of the previous index
+/// and the length of the bytes that they cover.
 fn index_instances<'k>(
     object: &Object<'_>,
     known: impl Fn(usize) -> Option<(usize, &'k [InstanceEntry])>,
@@ -243,24 +257,25 @@ pub struct SnapshotObject<'s> {
 }
 
 impl<'s> SnapshotObject<'s> {
-    /// The fields of its header.
+    /// The fields of the object header.
     pub const fn header(&self) -> &'s ObjectHeader {
         &self.entry.header
     }
 
-    /// When its values were read; `None` when nobody said, as in a block from elsewhere.
+    /// When its values were read; `None` if unknown, as in a block from elsewhere.
     pub fn window(&self) -> Option<ReadWindow> {
-        self.note().map(|note| note.window)
+        self.read_info().map(|info| info.window)
     }
 
-    /// The steps in which the raw value of the counter at a position grows; 1 when nobody said.
+    /// The quantum of the raw value of the counter at a position; 1 if unknown.
     pub fn quantum(&self, position: usize) -> u64 {
-        self.note().and_then(|note| note.quanta.get(position).copied()).unwrap_or(1)
+        self.read_info().and_then(|info| info.quanta.get(position).copied()).unwrap_or(1)
     }
 
-    /// The steps in which the raw value of `_Total` grows: a sum may be off by a step of each other instance, a mean by one.
+    /// The quantum of the raw value of `_Total`: a sum may be off by one quantum per other instance, a mean
+    /// by one quantum.
     pub fn quantum_of_total(&self, position: usize) -> u64 {
-        let is_mean = self.note().and_then(|note| note.means.get(position).copied()).unwrap_or(false);
+        let is_mean = self.read_info().and_then(|info| info.means.get(position).copied()).unwrap_or(false);
         let others = match self.header().num_instances {
             NumInstances::Many(count) if !is_mean => u64::from(count).saturating_sub(1).max(1),
             _ => 1,
@@ -268,34 +283,34 @@ impl<'s> SnapshotObject<'s> {
         self.quantum(position).saturating_mul(others)
     }
 
-    fn note(&self) -> Option<&'s ObjectNote> {
-        self.snapshot.notes.iter().find(|note| note.object == self.header().name)
+    fn read_info(&self) -> Option<&'s ReadInfo> {
+        self.snapshot.read_infos.iter().find(|info| info.object == self.header().name)
     }
 
-    /// Whether it has instances, also when there are none now.
+    /// Whether the object has instances by its kind, even if there are none at the moment.
     pub const fn has_instances(&self) -> bool {
         matches!(self.entry.header.num_instances, NumInstances::Many(_) | NumInstances::MetadataMany)
     }
 
-    /// Its counter definitions, base counters included.
+    /// Its counter definitions, including base counters.
     pub fn counters(&self) -> &'s [CounterDefinition] {
         self.snapshot.counters.get(self.entry.counters.clone()).unwrap_or_default()
     }
 
-    /// Position of the counter with a name; the first of several, so never a base counter.
+    /// Position of the first counter with this name, which is never a base counter.
     pub fn position(&self, name: TitleIndex) -> Option<usize> {
         self.counters().iter().position(|counter| counter.name == name)
     }
 
-    /// Position of the counter that a viewer shows first, never of a base counter.
+    /// Position of the default counter, never a base counter.
     pub fn default_counter(&self) -> Option<usize> {
         let position = usize::try_from(self.header().default_counter).ok()?;
         let upto = self.counters().get(..=position)?;
         upto.iter().rposition(|counter| !counter.counter_type.is_base())
     }
 
-    /// Its instances in their order. An object without instances has one, without a name; one with definitions only
-    /// has none.
+    /// Its instances in order. An object without instances has one entry without a name; one with definitions
+    /// only has none.
     pub fn instances(&self) -> impl ExactSizeIterator<Item = SnapshotInstance<'s>> + Clone + use<'s> {
         let object = *self;
         let entries = self.snapshot.instances.get(self.entry.instances.clone()).unwrap_or_default();
@@ -308,7 +323,7 @@ impl<'s> SnapshotObject<'s> {
         entries.get(position).map(|entry| SnapshotInstance { object: *self, entry })
     }
 
-    /// The counter at a position, in all instances; `None` when there is no such counter.
+    /// The counter at a position, for all instances; `None` if there is no such counter.
     pub fn column(&self, position: usize) -> Option<SnapshotColumn<'s>> {
         let instances = self.snapshot.instances.get(self.entry.instances.clone()).unwrap_or_default();
         Some(SnapshotColumn { object: *self, instances, reader: self.reader(position)? })
@@ -318,7 +333,7 @@ impl<'s> SnapshotObject<'s> {
         SampleReader::new(&self.snapshot.header, self.header(), self.counters(), position)
     }
 
-    /// The snapshot that it is part of.
+    /// The snapshot that contains the object.
     pub const fn snapshot(&self) -> &'s Snapshot {
         self.snapshot
     }
@@ -332,31 +347,31 @@ pub struct SnapshotInstance<'s> {
 }
 
 impl<'s> SnapshotInstance<'s> {
-    /// Its name; empty for the values of an object without instances.
+    /// Its name; empty for an object without instances.
     pub fn name(&self) -> Name<'s> {
         let header = &self.object.snapshot.header;
         let bytes = self.object.slice(self.entry.name);
         Name::new(bytes, self.object.header().code_page, header.byte_order)
     }
 
-    /// Where its parent stands.
+    /// Position of its parent.
     pub const fn parent(&self) -> Option<Parent> {
         self.entry.parent
     }
 
-    /// Its parent, when the snapshot holds it.
+    /// Its parent, if the snapshot contains it.
     pub fn parent_instance(&self) -> Option<SnapshotInstance<'s>> {
         let parent = self.entry.parent?;
         let object = self.object.snapshot.object(parent.object)?;
         object.instance(usize::try_from(parent.instance).ok()?)
     }
 
-    /// Identity that does not change while it lives; `None` when its name is its identity.
+    /// An identity that does not change during the life of the instance; `None` if its name is its identity.
     pub const fn unique_id(&self) -> Option<i32> {
         self.entry.unique_id
     }
 
-    /// The object that it is an instance of.
+    /// The object that contains the instance.
     pub const fn object(&self) -> SnapshotObject<'s> {
         self.object
     }
@@ -368,12 +383,12 @@ impl<'s> SnapshotInstance<'s> {
         CounterBlock::from_bytes(Bytes::new(self.object.slice(self.entry.block), header.byte_order))
     }
 
-    /// The data of the counter at a position, `None` when it lies outside of the counter block.
+    /// The raw data of the counter at a position; `None` if it lies outside the counter block.
     pub fn raw(&self, position: usize) -> Option<RawValue<'s>> {
         self.counter_block().raw(self.object.counters().get(position)?).ok()
     }
 
-    /// Whether the value of the counter at a position is there.
+    /// Whether the value of the counter at a position is present.
     pub fn state(&self, position: usize) -> ValueState {
         let reader = self.object.reader(position);
         reader.map_or(ValueState::Present, |reader| reader.state(self.counter_block()))
@@ -383,7 +398,8 @@ impl<'s> SnapshotInstance<'s> {
     ///
     /// # Errors
     ///
-    /// The reason why there is none: no such counter, text, no base behind it, or what its provider says.
+    /// The reason why there is none: no such counter, a text counter, no base after it, or the provider's
+    /// reason.
     pub fn sample(&self, position: usize) -> Result<Sample, NoValue> {
         self.object.reader(position).ok_or(NoValue::NoCounter)?.sample(self.counter_block())
     }
@@ -402,7 +418,8 @@ impl<'s> SnapshotInstance<'s> {
         };
         let code_page = match definition.counter_type.subtype() {
             Subtype::Unicode => CodePage::UTF_16,
-            // NT does not say which code page an ANSI text is in: that of the instance names, else the commonest.
+            // NT does not say which code page an ANSI text has. Use that of the instance names, else the
+            // commonest.
             _ if self.object.header().code_page != CodePage::UTF_16 => self.object.header().code_page,
             _ => CodePage::WINDOWS_1252,
         };
@@ -410,8 +427,8 @@ impl<'s> SnapshotInstance<'s> {
     }
 }
 
-/// One counter of an object of a [`Snapshot`], in all of its instances. What [`SnapshotInstance`] gives for a position of
-/// a counter is the same; here it costs less when many instances are read.
+/// One counter of an object of a [`Snapshot`], for all of its instances. It returns the same as
+/// [`SnapshotInstance`], at a lower cost when many instances are read.
 #[derive(Debug, Clone, Copy)]
 pub struct SnapshotColumn<'s> {
     object: SnapshotObject<'s>,
@@ -420,7 +437,7 @@ pub struct SnapshotColumn<'s> {
 }
 
 impl<'s> SnapshotColumn<'s> {
-    /// Whether its object has an instance at a position.
+    /// Whether the object has an instance at a position.
     pub const fn has(&self, instance: usize) -> bool {
         instance < self.instances.len()
     }
@@ -429,14 +446,14 @@ impl<'s> SnapshotColumn<'s> {
     ///
     /// # Errors
     ///
-    /// There is no such instance, or as [`SnapshotInstance::sample`].
+    /// There is no such instance, or as for [`SnapshotInstance::sample`].
     #[inline]
     pub fn sample(&self, instance: usize) -> Result<Sample, NoValue> {
         let entry = self.instances.get(instance).ok_or(NoValue::NoInstance)?;
         self.reader.sample(SnapshotInstance { object: self.object, entry }.counter_block())
     }
 
-    /// Whether the value of an instance is there; it is as good as there when there is no such instance.
+    /// Whether the value of an instance is present. A position without an instance counts as present.
     #[inline]
     pub fn state(&self, instance: usize) -> ValueState {
         let entry = self.instances.get(instance);
@@ -445,7 +462,7 @@ impl<'s> SnapshotColumn<'s> {
         })
     }
 
-    /// The text of an instance if it is a text counter.
+    /// The text of an instance, if this is a text counter.
     pub fn text(&self, instance: usize) -> Option<String> {
         let entry = self.instances.get(instance)?;
         SnapshotInstance { object: self.object, entry }.text_of(self.reader.definition())

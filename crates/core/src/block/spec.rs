@@ -1,4 +1,4 @@
-//! What an object looks like, as its provider declares it, and where its counters go.
+//! The declaration of an object by its provider, and the layout of its counters.
 
 use alloc::vec::Vec;
 
@@ -12,32 +12,32 @@ use crate::title::{HelpIndex, TitleIndex};
 pub enum InstanceKind {
     /// Exactly one set of values.
     None,
-    /// Any number of instances, none included.
+    /// Any number of instances, including none.
     Many,
 }
 
-/// An object, declared once.
+/// The declaration of an object.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectSpec<'s> {
     /// Name.
     pub name: TitleIndex,
     /// Help text.
     pub help: HelpIndex,
-    /// How much a user has to know.
+    /// How much a user must know.
     pub detail: DetailLevel,
-    /// Position in `counters` of the one that a viewer shows first.
+    /// Position in `counters` of the default counter.
     pub default_counter: u16,
-    /// Whether it has instances.
+    /// Whether the object has instances.
     pub instances: InstanceKind,
-    /// Whether a hidden status counter says for each value if it is there. It costs one byte a value.
+    /// Whether a hidden status counter says for each value if it is present. It costs one byte per value.
     pub status: bool,
-    /// The counters in order; a base counter directly behind the counter that needs it.
+    /// The counters in order. A base counter directly follows the counter that needs it.
     pub counters: &'s [CounterSpec],
 }
 
 impl<'s> ObjectSpec<'s> {
-    /// An object for everybody whose values are always there. Its help text has the next number, and its first counter is
-    /// shown first; other fields are set with `..`.
+    /// An object for all users whose values are always present. Its help index is the name index plus 1, and
+    /// its first counter is the default; set other fields with `..`.
     pub const fn new(
         name: TitleIndex,
         instances: InstanceKind,
@@ -55,29 +55,30 @@ impl<'s> ObjectSpec<'s> {
     }
 }
 
-/// A counter, declared once.
+/// The declaration of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CounterSpec {
     /// Name; a base counter repeats the name of its numerator.
     pub name: TitleIndex,
-    /// Help text; a base counter repeats that of its numerator.
+    /// Help text; a base counter repeats the help of its numerator.
     pub help: HelpIndex,
     /// Type.
     pub counter_type: CounterType,
-    /// Power of ten for charts, -7 to 7.
+    /// Default scale for charts, a power of ten, -7 to 7.
     pub scale: i32,
-    /// How much a user has to know.
+    /// How much a user must know.
     pub detail: DetailLevel,
-    /// Size of the data in bytes when it is not what the type says: text, or an average timer, which is 8 bytes in
-    /// practice although its type says 4.
+    /// Size of the data in bytes if it differs from the type's: for text, or for an average timer, which has
+    /// 8 bytes in practice although its type says 4.
     pub size: Option<u32>,
-    /// Position of an earlier counter whose data this one shares, as the disk counters share one time stamp.
+    /// Position of an earlier counter whose data this one shares. The disk counters share one time stamp in
+    /// this way.
     pub shares: Option<u16>,
 }
 
 impl CounterSpec {
-    /// A counter for everybody, drawn as it is, with the size of its type. Its help text has the next number; other fields
-    /// are set with `..`.
+    /// A counter for all users, with scale 0 and the size of its type. Its help index is the name index plus
+    /// 1; set other fields with `..`.
     pub const fn new(name: TitleIndex, counter_type: CounterType) -> CounterSpec {
         CounterSpec {
             name,
@@ -91,38 +92,40 @@ impl CounterSpec {
     }
 }
 
-/// Where the counters of an object go in a counter block: made once from an [`ObjectSpec`], used for every block.
+/// Where the counters of an object are in a counter block. Built once from an [`ObjectSpec`], used for every
+/// block.
 #[derive(Debug, Clone)]
 pub struct ObjectLayout<'s> {
     pub(super) spec: ObjectSpec<'s>,
     pub(super) slots: Vec<Slot>,
     /// Length of a counter block, a multiple of `alignment`.
     pub(super) block_length: usize,
-    /// Of counter blocks and of definitions of instances.
+    /// Alignment of counter blocks and instance definitions.
     pub(super) alignment: usize,
     /// Offset and size of the status bytes.
     pub(super) status: Option<(usize, usize)>,
-    /// Length of header and definitions.
+    /// Length of the object header and counter definitions.
     pub(super) definition_length: usize,
 }
 
-/// Place of one counter in a counter block.
+/// Offset and size of one counter in a counter block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slot {
     pub(super) offset: usize,
     pub(super) size: usize,
-    /// Whether a number that is too large wraps around, as differences do not mind, or can not be shown.
+    /// Whether a number that is too large wraps around (harmless if only differences matter), or counts as
+    /// out of range.
     pub(super) wraps: bool,
 }
 
 impl<'s> ObjectLayout<'s> {
-    /// Lays the counters out in their order, 8-byte values at multiples of 8.
+    /// Lays the counters out in order, with 8-byte values at multiples of 8.
     pub fn new(spec: ObjectSpec<'s>) -> ObjectLayout<'s> {
         ObjectLayout::aligned(spec, ALIGNMENT)
     }
 
-    /// The same with nothing behind names and values; only the object has a length that is a multiple of 8. Programs of
-    /// the time of NT write such objects: they are shorter, and their 8-byte values may begin anywhere.
+    /// The same without padding after names and values; only the length of the object is a multiple of 8.
+    /// Programs of the time of NT write such objects: they are shorter, and 8-byte values may be unaligned.
     pub fn packed(spec: ObjectSpec<'s>) -> ObjectLayout<'s> {
         ObjectLayout::aligned(spec, 1)
     }
@@ -138,7 +141,7 @@ impl<'s> ObjectLayout<'s> {
             let slot = match shared {
                 Some(slot) => Slot { wraps, ..slot },
                 None => {
-                    // Text is made of 2-byte units, but a multiple of 4 costs nothing.
+                    // Text consists of 2-byte units, but a multiple of 4 costs nothing.
                     let offset = align(end, if size == 8 { alignment } else { alignment.min(4) });
                     end = offset.saturating_add(size);
                     Slot { offset, size, wraps }
@@ -164,18 +167,18 @@ impl<'s> ObjectLayout<'s> {
         }
     }
 
-    /// What it was made from.
+    /// The declaration that the layout was built from.
     pub const fn spec(&self) -> &ObjectSpec<'s> {
         &self.spec
     }
 
-    /// Position of the counter with a name; the first of several, so never a base counter.
+    /// Position of the first counter with this name, which is never a base counter.
     pub fn position(&self, name: TitleIndex) -> Option<usize> {
         self.spec.counters.iter().position(|counter| counter.name == name)
     }
 }
 
-/// The next multiple of `alignment`, a power of two.
+/// `length` rounded up to a multiple of `alignment`, a power of two.
 pub(super) const fn align(length: usize, alignment: usize) -> usize {
     let mask = alignment.saturating_sub(1);
     length.saturating_add(mask) & !mask

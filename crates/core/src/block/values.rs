@@ -1,11 +1,11 @@
-//! Sets the values of one instance, and what is said of values that are not there.
+//! Sets the values of one instance, and the states of values that are stale or absent.
 
 use super::counts::WriteCounts;
-use super::put::{put, put_u32, put_u64};
+use super::encode::{put, put_u32, put_u64};
 use super::spec::Slot;
 use crate::flow::{Absence, ValueState};
 
-/// The values of one instance, to be set by the position of their counter in the [`super::ObjectSpec`].
+/// The values of one instance, set by the position of their counter in the [`super::ObjectSpec`].
 #[derive(Debug)]
 pub struct CounterBlockMut<'w> {
     pub(super) definition: &'w mut [u8],
@@ -18,8 +18,9 @@ pub struct CounterBlockMut<'w> {
 impl CounterBlockMut<'_> {
     /// Sets a number.
     ///
-    /// One that is too large for a 4-byte counter wraps around if the counter is of a type that is only ever
-    /// subtracted; any other becomes the largest number and is marked as absent, out of range.
+    /// A number that is too large for a 4-byte counter wraps around if only differences of the counter
+    /// matter. For any other counter the largest number is stored, and the value is marked as absent (out of
+    /// range).
     #[inline]
     pub fn set(&mut self, position: usize, value: u64) {
         let Some(slot) = self.slots.get(position).copied() else {
@@ -39,9 +40,9 @@ impl CounterBlockMut<'_> {
         }
     }
 
-    /// Sets a 4-byte fraction and the base behind it, both shifted right until they fit.
+    /// Sets a 4-byte fraction and the base after it, both shifted right until they fit.
     ///
-    /// The share is not changed by more than one part in 2^31. A fraction above 1 stays one.
+    /// The shift changes the quotient by at most one part in 2^31. A fraction above 1 stays above 1.
     pub fn set_fraction(&mut self, position: usize, numerator: u64, denominator: u64) {
         let mut shift = 0u32;
         while (numerator >> shift) > u64::from(u32::MAX) || (denominator >> shift) > u64::from(u32::MAX) {
@@ -51,7 +52,7 @@ impl CounterBlockMut<'_> {
         self.set(position.saturating_add(1), denominator >> shift);
     }
 
-    /// Sets a number if there is one, else says why there is none.
+    /// Sets a number, or marks the value as absent with the reason.
     #[inline]
     pub fn set_or(&mut self, position: usize, value: Option<u64>, absence: Absence) {
         match value {
@@ -60,7 +61,7 @@ impl CounterBlockMut<'_> {
         }
     }
 
-    /// Sets a text, cut to the counter's size, always terminated.
+    /// Sets a text, truncated to the counter's size and always terminated.
     pub fn set_text(&mut self, position: usize, text: &str) {
         let Some(slot) = self.slots.get(position).copied() else {
             return;
@@ -73,8 +74,8 @@ impl CounterBlockMut<'_> {
         }
     }
 
-    /// Says that a value is old, or not there and why. Without effect in an object without status counter, where the
-    /// value stays what it is.
+    /// Marks a value as stale, or as absent with a reason. In an object without a status counter this has no
+    /// effect, and the value stays.
     pub fn state(&mut self, position: usize, state: ValueState) {
         if let Some((offset, size)) = self.status
             && position < size
@@ -85,7 +86,7 @@ impl CounterBlockMut<'_> {
         }
     }
 
-    /// Says of several counters that their values are not there.
+    /// Marks several values as absent.
     pub fn absent(&mut self, positions: impl IntoIterator<Item = usize>, absence: Absence) {
         let Some((offset, size)) = self.status else { return };
         let Some(bytes) = self.data.get_mut(offset..).and_then(|bytes| bytes.get_mut(..size)) else { return };

@@ -1,6 +1,7 @@
 //! Borrowed views over the bytes of a data block.
 //!
-//! A view is made by checking its header; its iterators check one structure a step and end after the first error.
+//! Creating a view checks its header. Its iterators check one structure per step and end after the first
+//! error.
 
 use core::iter::FusedIterator;
 
@@ -13,10 +14,10 @@ use crate::text::{CodePage, Name};
 use crate::time::{FileTime, Frequency, PerfTime, SystemTime};
 use crate::title::{HelpIndex, TitleIndex};
 
-/// A `PERF_DATA_BLOCK`: the header and the objects behind it.
+/// A `PERF_DATA_BLOCK`: the header and the objects after it.
 #[derive(Debug, Clone, Copy)]
 pub struct DataBlock<'a> {
-    /// Everything from the header to the end of the last object, no further.
+    /// Everything from the header to the end of the last object, and nothing after it.
     bytes: Bytes<'a>,
     header: Header,
 }
@@ -30,15 +31,16 @@ pub struct Header {
     pub version: u32,
     /// Revision of the structures, 0 or more.
     pub revision: u32,
-    /// Length of the block in bytes as its writer says: with the header (Windows) or without it (Samba).
+    /// Length of the block in bytes according to its writer: with the header (Windows) or without it (Samba).
     pub total_byte_length: u32,
     /// Offset of the first object.
     pub header_length: u32,
-    /// How many objects follow as the writer says. There may be fewer; see [`DataBlock::objects`].
+    /// How many objects follow according to the writer. There may be fewer; see [`DataBlock::objects`].
     pub num_object_types: u32,
-    /// The object that a viewer shows first; -1 for none.
+    /// The default object of a viewer; -1 for none.
     pub default_object: i32,
-    /// Civil time of the sample, UTC by the documentation, local time in blocks inside of Windows' logs.
+    /// Civil time of the sample: UTC according to the documentation, local time in blocks inside Windows'
+    /// logs.
     pub system_time: SystemTime,
     /// Performance clock at the sample.
     pub perf_time: PerfTime,
@@ -46,7 +48,7 @@ pub struct Header {
     pub perf_freq: Frequency,
     /// UTC at the sample.
     pub perf_time_100ns: FileTime,
-    /// Length of the system name in bytes, terminator included.
+    /// Length of the system name in bytes, including the terminator.
     pub system_name_length: u32,
     /// Offset of the system name.
     pub system_name_offset: u32,
@@ -55,7 +57,7 @@ pub struct Header {
 /// A `PERF_OBJECT_TYPE`: its header, counter definitions, and instances or single counter block.
 #[derive(Debug, Clone, Copy)]
 pub struct Object<'a> {
-    /// The whole object, no further.
+    /// The whole object, and nothing after it.
     bytes: Bytes<'a>,
     header: ObjectHeader,
 }
@@ -63,7 +65,7 @@ pub struct Object<'a> {
 /// The fields of a `PERF_OBJECT_TYPE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObjectHeader {
-    /// Length to the next object.
+    /// Length, which is the distance to the next object.
     pub total_byte_length: u32,
     /// Length of header and counter definitions; instances or data follow.
     pub definition_length: u32,
@@ -75,36 +77,36 @@ pub struct ObjectHeader {
     pub help: HelpIndex,
     /// Detail level.
     pub detail_level: DetailLevel,
-    /// Number of counter definitions, base counters included.
+    /// Number of counter definitions, including base counters.
     pub num_counters: u32,
-    /// Position of the counter that a viewer shows first, -1 for none. On disks of real systems it points at a base
-    /// counter: step back one then, as [`Object::default_counter`] does.
+    /// Position of the default counter, -1 for none. On real systems the disk objects point to a base
+    /// counter; step back one then, as [`Object::default_counter`] does.
     pub default_counter: i32,
-    /// Number of instances, or what -1, -2 and -3 say.
+    /// Number of instances, or the meaning of -1, -2 and -3.
     pub num_instances: NumInstances,
     /// Code page of the instance names; 0 for UTF-16.
     pub code_page: CodePage,
-    /// The object's own clock, 0 when it has none.
+    /// The object's own clock, 0 if it has none.
     pub perf_time: PerfTime,
-    /// Ticks per second of that clock, 0 when it has none.
+    /// Ticks per second of that clock, 0 if it has none.
     pub perf_freq: Frequency,
 }
 
 /// `NumInstances` of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NumInstances {
-    /// The object has instances, this many now; none is a possible number.
+    /// The object has instances, and this is their current number, possibly 0.
     Many(u32),
-    /// -1: the object has no instances, one counter block follows the definitions.
+    /// -1: the object has no instances; one counter block follows the definitions.
     None,
-    /// -2: definitions only, of an object with instances.
+    /// -2: only the definitions of an object with instances.
     MetadataMany,
-    /// -3: definitions only, of an object without instances.
+    /// -3: only the definitions of an object without instances.
     MetadataNone,
 }
 
 impl NumInstances {
-    /// From the number in the block; `None` for one below -3.
+    /// Converts the number in the block; `None` below -3.
     pub const fn from_raw(raw: i32) -> Option<NumInstances> {
         match raw {
             -1 => Some(NumInstances::None),
@@ -115,7 +117,7 @@ impl NumInstances {
         }
     }
 
-    /// The number as it stands in the block.
+    /// The number as stored in the block.
     pub const fn to_raw(self) -> i32 {
         match self {
             NumInstances::Many(n) => n.cast_signed(),
@@ -133,26 +135,26 @@ pub struct CounterDefinition {
     pub name: TitleIndex,
     /// Help text; not always the name's index plus 1.
     pub help: HelpIndex,
-    /// Power of ten for charts.
+    /// Default scale for charts, a power of ten.
     pub default_scale: i32,
     /// Detail level.
     pub detail_level: DetailLevel,
     /// Type.
     pub counter_type: CounterType,
-    /// Size of the data in bytes. It is to be believed, not the size bits of the type.
+    /// Size of the data in bytes. Use this size, not the size bits of the type.
     pub counter_size: u32,
     /// Offset of the data from the start of the counter block.
     pub counter_offset: u32,
 }
 
-/// A `PERF_INSTANCE_DEFINITION` and the counter block behind it.
+/// A `PERF_INSTANCE_DEFINITION` and the counter block after it.
 #[derive(Debug, Clone, Copy)]
 pub struct Instance<'a> {
-    /// The instance that it belongs to, such as the process of a thread.
+    /// The parent instance, such as the process of a thread.
     pub parent: Option<Parent>,
-    /// Identity that does not change while the instance lives; `None` when the name is the identity.
+    /// An identity that does not change during the life of the instance; `None` if the name is the identity.
     pub unique_id: Option<i32>,
-    /// Name; empty when there is none. The terminator is not part of it.
+    /// Name without its terminator; empty if there is none.
     pub name: Name<'a>,
     /// Raw values.
     pub counter_block: CounterBlock<'a>,
@@ -163,7 +165,7 @@ pub struct Instance<'a> {
     pub(super) name_length: usize,
 }
 
-/// Where the parent of an instance stands: in which object of the same block, and at which position there.
+/// The parent of an instance: an object of the same block, and a position in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Parent {
     /// Name of the parent object.
@@ -178,12 +180,12 @@ pub struct CounterBlock<'a> {
     bytes: Bytes<'a>,
 }
 
-/// The data of one counter as it stands in a counter block.
+/// The data of one counter in a counter block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RawValue<'a> {
     /// A number of at most 8 bytes, zero-extended.
     Number(u64),
-    /// Anything else: text, or a size that no number has.
+    /// Anything else: text, or a size that is not a number's.
     Bytes(&'a [u8]),
     /// A counter of size 0.
     Nothing,
@@ -194,8 +196,8 @@ impl<'a> DataBlock<'a> {
     ///
     /// # Errors
     ///
-    /// The signature is not there, the bytes end before the header or before the length in it, or a header length
-    /// leads outside.
+    /// The signature is missing, the bytes end before the header or before the length in it, or the header
+    /// length points outside the block.
     pub fn parse(data: &'a [u8]) -> Result<DataBlock<'a>, Error> {
         use data_block as field;
         const SIGNATURE_LITTLE: &[u8] = b"P\0E\0R\0F\0";
@@ -262,11 +264,11 @@ impl<'a> DataBlock<'a> {
         self.bytes.data()
     }
 
-    /// Name of the machine that the block is of; empty when the block has none.
+    /// Name of the machine that the block came from; empty if the block has none.
     ///
     /// # Errors
     ///
-    /// The name does not lie inside of the header.
+    /// The name is not inside the block.
     pub fn system_name(&self) -> Result<Name<'a>, Error> {
         let at = usize::try_from(self.header.system_name_offset).unwrap_or(usize::MAX);
         let length = usize::try_from(self.header.system_name_length).unwrap_or(usize::MAX);
@@ -277,7 +279,8 @@ impl<'a> DataBlock<'a> {
         Ok(Name::new(name.data(), CodePage::UTF_16, self.header.byte_order))
     }
 
-    /// The objects. A block that promises more objects than it holds ends early, which is no error: providers do that.
+    /// The objects. A block may hold fewer objects than it promises; this is not an error, since some
+    /// providers do that.
     pub fn objects(&self) -> Objects<'a> {
         Objects {
             bytes: self.bytes,
@@ -287,10 +290,11 @@ impl<'a> DataBlock<'a> {
     }
 }
 
-/// Where the objects end: at `TotalByteLength`, unless its writer left the header out of it, as Samba does.
+/// The end of the objects: at `TotalByteLength`, unless its writer excluded the header from it, as Samba
+/// does.
 fn objects_end(whole: Bytes<'_>, header_length: usize, total: usize, objects: u32) -> Result<usize, Error> {
     const WHAT: &str = "PERF_DATA_BLOCK.TotalByteLength";
-    // The only sign of a length without header are objects that end exactly there.
+    // The only sign of a length without the header: the objects end exactly there.
     let without_header = header_length.checked_add(total);
     if objects > 0
         && let Some(end) = without_header.filter(|end| *end <= whole.len())
@@ -335,7 +339,7 @@ pub struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// `count` objects one behind the other without the header of a data block: the answer of a provider library.
+    /// `count` consecutive objects without the header of a data block: the answer of a provider library.
     pub const fn bare(objects: &'a [u8], count: u32) -> Objects<'a> {
         Objects { bytes: Bytes::new(objects, ByteOrder::Little), at: 0, left: count }
     }
@@ -364,7 +368,7 @@ impl<'a> Iterator for Objects<'a> {
 impl FusedIterator for Objects<'_> {}
 
 impl<'a> Object<'a> {
-    /// The object at `at` of `whole`.
+    /// The object at offset `at` of `whole`.
     fn parse(whole: Bytes<'a>, at: usize) -> Result<Object<'a>, Error> {
         use object_type as field;
         let b = whole.slice(at, field::SIZE, "PERF_OBJECT_TYPE")?;
@@ -421,11 +425,11 @@ impl<'a> Object<'a> {
         self.bytes.data()
     }
 
-    /// The counter definitions, base counters included.
+    /// The counter definitions, including base counters.
     pub fn counters(&self) -> CounterDefinitions<'a> {
         let definitions = usize::try_from(self.header.definition_length).unwrap_or(usize::MAX);
         CounterDefinitions {
-            // Checked when the object was made.
+            // The constructor has checked this length.
             bytes: self
                 .bytes
                 .slice(0, definitions, "PERF_OBJECT_TYPE.DefinitionLength")
@@ -435,8 +439,8 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The counter that a viewer shows first, never a base counter. `None` when the object names none or one that
-    /// does not exist.
+    /// The default counter, never a base counter. `None` if the object names none, or one that does not
+    /// exist.
     pub fn default_counter(&self) -> Option<CounterDefinition> {
         let position = usize::try_from(self.header.default_counter).ok()?;
         let mut last = None;
@@ -449,7 +453,7 @@ impl<'a> Object<'a> {
         last
     }
 
-    /// The instances; none for an object without instances.
+    /// The instances; empty for an object without instances.
     pub fn instances(&self) -> Instances<'a> {
         let left = match self.header.num_instances {
             NumInstances::Many(n) => n,
@@ -463,7 +467,8 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The counter block of an object without instances; `None` for one with instances or with definitions only.
+    /// The counter block of an object without instances; `None` for an object with instances or with
+    /// definitions only.
     pub fn counter_block(&self) -> Option<Result<CounterBlock<'a>, Error>> {
         (self.header.num_instances == NumInstances::None).then(|| {
             let at = usize::try_from(self.header.definition_length).unwrap_or(usize::MAX);
@@ -536,12 +541,12 @@ pub struct Instances<'a> {
 }
 
 impl<'a> Instances<'a> {
-    /// Where the next one would begin in the whole block.
+    /// Offset of the next instance in the whole block.
     pub(super) fn at(&self) -> usize {
         self.bytes.base().saturating_add(self.at)
     }
 
-    /// Passes over so many of them, which are so many bytes.
+    /// Skips `count` instances, which are `length` bytes long.
     pub(super) fn pass(&mut self, count: usize, length: usize) {
         self.left = self.left.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
         self.at = self.at.saturating_add(length);
@@ -625,7 +630,7 @@ impl<'a> CounterBlock<'a> {
         Ok(CounterBlock { bytes: bytes.slice(at, length, "PERF_COUNTER_BLOCK.ByteLength")? })
     }
 
-    /// From a block whose place is known already.
+    /// A counter block from bytes whose place is already checked.
     pub(super) const fn from_bytes(bytes: Bytes<'a>) -> CounterBlock<'a> {
         CounterBlock { bytes }
     }
@@ -635,7 +640,7 @@ impl<'a> CounterBlock<'a> {
         self.bytes.base()
     }
 
-    /// The bytes of the block, its length field included.
+    /// The bytes of the block, including its length field.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes.data()
     }
@@ -644,12 +649,12 @@ impl<'a> CounterBlock<'a> {
     ///
     /// # Errors
     ///
-    /// The counter's offset and size lead outside of the block.
+    /// The counter's offset and size point outside the block.
     #[inline]
     pub fn raw(&self, definition: &CounterDefinition) -> Result<RawValue<'a>, Error> {
         const WHAT: &str = "PERF_COUNTER_DEFINITION.CounterOffset";
         let at = usize::try_from(definition.counter_offset).unwrap_or(usize::MAX);
-        // A text or our status bytes may be 4 or 8 bytes long by accident.
+        // A text or our status bytes may be 4 or 8 bytes long by coincidence.
         let number = definition.counter_type.default_size().is_some();
         match definition.counter_size {
             8 if number => Ok(RawValue::Number(self.bytes.u64(at, WHAT)?)),
@@ -667,7 +672,7 @@ impl<'a> CounterBlock<'a> {
         }
     }
 
-    /// The 32-bit number at an offset of the block, for the count that may stand right behind a multi timer.
+    /// The 32-bit number at an offset of the block: the count that may directly follow a multi timer.
     pub(super) fn u32_at(&self, offset: usize) -> Result<u32, Error> {
         self.bytes.u32(offset, "multi count behind a counter")
     }

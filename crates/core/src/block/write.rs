@@ -1,19 +1,19 @@
-//! Makes data blocks. Every length, offset and alignment is made here, none by the caller.
+//! Writes data blocks. The writer computes every length, offset and alignment; the caller computes none.
 //!
-//! A buffer that is too small is no special case for the caller: the writer goes on counting, and says at the end how
-//! much was needed.
+//! Callers need not handle a buffer that is too small: the writer keeps counting, and reports the needed
+//! length at the end.
 
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::block_memory::{BlockMemory, CachedRange};
+use super::cached_instances::CachedInstances;
 use super::counts::WriteCounts;
-use super::kept::KeptInstances;
+use super::encode::{length_u32, put, put_definition, put_u32, put_u64, put_wide};
 use super::layout::{
     ALIGNMENT, counter_block, counter_definition, data_block, instance_definition, object_type,
 };
-use super::memory::{BlockMemory, Repeated};
-use super::note::ObjectNote;
-use super::put::{length_u32, put, put_definition, put_u32, put_u64, put_wide};
+use super::read_info::ReadInfo;
 use super::spec::{InstanceKind, ObjectLayout, align};
 use super::values::CounterBlockMut;
 use super::view::{NumInstances, Parent};
@@ -21,64 +21,67 @@ use crate::counter::CounterType;
 use crate::time::{FileTime, Frequency, PerfTime, UNITS_PER_SECOND};
 use crate::title::TitleIndex;
 
-/// What the header of a data block says.
+/// The caller's part of a data block's header.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteHeader<'a> {
     /// Name of the machine.
     pub system_name: &'a str,
-    /// The object that a viewer shows first, -1 for none.
+    /// The default object of a viewer, -1 for none.
     pub default_object: i32,
-    /// Performance clock now.
+    /// Current time of the performance clock.
     pub perf_time: PerfTime,
     /// Ticks per second of the performance clock.
     pub perf_freq: Frequency,
-    /// UTC now, on a clock that does not jump.
+    /// Current UTC time, on a clock that does not jump.
     pub perf_time_100ns: FileTime,
-    /// UTC now, on the clock that people read.
+    /// Current UTC time, on the wall clock.
     pub system_time: FileTime,
 }
 
-/// The buffer is too small; nothing of use is in it.
+/// The buffer is too small, and its contents are undefined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NeedMore {
-    /// Bytes that the whole answer takes.
+pub struct BufferTooSmall {
+    /// Size of the whole answer in bytes.
     pub needed: usize,
 }
 
-impl fmt::Display for NeedMore {
+impl fmt::Display for BufferTooSmall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the buffer is too small: {} bytes are needed", self.needed)
     }
 }
 
-impl core::error::Error for NeedMore {}
+impl core::error::Error for BufferTooSmall {}
 
-/// Writes a whole data block: a header and then objects.
+/// Writes a whole data block: a header, then objects.
 #[derive(Debug)]
 pub struct BlockWriter<'b> {
     objects: ObjectsWriter<'b>,
 }
 
 impl<'b> BlockWriter<'b> {
-    /// Starts a block in a buffer that grows as needed. What was in it is overwritten; its memory is used again.
+    /// Starts a block in a growing buffer. The old contents are overwritten; the memory is reused.
     pub fn growing(buffer: &'b mut Vec<u8>, header: &WriteHeader<'_>) -> BlockWriter<'b> {
         buffer.clear();
         BlockWriter::start(ObjectsWriter::new(Output::Growing(buffer)), header)
     }
 
-    /// Starts a block in the memory of another one, which grows as needed. The memory holds the block once it is
-    /// [finished](BlockWriter::finish), and until then nothing of use.
+    /// Starts a block in the growing memory of a previous one. The memory holds the block once it is
+    /// [finished](BlockWriter::finish); before that, its contents are undefined.
     pub fn over(memory: &'b mut BlockMemory, header: &WriteHeader<'_>) -> BlockWriter<'b> {
-        let BlockMemory { bytes, repeated } = memory;
-        let there = core::mem::take(repeated);
+        let BlockMemory { bytes, cached_ranges } = memory;
+        let previous = core::mem::take(cached_ranges);
         let objects = ObjectsWriter::new(Output::Growing(bytes));
         BlockWriter::start(
-            ObjectsWriter { repeats: Some(Repeats { there, now: repeated }), ..objects },
+            ObjectsWriter {
+                cached_ranges: Some(CachedRanges { previous, current: cached_ranges }),
+                ..objects
+            },
             header,
         )
     }
 
-    /// Starts a block in a buffer of a fixed size.
+    /// Starts a block in a buffer of fixed size.
     pub fn fixed(buffer: &'b mut [u8], header: &WriteHeader<'_>) -> BlockWriter<'b> {
         BlockWriter::start(ObjectsWriter::new(Output::Fixed(buffer)), header)
     }
@@ -113,17 +116,17 @@ impl<'b> BlockWriter<'b> {
         BlockWriter { objects }
     }
 
-    /// Where the objects go.
+    /// The writer for the objects.
     pub const fn objects(&mut self) -> &mut ObjectsWriter<'b> {
         &mut self.objects
     }
 
-    /// Ends the block and says how long it is.
+    /// Ends the block and returns its length.
     ///
     /// # Errors
     ///
     /// The buffer was too small.
-    pub fn finish(mut self) -> Result<usize, NeedMore> {
+    pub fn finish(mut self) -> Result<usize, BufferTooSmall> {
         let length = self.objects.at;
         let count = self.objects.count;
         self.objects.patch_u32(data_block::TOTAL_BYTE_LENGTH, length_u32(length));
@@ -132,35 +135,35 @@ impl<'b> BlockWriter<'b> {
     }
 }
 
-/// Writes objects one behind the other: what a provider answers with.
+/// Writes consecutive objects: the answer of a provider.
 #[derive(Debug)]
 pub struct ObjectsWriter<'b> {
     output: Output<'b>,
-    /// Length so far, whether it was written or only counted.
+    /// Length so far, written or only counted.
     at: usize,
     count: u32,
     counts: WriteCounts,
-    notes: Vec<ObjectNote>,
-    /// Where the last object begins, and which it is.
+    read_infos: Vec<ReadInfo>,
+    /// Offset and name of the last object.
     last: Option<(usize, TitleIndex)>,
-    /// Takes what no longer fits, so that callers need not know.
+    /// Receives values that no longer fit, so that callers need not check.
     scratch: Vec<u8>,
-    /// `None` in memory of which nothing is known.
-    repeats: Option<Repeats<'b>>,
+    /// `None` for memory with unknown contents.
+    cached_ranges: Option<CachedRanges<'b>>,
 }
 
-/// Kept instances in the memory of a block.
+/// The ranges of a block's memory that hold cached instances.
 #[derive(Debug)]
-struct Repeats<'b> {
-    /// What stands there of the block before.
-    there: Vec<Repeated>,
-    /// What stands there of this one.
-    now: &'b mut Vec<Repeated>,
+struct CachedRanges<'b> {
+    /// Ranges in the previous block.
+    previous: Vec<CachedRange>,
+    /// Ranges in the current block.
+    current: &'b mut Vec<CachedRange>,
 }
 
 #[derive(Debug)]
 enum Output<'b> {
-    /// What stands behind the length so far is of another block.
+    /// Bytes past the length so far belong to the previous block.
     Growing(&'b mut Vec<u8>),
     Fixed(&'b mut [u8]),
 }
@@ -172,19 +175,19 @@ impl<'b> ObjectsWriter<'b> {
             at: 0,
             count: 0,
             counts: WriteCounts::default(),
-            notes: Vec::new(),
+            read_infos: Vec::new(),
             last: None,
             scratch: Vec::new(),
-            repeats: None,
+            cached_ranges: None,
         }
     }
 
-    /// Objects only, without a block header, in a buffer of a fixed size: the buffer of a Collect call.
+    /// Starts objects without a block header in a buffer of fixed size: the buffer of a Collect call.
     pub fn fixed(buffer: &'b mut [u8]) -> ObjectsWriter<'b> {
         ObjectsWriter::new(Output::Fixed(buffer))
     }
 
-    /// Objects only, without a block header, in a buffer that grows.
+    /// Starts objects without a block header in a growing buffer.
     pub fn growing(buffer: &'b mut Vec<u8>) -> ObjectsWriter<'b> {
         buffer.clear();
         ObjectsWriter::new(Output::Growing(buffer))
@@ -195,62 +198,66 @@ impl<'b> ObjectsWriter<'b> {
         self.count
     }
 
-    /// What was written so far, objects of [`ObjectsWriter::append`] left out.
+    /// Counts of what was written so far, without the objects of [`ObjectsWriter::append`].
     pub const fn counts(&self) -> &WriteCounts {
         &self.counts
     }
 
-    /// Says when the last object of [`ObjectsWriter::object`] was read, and how fine its counts are. `stamp` is the moment that
-    /// its clock was read at, on the clock of the window; a clock of 10 MHz is moved from there to the middle.
+    /// Adds facts about the reading of the last object of [`ObjectsWriter::object`]. `stamp` is the time at
+    /// which the object's clock was read, on the clock of the window. An object clock of 10 MHz is moved from
+    /// there to the middle of the window.
     ///
-    /// Without effect when there is no such object, or it is not `object`.
-    pub fn note(&mut self, note: ObjectNote, stamp: FileTime) {
+    /// Does nothing if there is no such object, or if its name differs from that in `info`.
+    pub fn add_read_info(&mut self, info: ReadInfo, stamp: FileTime) {
         use object_type as field;
-        let Some((start, _)) = self.last.filter(|(_, name)| *name == note.object) else { return };
+        let Some((start, _)) = self.last.filter(|(_, name)| *name == info.object) else { return };
         let at = start.saturating_add(field::PERF_TIME);
         let frequency = self.u64_at(start.saturating_add(field::PERF_FREQ));
         if frequency == Some(UNITS_PER_SECOND)
             && let Some(time) = self.u64_at(at)
         {
-            let time = time.wrapping_add(note.window.middle().0.wrapping_sub(stamp.0));
+            let time = time.wrapping_add(info.window.middle().0.wrapping_sub(stamp.0));
             put_u64(self.buffer(), at, time);
         }
-        self.notes.push(note);
+        self.read_infos.push(info);
     }
 
-    /// Takes what was said by [`ObjectsWriter::note`] so far, for [`Snapshot::with_notes`](super::Snapshot::with_notes).
-    pub fn take_notes(&mut self) -> Vec<ObjectNote> {
-        core::mem::take(&mut self.notes)
+    /// Takes the facts added by [`ObjectsWriter::add_read_info`] so far, for
+    /// [`Snapshot::with_read_infos`](super::Snapshot::with_read_infos).
+    pub fn take_read_infos(&mut self) -> Vec<ReadInfo> {
+        core::mem::take(&mut self.read_infos)
     }
 
-    /// Ends the objects and says how long they are.
+    /// Ends the objects and returns their length.
     ///
     /// # Errors
     ///
     /// The buffer was too small.
-    pub fn finish(self) -> Result<usize, NeedMore> {
+    pub fn finish(self) -> Result<usize, BufferTooSmall> {
         match self.output {
-            Output::Fixed(buffer) if buffer.len() < self.at => return Err(NeedMore { needed: self.at }),
+            Output::Fixed(buffer) if buffer.len() < self.at => {
+                return Err(BufferTooSmall { needed: self.at });
+            }
             Output::Fixed(_) => {}
             Output::Growing(buffer) => buffer.truncate(self.at),
         }
         Ok(self.at)
     }
 
-    /// Appends `count` objects that somebody else wrote, as they are. Who checked them is the caller's matter; see
+    /// Appends `count` unchanged objects of another writer. The caller is responsible for checking them; see
     /// [`Objects::bare`](super::Objects::bare).
     pub fn append(&mut self, objects: &[u8], count: u32) {
         self.put_bytes(objects);
         self.count = self.count.saturating_add(count);
     }
 
-    /// These bytes next, as far as there is room.
+    /// Appends these bytes, as far as they fit.
     fn put_bytes(&mut self, bytes: &[u8]) {
         let start = self.at;
         self.at = self.at.saturating_add(bytes.len());
         match &mut self.output {
             Output::Growing(buffer) => {
-                // What stood behind it has moved, as a rule.
+                // The previous block's contents after this point have usually moved.
                 buffer.truncate(start);
                 buffer.extend_from_slice(bytes);
             }
@@ -262,28 +269,29 @@ impl<'b> ObjectsWriter<'b> {
         }
     }
 
-    /// Kept instances next. Where they stand already, only those that have changed since are written.
-    fn put_kept(&mut self, kept: &KeptInstances) {
-        let (start, length, version) = (self.at, kept.bytes().len(), kept.version());
-        let now = Repeated { start, length, version };
-        let there = self.repeats.iter().flat_map(|repeats| &repeats.there);
-        let there = there.copied().find(|there| there.is_as(&now));
+    /// Appends cached instances. Where the memory already holds them, only those that have changed since are
+    /// copied.
+    fn put_cached(&mut self, cached: &CachedInstances) {
+        let (start, length, version) = (self.at, cached.bytes().len(), cached.version());
+        let now = CachedRange { start, length, version };
+        let previous = self.cached_ranges.iter().flat_map(|ranges| &ranges.previous);
+        let previous = previous.copied().find(|range| range.same_instances(&now));
         let end = start.saturating_add(length);
-        if let (Some(there), Output::Growing(buffer)) = (there, &mut self.output)
+        if let (Some(previous), Output::Growing(buffer)) = (previous, &mut self.output)
             && let Some(copy) = buffer.get_mut(start..end)
         {
-            kept.update(copy, there.version);
+            cached.update(copy, previous.version);
             self.at = end;
         } else {
-            self.put_bytes(kept.bytes());
+            self.put_bytes(cached.bytes());
         }
-        if let Some(repeats) = &mut self.repeats {
-            repeats.now.push(now);
+        if let Some(ranges) = &mut self.cached_ranges {
+            ranges.current.push(now);
         }
     }
 
-    /// Starts an object whose values are of `perf_time` on a clock of `perf_freq`; both 0 when the object has no clock
-    /// of its own. The object ends when the writer that is returned goes away.
+    /// Starts an object with values at time `perf_time` of a clock with frequency `perf_freq`; both are 0 if
+    /// the object has no clock of its own. The object ends when the returned writer is dropped.
     pub fn object<'w, 'l>(
         &'w mut self,
         layout: &'l ObjectLayout<'l>,
@@ -333,7 +341,7 @@ impl<'b> ObjectsWriter<'b> {
         ObjectWriter { objects: self, layout, start, instances: 0, single: false, metadata: false }
     }
 
-    /// The next `length` bytes, zeroed; `None` when they do not fit.
+    /// The next `length` bytes, zeroed; `None` if they do not fit.
     fn reserve(&mut self, length: usize) -> Option<&mut [u8]> {
         let start = self.at;
         self.at = self.at.saturating_add(length);
@@ -376,15 +384,15 @@ pub struct ObjectWriter<'w, 'b, 'l> {
 }
 
 impl ObjectWriter<'_, '_, '_> {
-    /// The values of an object without instances. All are 0 until they are set. Called again, it starts over with a
-    /// second block that nobody will read; call it once.
+    /// The values of an object without instances, all 0 until they are set. Call it once: a second call
+    /// writes a second block, which no reader sees.
     pub fn single(&mut self) -> CounterBlockMut<'_> {
         self.single = true;
         let layout = self.layout;
         self.reserve_block(0, layout.block_length)
     }
 
-    /// One more instance. All its values are 0 until they are set.
+    /// Adds an instance. All its values are 0 until they are set.
     pub fn instance(
         &mut self,
         name: &str,
@@ -398,18 +406,18 @@ impl ObjectWriter<'_, '_, '_> {
         CounterBlockMut { definition: &mut [], ..block }
     }
 
-    /// Instances that were written before, as they are. Those of another layout than this object's are left out.
-    pub fn repeat(&mut self, kept: &KeptInstances) {
-        if !kept.is_of(self.layout) {
+    /// Appends instances that were encoded before. Instances of another layout are left out.
+    pub fn append_cached(&mut self, cached: &CachedInstances) {
+        if !cached.has_layout(self.layout) {
             return;
         }
-        let counts = kept.counts();
+        let counts = cached.counts();
         self.instances = self.instances.saturating_add(u32::try_from(counts.instances).unwrap_or(u32::MAX));
         self.objects.counts.add(counts);
-        self.objects.put_kept(kept);
+        self.objects.put_cached(cached);
     }
 
-    /// Ends the object with its definitions only: an answer to a metadata query.
+    /// Ends the object with its definitions only: the answer to a metadata query.
     pub fn metadata(mut self) {
         self.metadata = true;
     }
@@ -448,7 +456,7 @@ impl ObjectWriter<'_, '_, '_> {
     }
 }
 
-/// The bytes from `start` to `end`, all 0. What stood there before is of another block.
+/// The bytes from `start` to `end`, zeroed. Their old contents belong to the previous block.
 fn zeroed(buffer: &mut Vec<u8>, start: usize, end: usize) -> Option<&mut [u8]> {
     let known = buffer.len().min(end);
     if let Some(stale) = buffer.get_mut(start..known) {
@@ -460,18 +468,18 @@ fn zeroed(buffer: &mut Vec<u8>, start: usize, end: usize) -> Option<&mut [u8]> {
     buffer.get_mut(start..end)
 }
 
-/// Bytes of the definition of an instance, its name included.
+/// Length of an instance definition in bytes, including the name.
 pub(super) fn definition_length(layout: &ObjectLayout<'_>, name: &str) -> usize {
     align(instance_definition::SIZE.saturating_add(name_length(name)), layout.alignment)
 }
 
-/// Bytes of a name in UTF-16 with its terminator.
+/// Length of a name in UTF-16 with its terminator, in bytes.
 fn name_length(name: &str) -> usize {
     let units = if name.is_ascii() { name.len() } else { name.encode_utf16().count() };
     units.saturating_add(1).saturating_mul(2)
 }
 
-/// Puts the definition of an instance into bytes that are all 0.
+/// Writes an instance definition into zeroed bytes.
 pub(super) fn put_instance(b: &mut [u8], name: &str, parent: Option<Parent>, unique_id: Option<i32>) {
     use instance_definition as field;
     put_u32(b, field::BYTE_LENGTH, length_u32(b.len()));

@@ -15,7 +15,7 @@
 //! | IO ... | `io`: system calls on files, pipes, sockets and terminals; memory-mapped files do not count |
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, FileTime, InstanceKind, KeptInstances,
+    Absence, Ask, CachedInstances, CounterBlockMut, CounterSpec, DetailLevel, FileTime, InstanceKind,
     ObjectLayout, ObjectSpec, ObjectsWriter, ReadWindow,
 };
 
@@ -165,7 +165,7 @@ struct Kept {
     /// The look that it was made at; `None` when there is nothing.
     look: Option<u64>,
     /// By the position of the row; a thread of the kernel has none.
-    instances: KeptInstances,
+    instances: CachedInstances,
     /// The sum of all programs.
     sum: Option<Parts>,
 }
@@ -245,7 +245,7 @@ impl Object for Process {
             total.add(&system);
         }
         if let Some(sum) = self.kept.update(&self.layout, table) {
-            object.repeat(&self.kept.instances);
+            object.append_cached(&self.kept.instances);
             total.add(&sum);
         } else {
             for row in table.programs() {
@@ -434,7 +434,7 @@ mod tests {
                     .programs()
                     .for_each(|row| write_program(&mut object.instance(&row.name, None, None), row));
             });
-            assert!(written(&|object| object.repeat(&kept.instances)) == anew, "round {rounds}");
+            assert!(written(&|object| object.append_cached(&kept.instances)) == anew, "round {rounds}");
             std::thread::sleep(Duration::from_millis(2));
         }
         drop(sleeps);

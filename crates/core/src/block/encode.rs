@@ -1,9 +1,10 @@
-//! Puts numbers and texts into the bytes of a block. What does not fit is left out: the writer counts, and says so later.
+//! Writes numbers and texts into the bytes of a block. What does not fit is left out; the writer counts the
+//! length and reports it at the end.
 
 use super::layout::counter_definition;
 
-/// A length as it stands in a block. No block is longer than 4 GiB: one that would be has a wrong length, which its
-/// reader refuses.
+/// A length as stored in a block. No valid block is longer than 4 GiB; a longer one gets a wrong length,
+/// which readers reject.
 pub(super) fn length_u32(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
@@ -25,7 +26,7 @@ pub(super) fn put_u64(buffer: &mut [u8], at: usize, value: u64) {
     put(buffer, at, &value.to_le_bytes());
 }
 
-/// Name, help, scale, detail level, type, size, offset.
+/// Writes a counter definition; `fields` are name, help, scale, detail level, type, size, offset.
 pub(super) fn put_definition(buffer: &mut [u8], at: usize, fields: [u32; 7]) {
     use counter_definition as field;
     const PLACES: [usize; 7] = [
@@ -43,7 +44,7 @@ pub(super) fn put_definition(buffer: &mut [u8], at: usize, fields: [u32; 7]) {
     }
 }
 
-/// UTF-16, the terminator being the zeros that are there already.
+/// Writes a text in UTF-16. The terminator is the zeros already in the buffer.
 pub(super) fn put_wide(buffer: &mut [u8], at: usize, text: &str) {
     let Some(part) = buffer.get_mut(at..) else { return };
     if text.is_ascii() {

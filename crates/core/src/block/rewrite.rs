@@ -1,38 +1,40 @@
-//! Objects that somebody else wrote: written again with a state for all their values, or with their definitions only.
+//! Rewrites objects of other providers: with one state for all values, with one more counter, or without
+//! instances.
 //!
-//! A provider that is late is answered for with its last values. They are marked as old in the status counter that
-//! every object of ours has; an object without one gets it here.
+//! When a provider is late, its last values are returned in its place, marked as stale in the status counter.
+//! Our own objects all have a status counter; an object without one gets it here.
 
 use alloc::vec::Vec;
 
 use super::DetailLevel;
+use super::encode::{put_definition, put_u32};
 use super::layout::{ALIGNMENT, counter_block, counter_definition, object_type};
-use super::put::{put_definition, put_u32};
 use super::spec::{CounterSpec, align};
 use super::view::{CounterBlock, NumInstances, Object};
 use crate::counter::CounterType;
 use crate::error::Error;
 use crate::flow::ValueState;
 
-/// How many times longer an object may become by its status bytes.
+/// How many times longer an object may become through added bytes.
 const MOST_GROWTH: usize = 4;
 
 /// Appends the object to `out` with every value marked as `state`.
 ///
 /// # Errors
 ///
-/// The first fault of the walk over its definitions, instances and counter blocks; blocks of so different lengths that
-/// the object would become several times longer. What was appended is taken back.
+/// Fails with the first fault of the walk over definitions, instances and counter blocks, or if the counter
+/// blocks have such different lengths that the object would become several times longer. On an error `out` is
+/// unchanged.
 pub fn with_state(object: &Object<'_>, state: ValueState, out: &mut Vec<u8>) -> Result<(), Error> {
     or_nothing(out, |out| append_with_state(object, state, out))
 }
 
-/// Appends the object to `out` with one more counter, of at most 8 bytes; `value` is asked for the value of each instance
-/// by its position, or once for an object without instances. The counters that are there stay where they are.
+/// Appends the object to `out` with one more counter of at most 8 bytes. `value` returns its value for each
+/// instance, by position, or once for an object without instances. Existing counters keep their offsets.
 ///
 /// # Errors
 ///
-/// As those of [`with_state`].
+/// Fails as [`with_state`] does.
 pub fn with_counter(
     object: &Object<'_>,
     counter: &CounterSpec,
@@ -42,7 +44,7 @@ pub fn with_counter(
     or_nothing(out, |out| append_with_counter(object, counter, value, out))
 }
 
-/// Takes back what was appended if there is an error.
+/// Truncates `out` to its old length if `append` fails.
 fn or_nothing(
     out: &mut Vec<u8>,
     append: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>,
@@ -55,7 +57,8 @@ fn or_nothing(
     result
 }
 
-/// Appends the definitions of the object to `out`, without instances and values: the answer to a metadata query.
+/// Appends the definitions of the object to `out`, without instances and values: the answer to a metadata
+/// query.
 pub fn definitions_only(object: &Object<'_>, out: &mut Vec<u8>) {
     let instances = match object.header().num_instances {
         NumInstances::Many(_) | NumInstances::MetadataMany => NumInstances::MetadataMany,
@@ -85,7 +88,7 @@ fn append_with_state(object: &Object<'_>, state: ValueState, out: &mut Vec<u8>) 
     let (at, size, added) = match own {
         Some(own) => (own.counter_offset, own.counter_size, 0),
         None => {
-            // Behind the longest block, at the same place in all.
+            // After the longest block, so that the offset is the same in all blocks.
             let (blocks, longest) = longest_block(object)?;
             let at = align(longest, 4);
             refuse_growth(object, blocks, at.saturating_add(n_counters))?;
@@ -106,7 +109,7 @@ fn append_with_counter(
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
     let start = out.len();
-    // The status counter stays the last one.
+    // The status counter must stay the last one.
     let mut last = None;
     for definition in object.counters() {
         last = Some(definition?.counter_type);
@@ -143,8 +146,8 @@ fn append_with_counter(
     })
 }
 
-/// Appends all counter blocks by `put`, with the definitions of their instances as they are, and ends the object that
-/// begins at `start`.
+/// Appends each counter block with `put_one`, preceded by its unchanged instance definition, and finishes the
+/// object that begins at `start`.
 fn append_blocks(
     object: &Object<'_>,
     start: usize,
@@ -173,7 +176,7 @@ fn definitions<'a>(object: &Object<'a>) -> &'a [u8] {
     object.bytes().get(..length).unwrap_or(object.bytes())
 }
 
-/// How many counter blocks there are, and how long the longest is.
+/// The number of counter blocks, and the length of the longest.
 fn longest_block(object: &Object<'_>) -> Result<(usize, usize), Error> {
     let (mut blocks, mut longest) = (1usize, counter_block::SIZE);
     if let Some(block) = object.counter_block() {
@@ -186,8 +189,8 @@ fn longest_block(object: &Object<'_>) -> Result<(usize, usize), Error> {
     Ok((blocks, longest))
 }
 
-/// Refuses an object whose blocks would all have a length that only one of them has: one long block among a million
-/// short ones would make all of them long.
+/// Rejects an object if padding all blocks to `length` would make it several times longer: one long block
+/// among a million short ones would make all of them long.
 fn refuse_growth(object: &Object<'_>, blocks: usize, length: usize) -> Result<(), Error> {
     let needed = blocks.saturating_mul(length);
     let most = object.bytes().len().saturating_mul(MOST_GROWTH);
@@ -198,7 +201,7 @@ fn refuse_growth(object: &Object<'_>, blocks: usize, length: usize) -> Result<()
     Ok(())
 }
 
-/// One more definition behind the others: name, help, scale, detail level, type, size, offset.
+/// Appends one more counter definition; `fields` are name, help, scale, detail level, type, size, offset.
 fn append_definition(out: &mut Vec<u8>, start: usize, fields: [u32; 7], n_counters: u32) {
     let at = out.len();
     out.resize(at.saturating_add(counter_definition::SIZE), 0);
@@ -208,7 +211,7 @@ fn append_definition(out: &mut Vec<u8>, start: usize, fields: [u32; 7], n_counte
     put_u32(out, start.saturating_add(object_type::DEFINITION_LENGTH), length);
 }
 
-/// A counter block with its status bytes; `added` of them are new.
+/// Appends a counter block with its status bytes, of which `added` are new.
 fn put_block(
     out: &mut Vec<u8>,
     block: &CounterBlock<'_>,
@@ -227,7 +230,7 @@ fn put_block(
     bytes.unwrap_or_default().fill(state.to_byte());
 }
 
-/// A length as it stands in a block; no answer is longer than 4 GiB.
+/// A length as stored in a block; no answer is longer than 4 GiB.
 fn small(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
@@ -280,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_gets_the_state_and_stays_what_it_is() {
+    fn marking_a_state_keeps_every_value() {
         for (instances, n) in [(InstanceKind::None, 1), (InstanceKind::Many, 2)] {
             for status in [false, true] {
                 let bytes = object(instances, status);
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_more_changes_no_other() {
+    fn adding_a_counter_changes_no_other_counter() {
         let more = CounterSpec { name: TitleIndex(5006), help: HelpIndex(5007), ..COUNTER };
         for (instances, status) in [(InstanceKind::None, true), (InstanceKind::Many, false)] {
             let bytes = object(instances, status);
@@ -324,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_stand_alone() {
+    fn definitions_only_has_no_instances() {
         for (instances, wanted) in [
             (InstanceKind::None, NumInstances::MetadataNone),
             (InstanceKind::Many, NumInstances::MetadataMany),
@@ -339,9 +342,9 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_object_leaves_nothing_behind() {
+    fn a_failed_rewrite_leaves_the_output_unchanged() {
         let mut bytes = object(InstanceKind::Many, false);
-        // The first instance says that it is longer than the object.
+        // The first instance claims to be longer than the object.
         let at = object_type::SIZE + 2 * counter_definition::SIZE;
         put_u32(&mut bytes, at, 60_000);
         let object = Objects::bare(&bytes, 1).next().unwrap().unwrap();
