@@ -48,7 +48,7 @@ pub use view::{
     CounterBlock, CounterDefinition, CounterDefinitions, DataBlock, Header, Instance, Instances,
     NumInstances, Object, ObjectHeader, Objects, Parent, RawValue,
 };
-pub use write::{BlockWriter, NeedMore, ObjectWriter, ObjectsWriter, WriteHeader};
+pub use write::{BlockWriter, NeedMore, ObjectWriter, ObjectsWriter, WriteHeader, WritePosition};
 
 /// How much a user has to know to use an object or counter: `PERF_DETAIL_NOVICE` and the like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

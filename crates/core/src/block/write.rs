@@ -149,6 +149,16 @@ pub struct ObjectsWriter<'b> {
     repeats: Option<Repeats<'b>>,
 }
 
+/// How far the objects of an [`ObjectsWriter`] are written.
+#[derive(Debug, Clone)]
+pub struct WritePosition {
+    at: usize,
+    count: u32,
+    counts: WriteCounts,
+    notes: usize,
+    repeats: usize,
+}
+
 /// Kept instances in the memory of a block.
 #[derive(Debug)]
 struct Repeats<'b> {
@@ -198,6 +208,30 @@ impl<'b> ObjectsWriter<'b> {
     /// What was written so far, objects of [`ObjectsWriter::append`] left out.
     pub const fn counts(&self) -> &WriteCounts {
         &self.counts
+    }
+
+    /// How far the objects are written, for [`ObjectsWriter::rewind`].
+    pub fn position(&self) -> WritePosition {
+        WritePosition {
+            at: self.at,
+            count: self.count,
+            counts: self.counts,
+            notes: self.notes.len(),
+            repeats: self.repeats.as_ref().map_or(0, |repeats| repeats.now.len()),
+        }
+    }
+
+    /// Removes what was written after a position of this writer: the objects of a provider that failed.
+    pub fn rewind(&mut self, position: &WritePosition) {
+        let WritePosition { at, count, counts, notes, repeats } = *position;
+        (self.at, self.count, self.counts) = (at, count, counts);
+        self.last = None;
+        self.notes.truncate(notes);
+        if let Some(found) = &mut self.repeats {
+            found.now.truncate(repeats);
+            // The removed objects may have overwritten kept instances of the block before.
+            found.there.retain(|kept| kept.start.saturating_add(kept.length) <= at);
+        }
     }
 
     /// Says when the last object of [`ObjectsWriter::object`] was read, and how fine its counts are. `stamp` is the moment that
