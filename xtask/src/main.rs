@@ -4,16 +4,22 @@
 //! |---|---|
 //! | `test [--peers required]` | every test that can run here; says what was skipped and why |
 //! | `test --soak [CHANGES]` | installs and removals at random, with kills at every system call; publishing for long |
-//! | `lint` | format, clippy, documentation, other targets |
+//! | `lint` | format, clippy, documentation, other targets, public interfaces, licences, rules for source files |
+//! | `features` | every package without its features, and with each one alone |
+//! | `big-endian` | the tests of `core` on an emulated big-endian machine |
+//! | `api` | writes the public interfaces to `docs/api` anew |
 //! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
 //! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |
 //! | `loom` | published counters in every order in which two threads can see each other's words |
-//! | `miri` | the unsafe code of publishing, watched; needs a nightly compiler |
+//! | `miri` | `core` and the unsafe code of publishing under miri; needs a nightly compiler |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 
 #![forbid(unsafe_code)]
 
+mod api;
 mod bench;
+mod big_endian;
+mod features;
 mod fuzz;
 mod lint;
 mod models;
@@ -36,7 +42,22 @@ const TASKS: &[Task] = &[
         summary: "every test that can run here [--peers required | --soak [CHANGES]]",
         run: test::run,
     },
-    Task { name: "lint", summary: "format, clippy, documentation, other targets", run: lint::run },
+    Task {
+        name: "lint",
+        summary: "format, clippy, documentation, other targets, interfaces, licences",
+        run: lint::run,
+    },
+    Task {
+        name: "features",
+        summary: "packages without features, and with each one alone",
+        run: features::run,
+    },
+    Task {
+        name: "big-endian",
+        summary: "tests of core on a big-endian machine (qemu)",
+        run: big_endian::run,
+    },
+    Task { name: "api", summary: "writes the public interfaces to docs/api anew", run: api::run },
     Task {
         name: "fuzz",
         summary: "every fuzz target for a fixed count [--runs N] [TARGET...]",
@@ -44,7 +65,7 @@ const TASKS: &[Task] = &[
     },
     Task { name: "shots", summary: "pictures of the monitor for the README [NAME...]", run: shots::run },
     Task { name: "loom", summary: "published counters in every order of their words", run: models::loom },
-    Task { name: "miri", summary: "the unsafe code of publishing, watched", run: models::miri },
+    Task { name: "miri", summary: "core and the unsafe code of publishing under miri", run: models::miri },
     Task {
         name: "bench",
         summary: "whole jobs beside their peers, and functions [NAME [PART...]]",
@@ -61,7 +82,7 @@ fn main() -> ExitCode {
     let Some(task) = TASKS.iter().find(|task| task.name == name) else {
         eprintln!("usage: cargo xtask <task>");
         for task in TASKS {
-            eprintln!("  {:6} {}", task.name, task.summary);
+            eprintln!("  {:10} {}", task.name, task.summary);
         }
         return ExitCode::from(2);
     };
@@ -91,6 +112,36 @@ fn cargo() -> Command {
     let mut command = Command::new(cargo);
     command.current_dir(root());
     command
+}
+
+/// What `cargo metadata` prints.
+fn cargo_metadata(options: &[&str]) -> Result<serde_json::Value, String> {
+    let mut command = cargo();
+    command.args(["metadata", "--format-version", "1"]).args(options);
+    eprintln!("+ {}", show(&command));
+    let output = command.output().map_err(|error| format!("{} did not start: {error}", show(&command)))?;
+    if !output.status.success() {
+        return Err(format!(
+            "{} failed: {}",
+            show(&command),
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        ));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("{}: {error}", show(&command)))
+}
+
+/// Installs the standard library for other targets, where rustup is there to do so.
+fn add_targets(targets: &[&str]) -> Result<(), String> {
+    // Without rustup the targets come from the system's own packages; the builds then report what is missing.
+    if Command::new("rustup").arg("--version").output().is_err() {
+        return Ok(());
+    }
+    run(Command::new("rustup").args(["target", "add"]).args(targets))
+}
+
+/// Refuses arguments, for tasks that take none.
+fn no_arguments(arguments: &[String]) -> Result<(), String> {
+    if arguments.is_empty() { Ok(()) } else { Err(format!("unknown arguments {arguments:?}; it takes none")) }
 }
 
 /// Runs a command and fails when it fails.

@@ -10,7 +10,7 @@ const WATCHED: [&str; 3] = ["shm::map", "shm::check", "shm::name"];
 
 /// Every order, which takes some seconds.
 pub(crate) fn loom(arguments: &[String]) -> Result<(), String> {
-    none(arguments)?;
+    crate::no_arguments(arguments)?;
     // A folder of its own: the flag makes everything anew.
     let mut models = cargo();
     models.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target_folder().join("loom"));
@@ -27,7 +27,7 @@ pub(crate) fn loom(arguments: &[String]) -> Result<(), String> {
 
 /// Under miri, where a nightly compiler has it.
 pub(crate) fn miri(arguments: &[String]) -> Result<(), String> {
-    none(arguments)?;
+    crate::no_arguments(arguments)?;
     // What the cargo that runs this has set is meant for another compiler.
     let nightly = || {
         let mut cargo = Command::new("cargo");
@@ -43,8 +43,4 @@ pub(crate) fn miri(arguments: &[String]) -> Result<(), String> {
     // The tests make files without a name for what is mapped elsewhere.
     miri.env("CARGO_TARGET_DIR", target_folder().join("miri")).env("MIRIFLAGS", "-Zmiri-disable-isolation");
     execute(miri.args(["test", "--quiet", "--package", "tallymon-provider", "--lib", "--"]).args(WATCHED))
-}
-
-fn none(arguments: &[String]) -> Result<(), String> {
-    if arguments.is_empty() { Ok(()) } else { Err(format!("unknown arguments {arguments:?}; it takes none")) }
 }

@@ -1,10 +1,13 @@
-//! Asks providers, and answers a request with one snapshot.
+//! Collects from all providers of a machine, and answers a request with one snapshot.
 //!
-//! You give a [`Request`]; the [`Host`] finds out which providers have the objects in it, adds the objects that their
-//! instances name as parents, lets each provider write into one block under one header, and checks the result with the
-//! same walk that any foreign block gets.
+//! You pass a [`Request`]; the [`Host`] finds the providers of the requested objects, adds the objects that their
+//! instances name as parents, lets each provider write into one block under one header, and validates the result as it
+//! would validate a foreign block.
 //!
-//! It does not parse counter paths, compute or format values, or open connections.
+//! A provider that fails costs its own objects, never the snapshot. [`Host::trouble`](Source::trouble) says why an object
+//! is missing.
+//!
+//! The host does not parse counter paths, compute or format values, or open connections.
 #![forbid(unsafe_code)]
 
 mod builtin;
@@ -15,6 +18,7 @@ pub mod events;
 mod libraries;
 mod library;
 mod provider_object;
+mod providers;
 #[cfg(target_os = "linux")]
 pub mod publishers;
 pub mod registry;
@@ -24,32 +28,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tallymon_core::block::{
-    BlockWriter, DataBlock, Object, ObjectLayout, ObjectSpec, ObjectsWriter, ReadInfo, ReadWindow, Snapshot,
-    SpareMemory, WriteHeader, definitions_only,
+    BlockWriter, DataBlock, Object, ReadInfo, ReadWindow, Snapshot, SpareMemory, WriteHeader,
+    definitions_only,
 };
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{Language, TitleIndex, Titles};
-use tallymon_provider::{Ask, Finding, Profile, Provider, SourceName, SourceStatus, TierChoice};
+use tallymon_provider::{Finding, Profile, Provider, SourceStatus, TierChoice};
 
 pub use builtin::Clocks;
 use events::EventLog;
 pub use libraries::try_library;
 use libraries::{Answers, Libraries};
 pub use library::{LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial};
+use providers::{Providers, write_definitions};
 use registry::Roots;
 
-/// Answers for this machine.
+/// All counters of this machine, or those of chosen providers.
 pub struct Host {
     system_name: String,
-    providers: Vec<Box<dyn Provider>>,
-    /// Where names of services are installed; `None` when nobody's are wanted.
+    providers: Providers,
+    /// The registries with the names of services; `None` when these names are not wanted.
     roots: Option<Roots>,
-    /// Libraries of services; `None` when none are to be loaded.
+    /// The libraries of services; `None` when none are to be loaded.
     libraries: Option<Libraries>,
-    /// Whether there is an object that tells how the sources are.
-    tells_of_sources: bool,
-    /// The memory of the last snapshot that somebody gave back.
+    /// Where failures of providers are reported; `None` for a host of chosen providers.
+    events: Option<EventLog>,
+    /// Whether the object "Tallymon Provider" is there, which has the health of each source.
+    reports_health: bool,
+    /// The memory of the last snapshot that was given back.
     spare: SpareMemory,
 }
 
@@ -93,13 +100,14 @@ impl Host {
     fn of_machine(providers: Vec<Box<dyn Provider>>) -> Result<Host, SourceError> {
         let roots = Roots::of_environment();
         let log = EventLog::of_environment(&roots);
-        let libraries = Libraries::new(roots.clone(), LibraryOptions::default(), log);
+        let libraries = Libraries::new(roots.clone(), LibraryOptions::default(), log.clone());
         Ok(Host {
             system_name: builtin::system_name(),
-            providers,
+            providers: Providers::new(providers),
             roots: Some(roots),
             libraries: Some(libraries),
-            tells_of_sources: true,
+            events: Some(log),
+            reports_health: true,
             spare: SpareMemory::default(),
         })
     }
@@ -109,18 +117,19 @@ impl Host {
         let system_name = system_name.into();
         Host {
             system_name,
-            providers,
+            providers: Providers::new(providers),
             roots: None,
             libraries: None,
-            tells_of_sources: false,
+            events: None,
+            reports_health: false,
             spare: SpareMemory::default(),
         }
     }
 
-    /// The same host with the object "Tallymon Provider", which tells how each source is.
+    /// The same host with the object "Tallymon Provider", which has the health and cost of each source.
     #[must_use]
     pub fn with_source_status(self) -> Host {
-        Host { tells_of_sources: true, ..self }
+        Host { reports_health: true, ..self }
     }
 
     /// The same host with the names that are installed in these registries.
@@ -129,12 +138,13 @@ impl Host {
         Host { roots: Some(roots), ..self }
     }
 
-    /// The same host with the libraries of the services in these registries, and their names. Events go beside the
-    /// registries, and nowhere else.
+    /// The same host with the libraries of the services in these registries, and their names. Events are written beside
+    /// the registries, and nowhere else.
     #[must_use]
     pub fn with_libraries(self, roots: Roots, options: LibraryOptions) -> Host {
-        let libraries = Libraries::new(roots.clone(), options, EventLog::of(&roots));
-        Host { roots: Some(roots), libraries: Some(libraries), ..self }
+        let events = EventLog::of(&roots);
+        let libraries = Libraries::new(roots.clone(), options, events.clone());
+        Host { roots: Some(roots), libraries: Some(libraries), events: Some(events), ..self }
     }
 
     /// The clocks that a data block would carry now.
@@ -142,52 +152,30 @@ impl Host {
         builtin::clocks()
     }
 
-    /// How the libraries of services are, as far as they were asked by this host.
+    /// The state of each provider library, as far as this host has loaded it.
     pub fn libraries(&self) -> Vec<LibraryStatus> {
         self.libraries.as_ref().map(Libraries::status).unwrap_or_default()
     }
 
-    /// How each source of counters is, and what it has cost so far.
+    /// The health and cost of each source of counters so far.
     pub fn sources(&self) -> Vec<SourceStatus> {
-        let built_in = self.providers.iter().flat_map(|provider| provider.sources());
-        built_in.chain(self.libraries.iter().flat_map(Libraries::sources)).collect()
+        let mut sources = self.providers.sources();
+        sources.extend(self.libraries.iter().flat_map(Libraries::sources));
+        sources
     }
 
     /// What the providers found out about this machine.
     pub fn findings(&mut self) -> Vec<Finding> {
-        let mut findings: Vec<Finding> =
-            self.providers.iter_mut().flat_map(|provider| provider.findings()).collect();
-        if self.tells_of_sources {
-            self.try_sources(&BTreeSet::new());
+        let mut findings = self.providers.findings();
+        if self.reports_health {
+            self.providers.try_untried(&BTreeSet::new(), self.events.as_ref());
             let english = titles::titles(Language::ENGLISH).unwrap_or_default();
-            let told = self.sources();
-            findings.extend(told.iter().filter_map(|source| provider_object::finding(source, &english)));
+            let sources = self.sources();
+            findings.extend(sources.iter().filter_map(|source| provider_object::finding(source, &english)));
         }
         findings.extend(self.roots.as_ref().map(titles::registry_finding));
         findings.extend(self.libraries.iter_mut().flat_map(Libraries::findings));
         findings
-    }
-
-    /// Asks those built-in objects once that nobody has asked so far and that this request does not mean, so that
-    /// it is known how they are. Costly ones stay unknown until somebody wants them.
-    fn try_sources(&mut self, asked: &BTreeSet<TitleIndex>) {
-        for provider in &mut self.providers {
-            let untried = provider.sources().into_iter().filter(|source| source.collections == 0);
-            let mut objects: Vec<TitleIndex> = untried
-                .filter_map(|source| match source.name {
-                    SourceName::Object(object) => Some(object),
-                    SourceName::Named(_) => None,
-                })
-                .filter(|object| !asked.contains(object) && !provider.is_costly(*object))
-                .collect();
-            if objects.is_empty() {
-                continue;
-            }
-            objects.sort_unstable();
-            let mut bytes = Vec::new();
-            // One that can read nothing says so when it is asked for itself.
-            let _ = provider.collect(&Ask::everything(&objects), &mut ObjectsWriter::growing(&mut bytes));
-        }
     }
 
     /// The objects that a request means.
@@ -216,21 +204,6 @@ impl Host {
         }
     }
 
-    /// The same objects with the parents of their instances.
-    fn with_parents(&self, mut objects: BTreeSet<TitleIndex>) -> BTreeSet<TitleIndex> {
-        let mut open: Vec<TitleIndex> = objects.iter().copied().collect();
-        while let Some(object) = open.pop() {
-            for provider in &self.providers {
-                for parent in provider.parents(object) {
-                    if objects.insert(*parent) {
-                        open.push(*parent);
-                    }
-                }
-            }
-        }
-        objects
-    }
-
     /// Adds the objects that instances of libraries name as parents, where nobody has asked for them yet.
     fn collect_parents(
         &mut self,
@@ -238,19 +211,18 @@ impl Host {
         written: &BTreeSet<TitleIndex>,
         request: &Request,
         writer: &mut BlockWriter<'_>,
-    ) -> Result<(), SourceError> {
+    ) {
         let missing: BTreeSet<TitleIndex> = answers.parents.difference(&answers.objects).copied().collect();
-        let Some(libraries) = self.libraries.as_mut().filter(|_| !missing.is_empty()) else { return Ok(()) };
+        let Some(libraries) = self.libraries.as_mut().filter(|_| !missing.is_empty()) else { return };
         let listed: Vec<TitleIndex> =
             missing.iter().copied().filter(|object| libraries.listed(*object)).collect();
         let asking = (!listed.is_empty())
             .then(|| libraries.begin(&RequestKind::Objects(listed), |_| true, &self.system_name));
-        let missing = self.with_parents(missing).difference(written).copied().collect();
-        collect(&mut self.providers, &missing, request, writer)?;
+        let missing = self.providers.with_parents(missing).difference(written).copied().collect();
+        self.providers.collect(&missing, request, writer, self.events.as_ref());
         if let Some((libraries, asking)) = self.libraries.as_mut().zip(asking) {
             libraries.finish(&asking, writer.objects());
         }
-        Ok(())
     }
 
     /// Has services change the objects that they have put themselves in front of.
@@ -294,11 +266,13 @@ impl Host {
     }
 
     fn all(&self, wanted: impl Fn(bool) -> bool) -> BTreeSet<TitleIndex> {
-        let objects = self.providers.iter().flat_map(|provider| {
-            provider.objects().iter().map(|object| (object.name, provider.is_costly(object.name)))
-        });
-        let own = self.tells_of_sources.then_some((provider_object::NAME, false));
-        objects.chain(own).filter(|(_, costly)| wanted(*costly)).map(|(name, _)| name).collect()
+        let own = self.reports_health.then_some((provider_object::NAME, false));
+        self.providers
+            .objects()
+            .chain(own)
+            .filter(|(_, costly)| wanted(*costly))
+            .map(|(name, _)| name)
+            .collect()
     }
 
     /// Writes how the sources are, or the definitions of that.
@@ -318,20 +292,20 @@ impl Host {
 
 impl Source for Host {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
-        self.providers.iter_mut().for_each(|provider| provider.refresh());
+        self.providers.refresh();
         let asking = self.libraries.as_mut().map(|libraries| {
-            let own = self.tells_of_sources.then_some(provider_object::NAME);
-            let is_known = |object| own == Some(object) || is_in(&self.providers, object);
+            let own = self.reports_health.then_some(provider_object::NAME);
+            let is_known = |object| own == Some(object) || self.providers.have(object);
             libraries.begin(&request.kind, is_known, &self.system_name)
         });
         let known = |(libraries, asking): (&Libraries, _)| libraries.known_parents(asking);
         let parents = self.libraries.as_ref().zip(asking.as_ref()).map(known).unwrap_or_default();
         let mut objects = self.objects_of(&request.kind);
         objects.extend(parents);
-        let objects = self.with_parents(objects);
-        let tells = self.tells_of_sources && objects.contains(&provider_object::NAME);
-        if tells && !matches!(request.kind, RequestKind::Metadata { .. }) {
-            self.try_sources(&objects);
+        let objects = self.providers.with_parents(objects);
+        let with_health = self.reports_health && objects.contains(&provider_object::NAME);
+        if with_health && !matches!(request.kind, RequestKind::Metadata { .. }) {
+            self.providers.try_untried(&objects, self.events.as_ref());
             // Those that this request means are on their way already.
             if let (Some(libraries), RequestKind::Objects(_)) = (&mut self.libraries, &request.kind) {
                 libraries.try_untried();
@@ -355,13 +329,13 @@ impl Source for Host {
         };
         let mut memory = self.spare.take_memory();
         let mut writer = BlockWriter::over(&mut memory, &header);
-        collect(&mut self.providers, &objects, request, &mut writer)?;
+        self.providers.collect(&objects, request, &mut writer, self.events.as_ref());
         if let Some((libraries, asking)) = self.libraries.as_mut().zip(asking.as_ref()) {
             let answers = libraries.finish(asking, writer.objects());
-            self.collect_parents(&answers, &objects, request, &mut writer)?;
+            self.collect_parents(&answers, &objects, request, &mut writer);
         }
         // Behind all others, so that it tells of this request too.
-        if tells {
+        if with_health {
             self.write_sources(request, &mut writer);
         }
         let read_infos = writer.objects().take_read_infos();
@@ -376,20 +350,18 @@ impl Source for Host {
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
         let mut all = titles::installed_titles(self.roots.as_ref(), language)?;
-        for provider in &mut self.providers {
-            provider.refresh();
-            all.merge(&provider.titles(language));
-        }
+        self.providers.add_titles(language, &mut all);
         Ok(all)
     }
 
     fn trouble(&self, object: TitleIndex) -> Option<String> {
-        self.libraries.as_ref()?.trouble(object)
+        let of_library = || self.libraries.as_ref()?.trouble(object);
+        self.providers.trouble(object).or_else(of_library)
     }
 
     fn languages(&self) -> Vec<Language> {
         let mut all = titles::installed_languages(self.roots.as_ref());
-        for language in self.providers.iter().flat_map(|provider| provider.languages()) {
+        for language in self.providers.languages() {
             if !all.contains(&language) {
                 all.push(language);
             }
@@ -402,47 +374,4 @@ impl Source for Host {
 fn objects_of(snapshot: &Snapshot) -> Result<impl Iterator<Item = Object<'_>>, SourceError> {
     let block = DataBlock::parse(snapshot.bytes())?;
     Ok(block.objects().filter_map(Result::ok))
-}
-
-/// Whether an object is one of these providers'.
-fn is_in(providers: &[Box<dyn Provider>], object: TitleIndex) -> bool {
-    providers.iter().any(|provider| provider.objects().iter().any(|spec| spec.name == object))
-}
-
-/// Has the providers write those of the objects that are theirs.
-fn collect(
-    providers: &mut [Box<dyn Provider>],
-    objects: &BTreeSet<TitleIndex>,
-    request: &Request,
-    writer: &mut BlockWriter<'_>,
-) -> Result<(), SourceError> {
-    let metadata = matches!(request.kind, RequestKind::Metadata { .. });
-    for provider in providers {
-        let theirs: Vec<TitleIndex> = provider
-            .objects()
-            .iter()
-            .map(|object| object.name)
-            .filter(|name| objects.contains(name))
-            .collect();
-        if theirs.is_empty() {
-            continue;
-        }
-        if metadata {
-            write_definitions(provider.objects(), &theirs, writer);
-            continue;
-        }
-        let ask = Ask { objects: &theirs, interest: &request.interest };
-        provider
-            .collect(&ask, writer.objects())
-            .map_err(|error| SourceError::new(SourceErrorKind::Io, error.message))?;
-    }
-    Ok(())
-}
-
-fn write_definitions(specs: &[ObjectSpec<'static>], wanted: &[TitleIndex], writer: &mut BlockWriter<'_>) {
-    for spec in specs.iter().filter(|spec| wanted.contains(&spec.name)) {
-        let layout = ObjectLayout::new(*spec);
-        let clock = tallymon_core::time::PerfTime(0);
-        writer.objects().object(&layout, clock, tallymon_core::time::Frequency(0)).metadata();
-    }
 }

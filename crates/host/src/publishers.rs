@@ -17,9 +17,9 @@ use tallymon_provider::shm::{
     CounterDefinition, DefinitionText, InstanceRef, ObjectDefinition, Publication, Published, Reader,
 };
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, CounterType, Finding, Frequency, HelpIndex, InstanceKind,
-    Language, ObjectLayout, ObjectSpec, ObjectsWriter, Parent, PerfTime, Provider, ProviderError,
-    SourceStatus, TitleIndex, Titles, ValueState,
+    Absence, CollectRequest, CounterBlockMut, CounterSpec, CounterType, Finding, Frequency, HelpIndex,
+    InstanceKind, Language, ObjectLayout, ObjectSpec, ObjectsWriter, Parent, PerfTime, Provider,
+    ProviderError, SourceStatus, TitleIndex, Titles, ValueState,
 };
 
 /// Indexes of installed services end below this one, so that no publisher can have the index of a service.
@@ -211,11 +211,15 @@ impl Provider for Publishers {
         }
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
+    fn collect(
+        &mut self,
+        request: &CollectRequest<'_>,
+        out: &mut ObjectsWriter<'_>,
+    ) -> Result<(), ProviderError> {
         let wanted: BTreeSet<&PathBuf> = self
             .objects
             .iter()
-            .filter(|object| ask.wants(object.layout.spec().name))
+            .filter(|object| request.wants(object.layout.spec().name))
             .flat_map(|object| object.sources.iter().map(|(path, _)| path))
             .collect();
         for publication in self.reader.publications_mut() {
@@ -236,7 +240,7 @@ impl Provider for Publishers {
                 *all = all.saturating_add(n);
             }
         };
-        for object in self.objects.iter().filter(|object| ask.wants(object.layout.spec().name)) {
+        for object in self.objects.iter().filter(|object| request.wants(object.layout.spec().name)) {
             let sources = || {
                 object
                     .sources
@@ -256,7 +260,7 @@ impl Provider for Publishers {
                     let parent = instance.parent().and_then(|parent| {
                         let (name, before) = places.get(&(path.clone(), parent.object)).copied()?;
                         let instance = u32::try_from(before.saturating_add(parent.position)).ok()?;
-                        ask.wants(name).then_some(Parent { object: name, instance })
+                        request.wants(name).then_some(Parent { object: name, instance })
                     });
                     let mut block = writer.instance(instance.name(), parent, instance.id());
                     missing(path, write(&mut block, instance, &object.definition, publication.is_stale()));

@@ -23,8 +23,8 @@
 //!         &[GADGETS]
 //!     }
 //!
-//!     fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
-//!         if ask.wants(GADGETS.name) {
+//!     fn collect(&mut self, request: &CollectRequest<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
+//!         if request.wants(GADGETS.name) {
 //!             out.object(&self.layout, PerfTime(0), Frequency(0)).single().set(0, 42);
 //!         }
 //!         Ok(())
@@ -34,7 +34,7 @@
 //! let mut gadgets = Gadgets { layout: ObjectLayout::new(GADGETS) };
 //! let mut buffer = Vec::new();
 //! let mut out = ObjectsWriter::growing(&mut buffer);
-//! gadgets.collect(&Ask::everything(&[GADGETS.name]), &mut out).unwrap();
+//! gadgets.collect(&CollectRequest::everything(&[GADGETS.name]), &mut out).unwrap();
 //! assert_eq!(out.count(), 1);
 //! ```
 // Only `shm/map.rs`, `shm/rseq.rs`, `library/abi.rs` and `library/export.rs` allow it.
@@ -91,7 +91,11 @@ pub trait Provider: Send {
     /// # Errors
     ///
     /// Nothing could be read at all. What was written so far is not used.
-    fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError>;
+    fn collect(
+        &mut self,
+        request: &CollectRequest<'_>,
+        out: &mut ObjectsWriter<'_>,
+    ) -> Result<(), ProviderError>;
 
     /// Looks again which objects there are. Called before each request and before names are asked for; a provider whose
     /// objects never change has nothing to do.
@@ -120,28 +124,31 @@ pub trait Provider: Send {
     }
 }
 
-/// What a provider is asked for.
+/// The objects and counters that a provider is to write.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
-    /// The objects, sorted, among them only ones of this provider.
+pub struct CollectRequest<'a> {
+    /// The objects, sorted; all of them are objects of this provider.
     pub objects: &'a [TitleIndex],
-    /// Which counters will be looked at. A provider may mark others as not requested instead of reading them.
+    /// The counters that the reader will use. A provider may mark others as not requested instead of reading them.
     pub interest: &'a Interest,
 }
 
-impl Ask<'_> {
-    /// Asks for all counters of some objects.
-    pub fn everything(objects: &[TitleIndex]) -> Ask<'_> {
+/// The former name of [`CollectRequest`].
+pub type Ask<'a> = CollectRequest<'a>;
+
+impl CollectRequest<'_> {
+    /// Requests all counters of some objects.
+    pub fn everything(objects: &[TitleIndex]) -> CollectRequest<'_> {
         const EVERYTHING: &Interest = &Interest::everything();
-        Ask { objects, interest: EVERYTHING }
+        CollectRequest { objects, interest: EVERYTHING }
     }
 
-    /// Whether an object is asked for.
+    /// Whether an object is requested.
     pub fn wants(&self, object: TitleIndex) -> bool {
         self.objects.contains(&object)
     }
 
-    /// Whether a counter of an object that is asked for will be looked at.
+    /// Whether an object is requested and the reader will use this counter of it.
     pub fn wants_counter(&self, object: TitleIndex, counter: TitleIndex) -> bool {
         self.wants(object) && self.interest.wants(object, counter)
     }

@@ -55,7 +55,9 @@ fn twin(name: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().unwrap();
     let library = own.parent()?.parent()?.join(format!("examples/lib{name}.so"));
     if !library.is_file() {
-        eprintln!("skipped: {} is missing; 'cargo test -p tallymon-provider' makes it", library.display());
+        tallymon_testkit::skip(&format!(
+            "the example {name} is not built; 'cargo test -p tallymon-provider' builds it"
+        ));
         return None;
     }
     Some(library)

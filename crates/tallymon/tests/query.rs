@@ -14,8 +14,8 @@ use tallymon::{
     Query, Reading, explain, open,
 };
 use tallymon_provider::{
-    Ask, CounterSpec, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent, PerfTime,
-    Provider, ProviderError,
+    CollectRequest, CounterSpec, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent,
+    PerfTime, Provider, ProviderError,
 };
 
 const fn counter(name: u32, counter_type: CounterType, size: Option<u32>) -> CounterSpec {
@@ -80,13 +80,17 @@ impl Provider for Fake {
         if object == THREAD.name { &[TitleIndex(230)] } else { &[] }
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
+    fn collect(
+        &mut self,
+        request: &CollectRequest<'_>,
+        out: &mut ObjectsWriter<'_>,
+    ) -> Result<(), ProviderError> {
         let machine = self.0.lock().unwrap();
         if machine.broken {
             return Err(ProviderError::new("the machine is broken"));
         }
         let (clock, ticks) = (PerfTime(1_000), Frequency(10));
-        if ask.wants(PROCESS.name) {
+        if request.wants(PROCESS.name) {
             let layout = ObjectLayout::new(PROCESS);
             let mut object = out.object(&layout, clock, ticks);
             for (name, id, start, work) in &machine.processes {
@@ -96,7 +100,7 @@ impl Provider for Fake {
                 block.set(2, *start);
             }
         }
-        if ask.wants(THREAD.name) {
+        if request.wants(THREAD.name) {
             let layout = ObjectLayout::new(THREAD);
             let mut object = out.object(&layout, clock, ticks);
             for (process, name, value) in &machine.threads {
@@ -104,14 +108,14 @@ impl Provider for Fake {
                 object.instance(name, Some(parent), None).set(0, *value);
             }
         }
-        if ask.wants(CARD.name) {
+        if request.wants(CARD.name) {
             let layout = ObjectLayout::new(CARD);
             let mut object = out.object(&layout, clock, ticks);
             for (name, id, value) in &machine.cards {
                 object.instance(name, None, *id).set(0, *value);
             }
         }
-        if ask.wants(SYSTEM.name) && machine.system {
+        if request.wants(SYSTEM.name) && machine.system {
             let layout = ObjectLayout::new(SYSTEM);
             let mut object = out.object(&layout, clock, ticks);
             let mut block = object.single();

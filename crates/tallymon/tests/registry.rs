@@ -11,7 +11,7 @@ use tallymon::core::time::{Frequency, PerfTime};
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::registry::{Package, Roots, Scope, Service, Writer};
 use tallymon::{Host, PathProblem};
-use tallymon_provider::{Ask, Provider, ProviderError};
+use tallymon_provider::{CollectRequest, Provider, ProviderError};
 
 const COUNTERS: &[CounterSpec] = &[CounterSpec::new(TitleIndex(1850), CounterType::PERF_COUNTER_RAWCOUNT)];
 
@@ -25,7 +25,7 @@ impl Provider for Demo {
         &[OBJECT]
     }
 
-    fn collect(&mut self, _: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
+    fn collect(&mut self, _: &CollectRequest<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
         let layout = ObjectLayout::new(OBJECT);
         let mut object = out.object(&layout, PerfTime(0), Frequency(0));
         object.single().set(0, 42);

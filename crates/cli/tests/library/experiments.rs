@@ -10,7 +10,7 @@ use tallymon::core::time::{Frequency, PerfTime};
 use tallymon::core::title::TitleIndex;
 use tallymon::registry::Service;
 use tallymon::{Host, LibraryOptions};
-use tallymon_provider::{Ask, Provider, ProviderError};
+use tallymon_provider::{CollectRequest, Provider, ProviderError};
 
 use crate::support::{Place, ask, objects, options};
 
@@ -214,8 +214,12 @@ impl Provider for System {
         &[SYSTEM]
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
-        if ask.wants(SYSTEM.name) {
+    fn collect(
+        &mut self,
+        request: &CollectRequest<'_>,
+        out: &mut ObjectsWriter<'_>,
+    ) -> Result<(), ProviderError> {
+        if request.wants(SYSTEM.name) {
             out.object(&self.layout, PerfTime(0), Frequency(0)).instance("system", None, None);
         }
         Ok(())

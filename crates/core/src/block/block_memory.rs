@@ -112,4 +112,32 @@ mod tests {
         write(&others, &mut memory);
         assert_eq!(values(&memory), [2, 0, 0]);
     }
+
+    #[test]
+    fn rewinding_removes_objects_and_forgets_what_they_overwrote() {
+        let spec = |name| ObjectSpec::new(TitleIndex(name), InstanceKind::Many, &COUNTERS);
+        let (layout, failed) = (ObjectLayout::new(spec(2_000)), ObjectLayout::new(spec(2_100)));
+        let mut kept = CachedInstances::default();
+        kept.push(&layout, "one", None, None, |values| values.set(0, 0x1111_1111));
+        let mut memory = BlockMemory::default();
+        let mut write = |fails: bool| {
+            let mut writer = BlockWriter::over(&mut memory, &HEADER);
+            let objects = writer.objects();
+            let before = objects.position();
+            if fails {
+                // Longer than what stands in the memory, so that every byte of the cached instances is overwritten.
+                let mut object = objects.object(&failed, PerfTime(0), Frequency(0));
+                (0..9).for_each(|_| object.instance("lost", None, None).set(0, 0x9999_9999));
+                drop(object);
+                objects.rewind(&before);
+                assert_eq!((objects.count(), objects.counts().values), (0, 0));
+            }
+            objects.object(&layout, PerfTime(0), Frequency(0)).append_cached(&kept);
+            writer.finish().unwrap();
+            memory.bytes.clone()
+        };
+        let whole = write(false);
+        assert_eq!(write(true), whole);
+        assert_eq!(write(false), whole);
+    }
 }

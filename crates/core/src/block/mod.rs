@@ -51,7 +51,7 @@ pub use view::{
     CounterBlock, CounterDefinition, CounterDefinitions, DataBlock, Header, Instance, Instances,
     NumInstances, Object, ObjectHeader, Objects, Parent, RawValue,
 };
-pub use write::{BlockWriter, BufferTooSmall, ObjectWriter, ObjectsWriter, WriteHeader};
+pub use write::{BlockWriter, BufferTooSmall, ObjectWriter, ObjectsWriter, WriteHeader, WritePosition};
 
 /// How much a user must know to use an object or counter: `PERF_DETAIL_NOVICE` and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

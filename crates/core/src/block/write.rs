@@ -152,6 +152,16 @@ pub struct ObjectsWriter<'b> {
     cached_ranges: Option<CachedRanges<'b>>,
 }
 
+/// How far the objects of an [`ObjectsWriter`] are written.
+#[derive(Debug, Clone)]
+pub struct WritePosition {
+    at: usize,
+    count: u32,
+    counts: WriteCounts,
+    read_infos: usize,
+    cached_ranges: usize,
+}
+
 /// The ranges of a block's memory that hold cached instances.
 #[derive(Debug)]
 struct CachedRanges<'b> {
@@ -201,6 +211,30 @@ impl<'b> ObjectsWriter<'b> {
     /// Counts of what was written so far, without the objects of [`ObjectsWriter::append`].
     pub const fn counts(&self) -> &WriteCounts {
         &self.counts
+    }
+
+    /// How far the objects are written, for [`ObjectsWriter::rewind`].
+    pub fn position(&self) -> WritePosition {
+        WritePosition {
+            at: self.at,
+            count: self.count,
+            counts: self.counts,
+            read_infos: self.read_infos.len(),
+            cached_ranges: self.cached_ranges.as_ref().map_or(0, |ranges| ranges.current.len()),
+        }
+    }
+
+    /// Removes what was written after a position of this writer: the objects of a provider that failed.
+    pub fn rewind(&mut self, position: &WritePosition) {
+        let WritePosition { at, count, counts, read_infos, cached_ranges } = *position;
+        (self.at, self.count, self.counts) = (at, count, counts);
+        self.last = None;
+        self.read_infos.truncate(read_infos);
+        if let Some(found) = &mut self.cached_ranges {
+            found.current.truncate(cached_ranges);
+            // The removed objects may have overwritten cached instances of the previous block.
+            found.previous.retain(|range| range.start.saturating_add(range.length) <= at);
+        }
     }
 
     /// Adds facts about the reading of the last object of [`ObjectsWriter::object`]. `stamp` is the time at

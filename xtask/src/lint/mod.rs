@@ -1,8 +1,9 @@
 //! `cargo xtask lint`: what must hold for every file, on every target that we promise.
 
-use std::process::Command;
+mod dependencies;
+mod sources;
 
-use crate::{cargo, run as execute};
+use crate::{api, cargo, run as execute};
 
 /// Targets that `core` is built for: no standard library, 32 bits, most significant byte first.
 const CORE_TARGETS: &[&str] =
@@ -11,6 +12,9 @@ const WINDOWS: &str = "x86_64-pc-windows-gnu";
 const ARM: &str = "aarch64-unknown-linux-gnu";
 
 fn run_all() -> Result<(), String> {
+    // The quick checks first.
+    sources::check()?;
+    dependencies::check()?;
     execute(cargo().args(["fmt", "--all", "--check"]))?;
     execute(cargo().args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
     execute(cargo().args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
@@ -30,10 +34,7 @@ fn run_all() -> Result<(), String> {
     }
     let mut targets = CORE_TARGETS.to_vec();
     targets.extend([WINDOWS, ARM]);
-    // Without rustup the targets come from the system's own packages; the checks below then tell what is missing.
-    if Command::new("rustup").arg("--version").output().is_ok() {
-        execute(Command::new("rustup").args(["target", "add"]).args(&targets))?;
-    }
+    crate::add_targets(&targets)?;
     for target in CORE_TARGETS {
         execute(cargo().args(["check", "--quiet", "--package", "tallymon-core", "--target", target]))?;
     }
@@ -42,13 +43,11 @@ fn run_all() -> Result<(), String> {
         ["rustc", "--quiet", "--package", "tallymon-clr", "--lib", "--crate-type", "rlib", "--target", ARM];
     execute(cargo().args(hooks))?;
     // Everything but the objects of Linux compiles for Windows.
-    execute(cargo().args(["check", "--quiet", "--package", "tallymon-cli", "--target", WINDOWS]))
+    execute(cargo().args(["check", "--quiet", "--package", "tallymon-cli", "--target", WINDOWS]))?;
+    api::check()
 }
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    if arguments.is_empty() {
-        run_all()
-    } else {
-        Err(format!("unknown arguments {arguments:?}; it takes none"))
-    }
+    crate::no_arguments(arguments)?;
+    run_all()
 }
