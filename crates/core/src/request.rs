@@ -96,8 +96,8 @@ impl Request {
         Request { interest, ..self }
     }
 
-    /// One request whose answer has everything that either request asks for; `None` when no single query string
-    /// means both, such as `Global` together with `Costly`.
+    /// One request whose answer has everything that either request asks for; `None` when no single query
+    /// string means both, such as `Global` together with `Costly`.
     ///
     /// ```
     /// use tallymon_core::request::Request;
@@ -139,8 +139,8 @@ impl Request {
 
     /// Whether the answer to this request has everything that `other` asks for.
     ///
-    /// It compares the requests alone: whether `Global` has an object is known to the source only, so it covers
-    /// no list of objects.
+    /// It compares the requests alone: whether `Global` has an object is known to the source only, so it
+    /// covers no list of objects.
     pub fn covers(&self, other: &Request) -> bool {
         let has_all = |own: &[TitleIndex], others: &[TitleIndex]| others.iter().all(|one| own.contains(one));
         let has_objects = match (&self.kind, &other.kind) {
@@ -163,8 +163,8 @@ impl Request {
         has_objects && has_interest
     }
 
-    /// The interest with every requested object in it; `None` when the request is for all counters of objects that
-    /// it does not list.
+    /// The interest with every requested object in it; `None` when the request is for all counters of
+    /// objects that it does not list.
     fn limited_interest(&self) -> Option<Interest> {
         match &self.kind {
             RequestKind::Objects(objects) if self.interest.is_everything() && !objects.is_empty() => {

@@ -36,6 +36,8 @@ mod path_error;
 mod precision;
 mod query;
 pub mod record;
+pub mod sample;
+mod source_info;
 mod timer;
 
 pub use catalog::{Catalog, CatalogObject};
@@ -49,6 +51,8 @@ pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
 pub use precision::Precision;
 pub use query::{CounterHandle, CounterValue, Expand, Query, Reading};
 pub use record::Recorder;
+pub use sample::Sampler;
+pub use source_info::SourceInfo;
 pub use timer::Timer;
 
 pub use tallymon_core as core;
