@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod catalog;
+pub mod clock;
 mod explain;
 mod history;
 mod location;

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use tallymon_core::block::Snapshot;
 use tallymon_core::time::FileTime;
@@ -16,6 +15,7 @@ use tallymon_log::native::{Chosen, NativeWriter, RowTime, SnapshotWriter, WriteO
 use tallymon_log::relog::Options;
 use tallymon_log::{Format, LogError, LogErrorKind, Report, relog};
 
+use crate::clock::LocalZone;
 use crate::query::Query;
 
 /// Writes snapshots of one host into a native log.
@@ -189,11 +189,9 @@ pub fn estimate(query: &Query, samples: [&Snapshot; 2], records_an_hour: f64) ->
     Ok(bytes * records_an_hour)
 }
 
-/// The time now, as the window of a record wants it.
-pub fn now() -> FileTime {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let nanoseconds = i128::try_from(since.as_nanos()).unwrap_or_default();
-    FileTime::from_unix_nanoseconds(nanoseconds).unwrap_or_default()
+/// How a native log is written that begins at a time, in a zone.
+pub fn write_options(zone: &LocalZone, time: FileTime) -> WriteOptions {
+    WriteOptions { zone: zone.of_log(time), ..WriteOptions::default() }
 }
 
 impl Query {

@@ -42,8 +42,8 @@ use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::time::FileTime;
 use tallymon_core::title::{Language, TitleIndex};
 
+use crate::clock::now;
 use crate::matching::InstanceKey;
-use crate::record::now;
 use crate::source_info::SourceInfo;
 
 mod listener;

@@ -6,10 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tallymon::TierChoice;
+use tallymon::clock::now;
 use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, Report, Selection};
-use tallymon::record::{estimate, now, while_recording};
+use tallymon::record::{estimate, while_recording};
 
 use super::run::segments;
 use super::settings::Settings;

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use tallymon::clock::{LocalZone, now};
 use tallymon::core::time::UNITS_PER_SECOND;
 use tallymon::log::{Format, LogError};
-use tallymon::record::{convert, now, while_recording};
+use tallymon::record::{convert, while_recording, write_options};
 use tallymon::{Query, Recorder};
 
 use super::settings::Settings;
@@ -15,7 +16,7 @@ use super::store::{Ask, Status, Store};
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
 use crate::paths;
-use crate::recording::LocalZone;
+
 use crate::stop::{Stop, Ticks};
 
 /// How often a session looks whether it is asked for something.
@@ -40,7 +41,7 @@ pub(crate) fn run(common: &Common, store: &Store, name: &str) -> Result<(), Fail
         store,
         settings,
         stop,
-        zone: LocalZone::of_system(),
+        zone: LocalZone::system(),
         status,
         told: None,
         conversions: Vec::new(),
@@ -171,7 +172,7 @@ impl Session<'_> {
 
     fn open(&mut self, query: &Query, number: u32) -> Result<Segment, LogError> {
         let path = while_recording(&self.settings.segment(number), self.settings.format);
-        let mut recorder = Recorder::append_to(&path, self.zone.write_options(now()))?;
+        let mut recorder = Recorder::append_to(&path, write_options(&self.zone, now()))?;
         recorder.choose(query);
         self.status.segment = Some(number);
         self.tell(true);

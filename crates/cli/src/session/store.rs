@@ -210,7 +210,7 @@ impl Store {
             std::thread::sleep(Duration::from_millis(10));
         }
         // For people who look into it; the lock is what counts.
-        let now = rfc3339(tallymon::record::now());
+        let now = rfc3339(tallymon::clock::now());
         let noted =
             file.set_len(0).and_then(|()| writeln!(file, "process {} since {now}", std::process::id()));
         noted.map_err(failed)?;
