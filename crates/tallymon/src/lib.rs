@@ -54,7 +54,7 @@ pub use query::{CounterHandle, CounterValue, Expand, Query, Reading};
 pub use record::Recorder;
 pub use sample::Sampler;
 pub use source_info::SourceInfo;
-pub use timer::Timer;
+pub use timer::{Ticks, Timer};
 
 pub use tallymon_core as core;
 pub use tallymon_host::{

@@ -1,7 +1,8 @@
 //! Recording: live values into a log, so that whatever happens to the recorder costs its last seconds only.
 //!
-//! What is recorded is a native log: raw values, written every few seconds, with new instances when they come. Formats
-//! that have to know their columns before the first record are made of it when it is complete, see [`Recorder::finish`].
+//! What is recorded is a native log: raw values, written every few seconds, with new instances when they
+//! come. Formats that have to know their columns before the first record are made of it when it is
+//! complete, see [`Recorder::finish`].
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -18,6 +19,30 @@ use tallymon_log::{Format, LogError, LogErrorKind, Report, relog};
 use crate::clock::LocalZone;
 use crate::query::Query;
 
+mod rolling;
+pub mod session;
+
+pub use rolling::{Closed, Existing, RollingRecorder, Rotation};
+
+/// What of a snapshot is written, and under which names.
+#[derive(Debug, Clone, Default)]
+struct Choice {
+    chosen: HashMap<TitleIndex, Vec<Chosen>>,
+    host: String,
+    titles: Titles,
+}
+
+impl Choice {
+    /// What the paths of a query mean.
+    fn of(query: &Query) -> Choice {
+        Choice {
+            chosen: query.chosen(),
+            host: query.system_name().to_owned(),
+            titles: query.names().english_titles(),
+        }
+    }
+}
+
 /// Writes snapshots of one host into a native log.
 #[derive(Debug)]
 pub struct Recorder {
@@ -31,7 +56,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records into a file, and goes on with it where it is a native log already: what is torn at its end is cut.
+    /// Records into a file, and goes on with it where it is a native log already: what is torn at its end
+    /// is cut.
     ///
     /// # Errors
     ///
@@ -60,19 +86,24 @@ impl Recorder {
         }
     }
 
-    /// From the next record on what the paths of a query mean, or everything when it has none.
+    /// From the next record on, writes what the paths of a query mean, or everything when it has none.
     pub fn choose(&mut self, query: &Query) {
-        self.writer.choose(query.chosen());
-        self.host = query.system_name().to_owned();
-        self.titles = query.names().english_titles();
+        self.choose_as(&Choice::of(query));
     }
 
-    /// Writes one record. `window` is from when to when the snapshot was taken, by the civil clock, so that a log shows
-    /// when that was set; `local_minutes` is to be added to get the local time.
+    fn choose_as(&mut self, choice: &Choice) {
+        self.writer.choose(choice.chosen.clone());
+        self.host.clone_from(&choice.host);
+        self.titles.clone_from(&choice.titles);
+    }
+
+    /// Writes one record. `window` is from when to when the snapshot was taken, by the civil clock, so that
+    /// a log shows when that was set; `local_minutes` is to be added to get the local time.
     ///
     /// # Errors
     ///
-    /// Those of the file. What could not be written is lost, and nothing else is: later records may be written again.
+    /// Those of the file. What could not be written is lost, and nothing else is: later records may be
+    /// written again.
     pub fn record(
         &mut self,
         snapshot: &Snapshot,
@@ -133,7 +164,8 @@ impl Recorder {
         sealed.map_err(|error| LogError::from(error).in_file(&path))
     }
 
-    /// Completes the log, and makes one of another format of it under another name; the recording is removed then.
+    /// Completes the log, and makes one of another format of it under another name; the recording is
+    /// removed then.
     ///
     /// # Errors
     ///
@@ -167,8 +199,8 @@ pub fn while_recording(output: &Path, format: Format) -> PathBuf {
     output.with_file_name(name)
 }
 
-/// Bytes that an hour of records takes at most, by the second of two samples: the first one has all names, and with more
-/// records at a time each takes less.
+/// Bytes that an hour of records takes at most, by the second of two samples: the first one has all names,
+/// and with more records at a time each takes less.
 ///
 /// # Errors
 ///
@@ -206,7 +238,8 @@ impl Query {
     }
 }
 
-/// The format that a file should have: the one that is asked for, else that of the end of its name, else `otherwise`.
+/// The format that a file should have: the one that is asked for, else that of the end of its name, else
+/// `otherwise`.
 ///
 /// # Errors
 ///

@@ -12,18 +12,18 @@ use tallymon::Query;
 use tallymon::clock::LocalZone;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
+use tallymon::record::session::SessionStore;
 use tallymon::registry::Roots;
 use tallymon_monitor::sessions::Sessions;
 use tallymon_monitor::settings::Settings;
 use tallymon_monitor::{LocalTime, Options, SourceThread, meant_of_log, usual_of_log};
 
-use self::sessions::Kept;
+use self::sessions::StoredSessions;
 use super::relog::reading;
 use crate::arguments::{Common, Mon};
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::progress::open_logs;
-use crate::session::store::Store;
 use crate::words::say;
 
 /// What the first chart shows: one line each for processor, memory, disk and network.
@@ -84,8 +84,8 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     // A saved block and a log are of some machine, this one or another.
     options.registry = (common.file.is_none() && options.log.is_none()).then(Roots::of_environment);
     // Without a place for sessions there are none.
-    options.sessions = Store::of_environment().ok().map(|store| {
-        let kept: Arc<dyn Sessions> = Arc::new(Kept { common: common.clone(), store });
+    options.sessions = SessionStore::of_environment().ok().map(|store| {
+        let kept: Arc<dyn Sessions> = Arc::new(StoredSessions { common: common.clone(), store });
         kept
     });
     options.reading = reading(&wanted.reading);
