@@ -327,7 +327,7 @@ impl OpenQuery {
     /// The local time of a sample: of this machine, or of the one that wrote the log.
     pub(crate) fn local(&self, time: FileTime) -> FileTime {
         match &self.origin {
-            Origin::Live(_) => clock::local(time),
+            Origin::Live(_) => clock::zone().local(time),
             Origin::Log(log, _) => clock::add_minutes(time, log.log().local_minutes()),
         }
     }

@@ -8,9 +8,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
+use tallymon::clock::now;
 use tallymon::log::sqlite::LogSet;
 use tallymon::log::{Format, LogError, LogErrorKind, ReadOptions};
-use tallymon::record::now;
 
 use crate::handles::{self, Handle, Object, lock};
 use crate::log_sets::{self, Database};

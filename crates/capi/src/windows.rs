@@ -7,8 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use tallymon::Host;
+use tallymon::clock::now;
 use tallymon::core::time::{FileTime, SystemTime};
-use tallymon::record::now;
 use tallymon::registry::{
     RegistryError, Roots, load_perf_counter_text_strings, unload_perf_counter_text_strings,
 };
@@ -135,7 +135,7 @@ pub(crate) fn system_time(time: Out<CivilTime>) {
 }
 
 pub(crate) fn local_time(time: Out<CivilTime>) {
-    time.set(CivilTime::of(clock::local(now())));
+    time.set(CivilTime::of(clock::zone().local(now())));
 }
 
 pub(crate) fn file_time(time: Out<Halves>) {
@@ -165,7 +165,7 @@ pub(crate) fn to_file_time(civil: Out<CivilTime>, time: Out<Halves>) -> i32 {
 pub(crate) fn to_local(time: Out<Halves>, local: Out<Halves>) -> i32 {
     match time.get().filter(|_| !local.is_null()) {
         Some(time) => {
-            local.set(Halves::of(clock::local(time.time())));
+            local.set(Halves::of(clock::zone().local(time.time())));
             TRUE
         }
         None => failed(ERROR_INVALID_PARAMETER),

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
 use tallymon::log::{LogError, LogErrorKind};
+use tallymon::record::session::{SessionError, SettingsFault};
 use tallymon::registry::{RegistryError, RegistryErrorKind};
 use tallymon::{PathError, PathProblem};
 
@@ -138,6 +139,48 @@ impl From<LogError> for Failure {
             _ => Kind::Other,
         };
         Failure::new(kind, error)
+    }
+}
+
+impl From<SettingsFault> for Failure {
+    fn from(fault: SettingsFault) -> Failure {
+        let words = match fault {
+            SettingsFault::NothingToRecord => {
+                "nothing to record: give counters with -c, or --all-objects".into()
+            }
+            SettingsFault::RingWithoutRotation => {
+                "--segments: say when a new log begins, with --rotate-time or --rotate-size".into()
+            }
+            fault => fault.to_string(),
+        };
+        Failure::new(Kind::Usage, words)
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Failure {
+        let kind = match &error {
+            SessionError::NotFound(_) => {
+                let words = format!("{error}; 'tally log list' names those that there are");
+                return Failure::new(Kind::NotFound, words);
+            }
+            SessionError::Over(name) => {
+                return Failure::new(Kind::Usage, format_args!("session {name:?} has ended: --end is over"));
+            }
+            SessionError::NotRead(_) => Kind::Usage,
+            SessionError::Damaged(..) => Kind::BadFile,
+            SessionError::NotBegun(_) | SessionError::NoAnswer(..) => Kind::Unreachable,
+            SessionError::NoLogs(_) => Kind::NoData,
+            SessionError::File(path, error) => return Failure::file(path, error),
+            _ => Kind::Other,
+        };
+        match error {
+            SessionError::Settings(fault) => fault.into(),
+            SessionError::Path(error) => error.into(),
+            SessionError::Source(error) => error.into(),
+            SessionError::Log(error) => error.into(),
+            error => Failure::new(kind, error),
+        }
     }
 }
 

@@ -58,7 +58,8 @@ pub(crate) fn add_of_log(query: &mut Query, text: &str) -> Result<CounterHandle,
     try_add(query, text).map_err(|error| Failure::of_path(&error, Home::Log))
 }
 
-fn try_add(query: &mut Query, text: &str) -> Result<CounterHandle, PathError> {
+/// As [`add`], with the error that the library has.
+pub(crate) fn try_add(query: &mut Query, text: &str) -> Result<CounterHandle, PathError> {
     let parsed = query.parse(text)?;
     let Some(repair) = parsed.repaired else { return query.add_path(text, &parsed.path) };
     if let Some(local) = without_host(query, &parsed.path) {

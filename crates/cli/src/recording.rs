@@ -5,17 +5,14 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
-use tallymon::core::time::FileTime;
+use tallymon::clock::{LocalZone, now};
 use tallymon::log::Format;
-use tallymon::log::native::WriteOptions;
-use tallymon::log::zone::Zone;
-use tallymon::record::{now, while_recording};
+use tallymon::record::{while_recording, write_options};
 use tallymon::{Query, Recorder};
 
 use crate::arguments::Form;
 use crate::exit::Failure;
-use crate::output::{Rows, timestamp};
+use crate::output::Rows;
 use crate::stop::{Stop, Ticks};
 use crate::words::say;
 
@@ -57,9 +54,9 @@ fn text(query: &mut Query, output: &Path, form: Form, pace: Pace) -> Result<(), 
 /// Raw values in a native log, of which another format is made at the end.
 fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<(), Failure> {
     let recording = while_recording(output, format);
-    let zone = LocalZone::of_system();
+    let zone = LocalZone::system();
     let stop = Stop::on_signals()?;
-    let mut recorder = Recorder::create(&recording, zone.write_options(now()))?;
+    let mut recorder = Recorder::create(&recording, write_options(&zone, now()))?;
     recorder.choose(query);
     let mut ticks = Ticks::start(pace.interval);
     let ended: Result<(), Failure> = loop {
@@ -90,25 +87,4 @@ fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<(
     let what = if records == 1 { "record" } else { "records" };
     say(format_args!("{}: {records} {what}", output.display()));
     Ok(())
-}
-
-/// The time zone of this machine.
-pub(crate) struct LocalZone(TimeZone);
-
-impl LocalZone {
-    pub(crate) fn of_system() -> LocalZone {
-        LocalZone(TimeZone::system())
-    }
-
-    /// Minutes to add to a time to get the local one.
-    pub(crate) fn minutes(&self, time: FileTime) -> i32 {
-        self.0.to_offset(timestamp(time)).seconds() / 60
-    }
-
-    /// How a log is recorded that begins at a time.
-    pub(crate) fn write_options(&self, time: FileTime) -> WriteOptions {
-        let name = timestamp(time).to_zoned(self.0.clone()).strftime("%Z").to_string();
-        let zone = Zone::Fixed { name, bias: -self.minutes(time) };
-        WriteOptions { zone, ..WriteOptions::default() }
-    }
 }

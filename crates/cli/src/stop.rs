@@ -3,8 +3,9 @@
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+pub(crate) use tallymon::Ticks;
 use tallymon::log::relog::part_of;
 
 use crate::exit::{Failure, Kind};
@@ -50,26 +51,4 @@ pub(crate) fn without_half(output: &Path) -> Result<(), Failure> {
     };
     ctrlc::set_handler(end)
         .map_err(|error| Failure::new(Kind::Other, format_args!("catching Ctrl-C: {error}")))
-}
-
-/// The times of samples: at fixed multiples of an interval, so that a slow sample does not shift those behind it.
-pub(crate) struct Ticks {
-    next: Instant,
-    interval: Duration,
-}
-
-impl Ticks {
-    pub(crate) fn start(interval: Duration) -> Ticks {
-        Ticks { next: Instant::now(), interval }
-    }
-
-    /// The time of the next sample; those that were missed are left out.
-    pub(crate) fn next(&mut self) -> Instant {
-        let now = Instant::now();
-        self.next += self.interval;
-        while self.next < now {
-            self.next += self.interval;
-        }
-        self.next
-    }
 }

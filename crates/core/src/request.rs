@@ -95,6 +95,86 @@ impl Request {
     pub fn with_interest(self, interest: Interest) -> Request {
         Request { interest, ..self }
     }
+
+    /// One request whose answer has everything that either request asks for; `None` when no single query
+    /// string means both, such as `Global` together with `Costly`.
+    ///
+    /// ```
+    /// use tallymon_core::request::Request;
+    ///
+    /// let both = Request::parse("230 238").union(&Request::parse("238 2")).unwrap();
+    /// assert_eq!(both.to_string(), "230 238 2");
+    /// assert!(Request::global().union(&both).is_none());
+    /// ```
+    pub fn union(&self, other: &Request) -> Option<Request> {
+        let kind = match (&self.kind, &other.kind) {
+            // An empty list asks for nothing, whatever its interest says.
+            (RequestKind::Objects(own), RequestKind::Objects(_)) if own.is_empty() => {
+                return Some(other.clone());
+            }
+            (RequestKind::Objects(_), RequestKind::Objects(others)) if others.is_empty() => {
+                return Some(self.clone());
+            }
+            (RequestKind::Objects(own), RequestKind::Objects(others)) => {
+                RequestKind::Objects(merged(own, others))
+            }
+            (
+                RequestKind::Foreign { host, objects: own },
+                RequestKind::Foreign { host: other_host, objects: others },
+            ) if host.eq_ignore_ascii_case(other_host) => {
+                // No objects means all of them.
+                let all = own.is_empty() || others.is_empty();
+                let objects = if all { Vec::new() } else { merged(own, others) };
+                RequestKind::Foreign { host: host.clone(), objects }
+            }
+            (own, others) if own == others => own.clone(),
+            _ => return None,
+        };
+        let interest = match (self.limited_interest(), other.limited_interest()) {
+            (Some(own), Some(others)) => own.union(&others),
+            _ => Interest::everything(),
+        };
+        Some(Request { kind, interest })
+    }
+
+    /// Whether the answer to this request has everything that `other` asks for.
+    ///
+    /// It compares the requests alone: whether `Global` has an object is known to the source only, so it
+    /// covers no list of objects.
+    pub fn covers(&self, other: &Request) -> bool {
+        let has_all = |own: &[TitleIndex], others: &[TitleIndex]| others.iter().all(|one| own.contains(one));
+        let has_objects = match (&self.kind, &other.kind) {
+            (RequestKind::Objects(_), RequestKind::Objects(others)) if others.is_empty() => return true,
+            (RequestKind::Objects(own), RequestKind::Objects(others)) => has_all(own, others),
+            (
+                RequestKind::Foreign { host, objects: own },
+                RequestKind::Foreign { host: other_host, objects: others },
+            ) => {
+                let has_all = own.is_empty() || !others.is_empty() && has_all(own, others);
+                host.eq_ignore_ascii_case(other_host) && has_all
+            }
+            (own, others) => own == others,
+        };
+        let has_interest = match (self.limited_interest(), other.limited_interest()) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(own), Some(others)) => own.union(&others) == own,
+        };
+        has_objects && has_interest
+    }
+
+    /// The interest with every requested object in it; `None` when the request is for all counters of
+    /// objects that it does not list.
+    fn limited_interest(&self) -> Option<Interest> {
+        match &self.kind {
+            RequestKind::Objects(objects) if self.interest.is_everything() && !objects.is_empty() => {
+                let mut interest = Interest::everything();
+                objects.iter().for_each(|object| interest.add_object(*object));
+                Some(interest)
+            }
+            _ => (!self.interest.is_everything()).then(|| self.interest.clone()),
+        }
+    }
 }
 
 impl From<RequestKind> for Request {
@@ -195,6 +275,12 @@ impl fmt::Display for RequestKind {
     }
 }
 
+/// The objects of two lists, each once, in the order in which they first appear.
+fn merged(own: &[TitleIndex], others: &[TitleIndex]) -> Vec<TitleIndex> {
+    let mut seen = BTreeSet::new();
+    own.iter().chain(others).copied().filter(|object| seen.insert(*object)).collect()
+}
+
 /// A word of a list of objects.
 fn object(word: &str) -> Option<TitleIndex> {
     // `str::parse` takes a sign too, which is no digit.
@@ -242,6 +328,22 @@ impl Interest {
     /// Adds all counters of an object.
     pub fn add_object(&mut self, object: TitleIndex) {
         self.objects.insert(object, None);
+    }
+
+    /// What either of two interests wants.
+    #[must_use]
+    pub fn union(&self, other: &Interest) -> Interest {
+        if self.is_everything() || other.is_everything() {
+            return Interest::everything();
+        }
+        let mut both = self.clone();
+        for (object, counters) in &other.objects {
+            match counters {
+                Some(counters) => counters.iter().for_each(|counter| both.add(*object, *counter)),
+                None => both.add_object(*object),
+            }
+        }
+        both
     }
 
     /// Whether all counters of all objects are wanted.

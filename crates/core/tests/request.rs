@@ -153,3 +153,41 @@ fn any_text_means_the_same_when_it_is_printed() {
     }
     assert!(known > 10_000, "{known}");
 }
+
+#[test]
+fn a_union_has_what_both_requests_ask_for() {
+    let (process, memory) = (TitleIndex(230), TitleIndex(4));
+    let (time, id) = (TitleIndex(6), TitleIndex(784));
+    let one_counter = |object, counter| {
+        let mut interest = Interest::everything();
+        interest.add(object, counter);
+        Request::objects([object]).with_interest(interest)
+    };
+    let both = one_counter(process, time).union(&one_counter(process, id)).unwrap();
+    assert!(both.interest.wants(process, time) && both.interest.wants(process, id));
+    assert!(!both.interest.wants(process, TitleIndex(8)));
+    assert!(both.covers(&one_counter(process, id)) && !one_counter(process, id).covers(&both));
+
+    // Nothing is limited by the other: all of Memory, one counter of Process.
+    let both = Request::objects([memory]).union(&one_counter(process, time)).unwrap();
+    assert_eq!(both.kind, objects(&[4, 230]));
+    assert!(both.interest.wants_object_fully(memory) && !both.interest.wants(process, id));
+    assert!(both.covers(&Request::objects([memory])) && !both.covers(&Request::objects([process])));
+
+    // A list without objects asks for nothing and changes nothing.
+    let none = Request::objects([]);
+    assert_eq!(none.union(&one_counter(process, time)), Some(one_counter(process, time)));
+    assert_eq!(one_counter(process, time).union(&none), Some(one_counter(process, time)));
+    assert!(one_counter(process, time).covers(&none) && none.covers(&none));
+    assert!(!none.covers(&one_counter(process, time)));
+
+    // Other kinds are united with their like only.
+    assert_eq!(Request::global().union(&Request::global()), Some(Request::global()));
+    assert_eq!(Request::global().union(&Request::parse("Costly")), None);
+    assert!(!Request::global().covers(&one_counter(process, time)));
+    let host = |indexes: &[u32]| Request::from(foreign("box", indexes));
+    assert_eq!(host(&[2]).union(&host(&[4])), Some(host(&[2, 4])));
+    assert_eq!(host(&[2]).union(&host(&[])), Some(host(&[])));
+    assert!(host(&[]).covers(&host(&[2])) && !host(&[2]).covers(&host(&[])));
+    assert_eq!(host(&[2]).union(&Request::from(foreign("other", &[2]))), None);
+}

@@ -1,14 +1,16 @@
 //! What objects and counters a source has, without their values.
 
+use std::sync::Arc;
+
 use tallymon_core::block::{CounterDefinition, DetailLevel, Snapshot};
 use tallymon_core::flow::{Source, SourceError};
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{HelpIndex, TitleIndex};
 
-/// The objects of a source.
+/// The objects of a source. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
-    objects: Vec<CatalogObject>,
+    objects: Arc<Vec<CatalogObject>>,
 }
 
 /// An object of a source.
@@ -53,7 +55,7 @@ impl Catalog {
         for object in snapshot.objects() {
             let header = object.header();
             if self.object(header.name).is_none() {
-                self.objects.push(CatalogObject {
+                Arc::make_mut(&mut self.objects).push(CatalogObject {
                     name: header.name,
                     help: header.help,
                     detail_level: header.detail_level,

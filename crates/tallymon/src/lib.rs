@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod catalog;
+pub mod clock;
 mod explain;
 mod history;
 mod location;
@@ -36,7 +37,9 @@ mod path_error;
 mod precision;
 mod query;
 pub mod record;
+pub mod sample;
 mod search;
+mod source_info;
 mod timer;
 
 pub use catalog::{Catalog, CatalogObject};
@@ -50,8 +53,10 @@ pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
 pub use precision::Precision;
 pub use query::{CounterHandle, CounterValue, Expand, Query, Reading};
 pub use record::Recorder;
+pub use sample::Sampler;
 pub use search::{SearchHit, search};
-pub use timer::Timer;
+pub use source_info::SourceInfo;
+pub use timer::{Ticks, Timer};
 
 pub use tallymon_core as core;
 pub use tallymon_host::{

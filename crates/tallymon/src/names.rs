@@ -1,14 +1,18 @@
 //! Names in the user's language, in English, and in every other language of the source.
 
+use std::sync::Arc;
+
 use tallymon_core::flow::{Source, SourceError};
 use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
 
 /// The name and help tables of a source: English, the user's language, and the others once they are needed.
+///
+/// Clones share the tables.
 #[derive(Debug, Clone)]
 pub struct Names {
     preferred: Language,
     /// English first, then the preferred language, then whatever was loaded later.
-    tables: Vec<(Language, Titles)>,
+    tables: Vec<(Language, Arc<Titles>)>,
 }
 
 impl Names {
@@ -18,9 +22,9 @@ impl Names {
     ///
     /// The source has no name tables.
     pub fn load(source: &mut dyn Source, preferred: Language) -> Result<Names, SourceError> {
-        let mut tables = vec![(Language::ENGLISH, source.titles(Language::ENGLISH)?)];
+        let mut tables = vec![(Language::ENGLISH, Arc::new(source.titles(Language::ENGLISH)?))];
         if preferred != Language::ENGLISH && source.languages().contains(&preferred) {
-            tables.push((preferred, source.titles(preferred)?));
+            tables.push((preferred, Arc::new(source.titles(preferred)?)));
         }
         Ok(Names { preferred, tables })
     }
@@ -33,7 +37,7 @@ impl Names {
     pub fn load_all(&mut self, source: &mut dyn Source) -> Result<(), SourceError> {
         for language in source.languages() {
             if !self.tables.iter().any(|(known, _)| *known == language) {
-                self.tables.push((language, source.titles(language)?));
+                self.tables.push((language, Arc::new(source.titles(language)?)));
             }
         }
         Ok(())
@@ -52,7 +56,7 @@ impl Names {
 
     /// All English names.
     pub fn english_titles(&self) -> Titles {
-        self.tables.first().map(|(_, titles)| titles.clone()).unwrap_or_default()
+        self.tables.first().map(|(_, titles)| Titles::clone(titles)).unwrap_or_default()
     }
 
     /// The name in the user's language, else in English, else its number.

@@ -17,6 +17,8 @@ use crate::location::{Location, open};
 use crate::matching::{self, IDENTITY_COUNTERS, InstanceKey, Instances, Keys, Matching};
 use crate::names::Names;
 use crate::path_error::PathError;
+use crate::sample::SharedSnapshot;
+use crate::source_info::{NoSource, SourceInfo};
 
 mod expand;
 mod plan;
@@ -80,7 +82,7 @@ struct Chosen {
 
 /// A snapshot with the names of its instances.
 struct Taken {
-    snapshot: Snapshot,
+    snapshot: SharedSnapshot,
     instances: HashMap<TitleIndex, Instances>,
 }
 
@@ -98,11 +100,24 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// The source does not tell what it has.
+    /// The source has no names, or does not say which objects it has.
     pub fn new(mut source: Box<dyn Source>, language: Language) -> Result<Query, SourceError> {
         let names = Names::load(source.as_mut(), language)?;
         let (system_name, catalog) = Catalog::read(source.as_mut())?;
-        Ok(Query {
+        Ok(Query::with(source, SourceInfo { system_name, names, catalog }))
+    }
+
+    /// A query without a source of its own: somebody else samples, and hands it the answers by [`Query::accept`]. Other
+    /// methods that ask a source, such as [`Query::collect`], fail; nothing waits.
+    ///
+    /// See [`Sampler`](crate::sample::Sampler) for an example.
+    pub fn over(info: SourceInfo) -> Query {
+        Query::with(Box::new(NoSource), info)
+    }
+
+    fn with(source: Box<dyn Source>, info: SourceInfo) -> Query {
+        let SourceInfo { system_name, names, catalog } = info;
+        Query {
             source,
             system_name,
             names,
@@ -116,7 +131,16 @@ impl Query {
             newer: None,
             asked: OnceCell::new(),
             plan: OnceCell::new(),
-        })
+        }
+    }
+
+    /// What is known of the source, for another query over the same one: see [`Query::over`].
+    pub fn info(&self) -> SourceInfo {
+        SourceInfo {
+            system_name: self.system_name.clone(),
+            names: self.names.clone(),
+            catalog: self.catalog.clone(),
+        }
     }
 
     /// How values are formatted from now on. At first no scale is applied and no percentage is capped.
@@ -281,8 +305,13 @@ impl Query {
         })
     }
 
-    /// Takes a snapshot as the newest sample of every path; returns its time.
-    pub fn accept(&mut self, snapshot: Snapshot) -> FileTime {
+    /// Takes a snapshot as the newest sample of every path; returns its time. Several queries can accept the same one,
+    /// when its source was asked for what all of them want.
+    pub fn accept(&mut self, snapshot: impl Into<SharedSnapshot>) -> FileTime {
+        self.accept_shared(snapshot.into())
+    }
+
+    fn accept_shared(&mut self, snapshot: SharedSnapshot) -> FileTime {
         let before = self.newer.take();
         let mut instances = HashMap::new();
         let mut are_same = before.is_some();
@@ -305,8 +334,10 @@ impl Query {
             }
             self.plan.take();
         }
-        if let Some(oldest) = std::mem::replace(&mut self.older, before) {
-            self.source.give_back(oldest.snapshot);
+        if let Some(oldest) = std::mem::replace(&mut self.older, before)
+            && let Some(memory) = oldest.snapshot.release()
+        {
+            self.source.give_back(memory);
         }
         self.newer = Some(Taken { snapshot, instances });
         time
@@ -337,7 +368,7 @@ impl Query {
 
     /// The last snapshot.
     pub fn snapshot(&self) -> Option<&Snapshot> {
-        self.newer.as_ref().map(|taken| &taken.snapshot)
+        self.newer.as_ref().map(|taken| &*taken.snapshot)
     }
 
     /// What objects and counters the source has.
@@ -377,12 +408,20 @@ impl Query {
     ///
     /// The source does not answer.
     pub fn instances(&mut self, object: TitleIndex) -> Result<Vec<InstanceKey>, SourceError> {
-        let mut interest = Interest::everything();
-        interest.add(object, IDENTITY_COUNTERS[0]);
-        let snapshot = self.source.snapshot(&Request::objects([object]).with_interest(interest))?;
-        let found = snapshot.object(object).filter(|object| object.has_instances());
-        Ok(found.map(matching::keys).unwrap_or_default())
+        instances(self.source.as_mut(), object)
     }
+}
+
+/// The instances that an object of a source has now.
+pub(crate) fn instances(
+    source: &mut dyn Source,
+    object: TitleIndex,
+) -> Result<Vec<InstanceKey>, SourceError> {
+    let mut interest = Interest::everything();
+    interest.add(object, IDENTITY_COUNTERS[0]);
+    let snapshot = source.snapshot(&Request::objects([object]).with_interest(interest))?;
+    let found = snapshot.object(object).filter(|object| object.has_instances());
+    Ok(found.map(matching::keys).unwrap_or_default())
 }
 
 impl Entry {

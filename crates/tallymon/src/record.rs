@@ -1,13 +1,13 @@
 //! Recording: live values into a log, so that whatever happens to the recorder costs its last seconds only.
 //!
-//! What is recorded is a native log: raw values, written every few seconds, with new instances when they come. Formats
-//! that have to know their columns before the first record are made of it when it is complete, see [`Recorder::finish`].
+//! What is recorded is a native log: raw values, written every few seconds, with new instances when they
+//! come. Formats that have to know their columns before the first record are made of it when it is
+//! complete, see [`Recorder::finish`].
 
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use tallymon_core::block::Snapshot;
 use tallymon_core::time::FileTime;
@@ -16,7 +16,32 @@ use tallymon_log::native::{Chosen, NativeWriter, RowTime, SnapshotWriter, WriteO
 use tallymon_log::relog::Options;
 use tallymon_log::{Format, LogError, LogErrorKind, Report, relog};
 
+use crate::clock::LocalZone;
 use crate::query::Query;
+
+mod rolling;
+pub mod session;
+
+pub use rolling::{Closed, Existing, RollingRecorder, Rotation};
+
+/// What of a snapshot is written, and under which names.
+#[derive(Debug, Clone, Default)]
+struct Choice {
+    chosen: HashMap<TitleIndex, Vec<Chosen>>,
+    host: String,
+    titles: Titles,
+}
+
+impl Choice {
+    /// What the paths of a query mean.
+    fn of(query: &Query) -> Choice {
+        Choice {
+            chosen: query.chosen(),
+            host: query.system_name().to_owned(),
+            titles: query.names().english_titles(),
+        }
+    }
+}
 
 /// Writes snapshots of one host into a native log.
 #[derive(Debug)]
@@ -31,7 +56,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records into a file, and goes on with it where it is a native log already: what is torn at its end is cut.
+    /// Records into a file, and goes on with it where it is a native log already: what is torn at its end
+    /// is cut.
     ///
     /// # Errors
     ///
@@ -60,19 +86,24 @@ impl Recorder {
         }
     }
 
-    /// From the next record on what the paths of a query mean, or everything when it has none.
+    /// From the next record on, writes what the paths of a query mean, or everything when it has none.
     pub fn choose(&mut self, query: &Query) {
-        self.writer.choose(query.chosen());
-        self.host = query.system_name().to_owned();
-        self.titles = query.names().english_titles();
+        self.choose_as(&Choice::of(query));
     }
 
-    /// Writes one record. `window` is from when to when the snapshot was taken, by the civil clock, so that a log shows
-    /// when that was set; `local_minutes` is to be added to get the local time.
+    fn choose_as(&mut self, choice: &Choice) {
+        self.writer.choose(choice.chosen.clone());
+        self.host.clone_from(&choice.host);
+        self.titles.clone_from(&choice.titles);
+    }
+
+    /// Writes one record. `window` is from when to when the snapshot was taken, by the civil clock, so that
+    /// a log shows when that was set; `local_minutes` is to be added to get the local time.
     ///
     /// # Errors
     ///
-    /// Those of the file. What could not be written is lost, and nothing else is: later records may be written again.
+    /// Those of the file. What could not be written is lost, and nothing else is: later records may be
+    /// written again.
     pub fn record(
         &mut self,
         snapshot: &Snapshot,
@@ -133,7 +164,8 @@ impl Recorder {
         sealed.map_err(|error| LogError::from(error).in_file(&path))
     }
 
-    /// Completes the log, and makes one of another format of it under another name; the recording is removed then.
+    /// Completes the log, and makes one of another format of it under another name; the recording is
+    /// removed then.
     ///
     /// # Errors
     ///
@@ -167,8 +199,8 @@ pub fn while_recording(output: &Path, format: Format) -> PathBuf {
     output.with_file_name(name)
 }
 
-/// Bytes that an hour of records takes at most, by the second of two samples: the first one has all names, and with more
-/// records at a time each takes less.
+/// Bytes that an hour of records takes at most, by the second of two samples: the first one has all names,
+/// and with more records at a time each takes less.
 ///
 /// # Errors
 ///
@@ -189,11 +221,9 @@ pub fn estimate(query: &Query, samples: [&Snapshot; 2], records_an_hour: f64) ->
     Ok(bytes * records_an_hour)
 }
 
-/// The time now, as the window of a record wants it.
-pub fn now() -> FileTime {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let nanoseconds = i128::try_from(since.as_nanos()).unwrap_or_default();
-    FileTime::from_unix_nanoseconds(nanoseconds).unwrap_or_default()
+/// How a native log is written that begins at a time, in a zone.
+pub fn write_options(zone: &LocalZone, time: FileTime) -> WriteOptions {
+    WriteOptions { zone: zone.of_log(time), ..WriteOptions::default() }
 }
 
 impl Query {
@@ -208,7 +238,8 @@ impl Query {
     }
 }
 
-/// The format that a file should have: the one that is asked for, else that of the end of its name, else `otherwise`.
+/// The format that a file should have: the one that is asked for, else that of the end of its name, else
+/// `otherwise`.
 ///
 /// # Errors
 ///

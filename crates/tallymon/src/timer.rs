@@ -1,4 +1,4 @@
-//! Something that is done again and again in a thread of its own: samples on a timer.
+//! Samples at a steady pace: on a thread of their own, or as times to wait for.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -86,6 +86,36 @@ impl Drop for Timer {
             // A turn that panicked has ended.
             let _ = thread.join();
         }
+    }
+}
+
+/// The longest time between two samples, over 100 years.
+const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// The times of samples: fixed multiples of an interval, so that a slow sample does not shift those after it.
+#[derive(Debug, Clone, Copy)]
+pub struct Ticks {
+    next: Instant,
+    interval: Duration,
+}
+
+impl Ticks {
+    /// The first sample is now.
+    pub fn start(interval: Duration) -> Ticks {
+        Ticks { next: Instant::now(), interval }
+    }
+
+    /// The time of the next sample; times that have passed are left out.
+    #[expect(clippy::should_implement_trait, reason = "it never ends")]
+    pub fn next(&mut self) -> Instant {
+        let now = Instant::now();
+        // An interval of nothing would never come to an end, and one of ages has no next time.
+        let interval = self.interval.clamp(Duration::from_micros(100), LONGEST);
+        self.next += interval;
+        while self.next < now {
+            self.next += interval;
+        }
+        self.next
     }
 }
 

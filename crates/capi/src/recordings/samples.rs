@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use tallymon::Recorder;
+use tallymon::clock::now;
 use tallymon::log::LogError;
 use tallymon::log::native::WriteOptions;
-use tallymon::log::zone::Zone;
-use tallymon::record::{now, while_recording};
+use tallymon::record::{while_recording, write_options};
 
 use super::complete::Target;
 use super::of_write;
@@ -30,9 +30,7 @@ pub(super) struct Samples {
 
 impl Samples {
     pub(super) fn create(target: &Target) -> Result<Samples, LogError> {
-        let (name, minutes) = clock::zone(now());
-        let zone = Zone::Fixed { name, bias: minutes.saturating_neg() };
-        let options = WriteOptions { zone, ..WriteOptions::default() };
+        let options = write_options(clock::zone(), now());
         let file = while_recording(&target.beside(), target.format);
         let recorder = Recorder::create(&file, options.clone())?;
         Ok(Samples { recorder, options, files: 1, before: None, counters: BTreeSet::new() })
@@ -79,8 +77,9 @@ impl Samples {
         }
         let Origin::Live(query) = &open.origin else { return Err(status::INVALID_HANDLE) };
         let snapshot = query.snapshot().ok_or(status::NO_DATA)?;
-        let (_, minutes) = clock::zone(begin);
-        self.recorder.record(snapshot, minutes, (begin, now())).map_err(|error| of_write(&error))
+        self.recorder
+            .record(snapshot, clock::zone().minutes(begin), (begin, now()))
+            .map_err(|error| of_write(&error))
     }
 
     /// The files that have the newest records, oldest first.

@@ -8,23 +8,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use tallymon::Query;
+use tallymon::clock::LocalZone;
 use tallymon::core::path::CounterPath;
-use tallymon::core::time::{FileTime, SystemTime};
+use tallymon::core::time::FileTime;
+use tallymon::record::session::SessionStore;
 use tallymon::registry::Roots;
 use tallymon_monitor::sessions::Sessions;
 use tallymon_monitor::settings::Settings;
 use tallymon_monitor::{LocalTime, Options, SourceThread, meant_of_log, usual_of_log};
 
-use self::sessions::Kept;
+use self::sessions::StoredSessions;
 use super::relog::reading;
 use crate::arguments::{Common, Mon};
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::progress::open_logs;
-use crate::session::store::Store;
 use crate::words::say;
 
 /// What the first chart shows: one line each for processor, memory, disk and network.
@@ -85,8 +84,8 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     // A saved block and a log are of some machine, this one or another.
     options.registry = (common.file.is_none() && options.log.is_none()).then(Roots::of_environment);
     // Without a place for sessions there are none.
-    options.sessions = Store::of_environment().ok().map(|store| {
-        let kept: Arc<dyn Sessions> = Arc::new(Kept { common: common.clone(), store });
+    options.sessions = SessionStore::of_environment().ok().map(|store| {
+        let kept: Arc<dyn Sessions> = Arc::new(StoredSessions { common: common.clone(), store });
         kept
     });
     options.reading = reading(&wanted.reading);
@@ -101,7 +100,7 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
         options.interval = interval;
     }
     options.stop = stop;
-    let zone = TimeZone::system();
+    let zone = LocalZone::system();
     options.local = Box::new(move |time| local(time, &zone));
     Ok(tallymon_monitor::run(query, options)?)
 }
@@ -138,23 +137,8 @@ fn repaired(paths: Vec<String>) -> Vec<String> {
     paths
 }
 
-fn local(time: FileTime, zone: &TimeZone) -> LocalTime {
-    let instant = Timestamp::from_nanosecond(time.unix_nanoseconds()).unwrap_or_default();
-    let zoned = instant.to_zoned(zone.clone());
-    let part = |number: i8| u16::try_from(number).unwrap_or(0);
-    LocalTime {
-        time: SystemTime {
-            year: u16::try_from(zoned.year()).unwrap_or(0),
-            month: part(zoned.month()),
-            day_of_week: part(zoned.weekday().to_sunday_zero_offset()),
-            day: part(zoned.day()),
-            hour: part(zoned.hour()),
-            minute: part(zoned.minute()),
-            second: part(zoned.second()),
-            milliseconds: u16::try_from(zoned.millisecond()).unwrap_or(0),
-        },
-        zone: zoned.strftime("%Z").to_string(),
-        // UTC = local time + bias, in minutes.
-        bias: -(zoned.offset().seconds() / 60),
-    }
+fn local(time: FileTime, zone: &LocalZone) -> LocalTime {
+    let local = zone.at(time);
+    // UTC = local time + bias, in minutes.
+    LocalTime { time: local.time, zone: local.zone, bias: -local.minutes }
 }

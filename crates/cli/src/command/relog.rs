@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use tallymon::clock::LocalZone;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::log::csv::LineEnd;
@@ -84,20 +82,10 @@ fn format(arguments: &Relog) -> Result<Format, Failure> {
 /// A time with an offset from UTC, or a local one, also as Windows writes it (M/d/yyyy h:mm:ss[AM|PM]); a date alone is
 /// its first moment.
 pub(crate) fn time(text: &str) -> Result<FileTime, Failure> {
-    let timestamp = text.parse::<Timestamp>().ok().or_else(|| {
-        let local: DateTime = text.parse().ok().or_else(|| windows_time(text))?;
-        Some(local.to_zoned(TimeZone::system()).ok()?.timestamp())
-    });
-    timestamp.and_then(|time| FileTime::from_unix_nanoseconds(time.as_nanosecond())).ok_or_else(|| {
+    LocalZone::system().parse(text).ok_or_else(|| {
         let words = format!("no time {text:?}: write '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z");
         Failure::new(Kind::Usage, words)
     })
-}
-
-fn windows_time(text: &str) -> Option<DateTime> {
-    ["%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S%p", "%m/%d/%Y %I:%M:%S %p"]
-        .iter()
-        .find_map(|format| DateTime::strptime(format, text).ok())
 }
 
 /// What was done, as words on standard error.
@@ -163,23 +151,5 @@ fn range(first: Option<FileTime>, last: Option<FileTime>) -> String {
     match first.zip(last) {
         Some((first, last)) => format!(", {} to {}", rfc3339(first), rfc3339(last)),
         None => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_of_windows() {
-        for (text, wanted) in [
-            ("11/26/2016 13:46:30", Some("2016-11-26T13:46:30")),
-            ("1/2/2016 1:02:03PM", Some("2016-01-02T13:02:03")),
-            ("1/2/2016 12:00:00 am", Some("2016-01-02T00:00:00")),
-            ("13/13/2016 1:02:03", None),
-            ("tomorrow", None),
-        ] {
-            assert_eq!(windows_time(text).map(|time| time.to_string()).as_deref(), wanted, "{text}");
-        }
     }
 }

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::store::Store;
+use tallymon::record::session::{SessionStore, replace_file};
+
 use crate::exit::{Failure, Kind};
 
 /// Whether systemd runs this machine.
-fn is_there(store: &Store) -> bool {
-    store.root.is_some() || Path::new("/run/systemd/system").is_dir()
+fn is_there(store: &SessionStore) -> bool {
+    store.root().is_some() || Path::new("/run/systemd/system").is_dir()
 }
 
 /// The unit of a session. Blanks and what else a unit has no letters for are told by their numbers.
@@ -26,11 +27,11 @@ fn name_of(session: &str) -> String {
     unit + ".service"
 }
 
-fn folder(store: &Store) -> Result<PathBuf, Failure> {
-    if let Some(root) = &store.root {
+fn folder(store: &SessionStore) -> Result<PathBuf, Failure> {
+    if let Some(root) = store.root() {
         return Ok(root.join("systemd"));
     }
-    if store.system {
+    if store.is_system() {
         return Ok(PathBuf::from("/etc/systemd/system"));
     }
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -40,9 +41,9 @@ fn folder(store: &Store) -> Result<PathBuf, Failure> {
     Ok(settings.join("systemd").join("user"))
 }
 
-/// Has a session started with the machine; for a user's session, when the user logs in, or with the machine where the user
-/// may linger.
-pub(crate) fn install(store: &Store, session: &str) -> Result<(), Failure> {
+/// Has a session started with the machine; for a user's session, when the user logs in, or with the machine
+/// where the user may linger.
+pub(crate) fn install(store: &SessionStore, session: &str) -> Result<(), Failure> {
     if !is_there(store) {
         let words = "--at-boot needs systemd, which does not run here; start the session from what starts this machine";
         return Err(Failure::new(Kind::Other, words));
@@ -52,8 +53,8 @@ pub(crate) fn install(store: &Store, session: &str) -> Result<(), Failure> {
     let folder = folder(store)?;
     fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
     let unit = name_of(session);
-    let text = text(&program, session, store.system);
-    super::store::replace(&folder.join(&unit), &text)?;
+    let text = text(&program, session, store.is_system());
+    replace_file(&folder.join(&unit), &text)?;
     control(store, &["daemon-reload"])?;
     control(store, &["enable", &unit])
 }
@@ -78,7 +79,7 @@ fn text(program: &Path, session: &str, system: bool) -> String {
 }
 
 /// Has a session no longer started with the machine.
-pub(crate) fn remove(store: &Store, session: &str) -> Result<(), Failure> {
+pub(crate) fn remove(store: &SessionStore, session: &str) -> Result<(), Failure> {
     let unit = name_of(session);
     let path = folder(store)?.join(&unit);
     if !path.exists() {
@@ -89,20 +90,22 @@ pub(crate) fn remove(store: &Store, session: &str) -> Result<(), Failure> {
     control(store, &["daemon-reload"])
 }
 
-/// Starts a session as a unit, so that its log of events and its restarts are those of a service; `false` where it is none.
-pub(crate) fn start(store: &Store, session: &str) -> Result<bool, Failure> {
-    if store.root.is_some() {
-        return Ok(false);
-    }
-    control(store, &["start", &name_of(session)]).map(|()| true)
+/// Whether sessions can be started as units: not those of a folder that is used in place of the system's.
+pub(crate) fn can_start(store: &SessionStore) -> bool {
+    store.root().is_none()
 }
 
-fn control(store: &Store, words: &[&str]) -> Result<(), Failure> {
-    if store.root.is_some() {
+/// Starts a session as a unit, so that systemd keeps its messages and restarts it.
+pub(crate) fn start(store: &SessionStore, session: &str) -> Result<(), Failure> {
+    control(store, &["start", &name_of(session)])
+}
+
+fn control(store: &SessionStore, words: &[&str]) -> Result<(), Failure> {
+    if store.root().is_some() {
         return Ok(());
     }
     let mut command = Command::new("systemctl");
-    if !store.system {
+    if !store.is_system() {
         command.arg("--user");
     }
     let output = command.args(words).output();

@@ -7,25 +7,24 @@ use std::io::{self, Write};
 use std::path::absolute;
 
 use serde_json::json;
+use tallymon::clock::rfc3339;
 use tallymon::log::{FORMATS, Format};
+use tallymon::record::session::{SessionSettings, SessionStatus, SessionStore, replace_file};
 use unicode_width::UnicodeWidthStr;
 
 use self::arguments::{Log, LogAction, SessionOptions, Start};
 use super::relog::time;
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
-use crate::output::rfc3339;
-use crate::session::settings::Settings;
-use crate::session::store::{Status, Store, read_settings, replace};
-use crate::session::{control, detach, run};
+use crate::session::{self, detach};
 use crate::words::say;
 
 pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
-    let store = Store::of_environment()?;
+    let store = SessionStore::of_environment()?;
     match &log.action {
         LogAction::Start(start) => begin(common, &store, start),
         LogAction::Stop { names } => names.iter().try_for_each(|name| {
-            if control::stop(&store, name)? {
+            if store.stop(name)? {
                 said_of(&store.status(name), name);
             } else {
                 say(format_args!("session {name:?} is not recording"));
@@ -36,12 +35,12 @@ pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
         LogAction::Show { name, json } => show(&store, name, *json),
         LogAction::Update(change) => update(common, &store, change),
         LogAction::Delete { names } => names.iter().try_for_each(|name| {
-            let settings = control::delete(&store, name)?;
+            let settings = session::delete(&store, name)?;
             say(format_args!("session {name:?} is gone; its logs are in {}", settings.folder.display()));
             Ok(())
         }),
         LogAction::Import { file, name } => {
-            let mut settings = read_settings(file)?;
+            let mut settings = SessionSettings::read(file)?;
             if let Some(name) = name {
                 if settings.base == settings.name {
                     settings.base = name.clone();
@@ -49,17 +48,17 @@ pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
                 settings.name = name.clone();
             }
             new_only(&store, &settings.name)?;
-            control::keep(&store, &settings)
+            session::keep(&store, &settings)
         }
         LogAction::Export { name, file } => {
             let text = store.read(name)?.to_text();
             match file {
-                Some(file) => replace(file, &text),
+                Some(file) => Ok(replace_file(file, &text)?),
                 None => Ok(io::stdout().lock().write_all(text.as_bytes())?),
             }
         }
         LogAction::Snapshot { name, output, last } => {
-            let (output, report) = control::snapshot(&store, name, output.as_deref(), *last)?;
+            let (output, report) = session::snapshot(&store, name, output.as_deref(), *last)?;
             say(format_args!("{}: {} records", output.display(), report.records));
             Ok(())
         }
@@ -67,12 +66,12 @@ pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
             if *detached {
                 detach::detach();
             }
-            run::run(common, &store, name)
+            session::record(common, &store, name)
         }
     }
 }
 
-fn new_only(store: &Store, name: &str) -> Result<(), Failure> {
+fn new_only(store: &SessionStore, name: &str) -> Result<(), Failure> {
     if store.has(name) {
         let words = format!("there is a session {name:?} already; 'tally log update' changes it");
         return Err(Failure::new(Kind::Usage, words));
@@ -80,7 +79,7 @@ fn new_only(store: &Store, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn begin(common: &Common, store: &Store, start: &Start) -> Result<(), Failure> {
+fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Failure> {
     let SessionOptions { counter, all_objects, .. } = &start.options;
     let settings = if store.has(&start.name) {
         if !counter.is_empty() || *all_objects {
@@ -88,21 +87,19 @@ fn begin(common: &Common, store: &Store, start: &Start) -> Result<(), Failure> {
         }
         changed(store.read(&start.name)?, &start.options)?
     } else {
-        let settings = Settings::new(&start.name, store.default_folder(&start.name));
+        let settings = SessionSettings::new(&start.name, store.default_folder(&start.name));
         let settings = changed(settings, &start.options)?;
         // Said before anything is looked at that takes time.
-        match settings.fault() {
-            Some(fault) => return Err(Failure::new(Kind::Usage, fault)),
-            None => settings,
-        }
+        settings.check()?;
+        settings
     };
     if store.is_running(&start.name) {
         let words = format!("session {:?} is recording already", start.name);
         return Err(Failure::new(Kind::Other, words));
     }
-    let bytes = control::bytes_an_hour(common, &settings)?;
-    control::keep(store, &settings)?;
-    control::start(common, store, &settings)?;
+    let bytes = session::bytes_an_hour(common, &settings)?;
+    session::keep(store, &settings)?;
+    session::start(common, store, &settings)?;
     let name = &settings.name;
     say(format_args!("session {name:?} records into {}, {}", settings.folder.display(), an_hour(bytes)));
     Ok(())
@@ -119,7 +116,10 @@ fn an_hour(bytes: f64) -> String {
 }
 
 /// Settings with options put into them.
-pub(crate) fn changed(mut settings: Settings, options: &SessionOptions) -> Result<Settings, Failure> {
+pub(crate) fn changed(
+    mut settings: SessionSettings,
+    options: &SessionOptions,
+) -> Result<SessionSettings, Failure> {
     if !options.counter.is_empty() {
         (settings.counters, settings.all_objects) = (options.counter.clone(), false);
     }
@@ -148,32 +148,30 @@ pub(crate) fn changed(mut settings: Settings, options: &SessionOptions) -> Resul
     Ok(settings)
 }
 
-fn update(common: &Common, store: &Store, change: &Start) -> Result<(), Failure> {
+fn update(common: &Common, store: &SessionStore, change: &Start) -> Result<(), Failure> {
     let settings = changed(store.read(&change.name)?, &change.options)?;
-    if let Some(fault) = settings.fault() {
-        return Err(Failure::new(Kind::Usage, fault));
-    }
+    settings.check()?;
     // A counter that does not exist is told before anything is stopped.
-    control::bytes_an_hour(common, &settings)?;
-    let was_recording = control::stop(store, &change.name)?;
-    control::keep(store, &settings)?;
-    if was_recording { control::start(common, store, &settings) } else { Ok(()) }
+    session::bytes_an_hour(common, &settings)?;
+    let was_recording = store.stop(&change.name)?;
+    session::keep(store, &settings)?;
+    if was_recording { session::start(common, store, &settings) } else { Ok(()) }
 }
 
 /// What a session has done, on standard error.
-fn said_of(status: &Status, name: &str) {
+fn said_of(status: &SessionStatus, name: &str) {
     say(format_args!("session {name:?}: {} records", status.records));
     if let Some(error) = &status.last_error {
         say(format_args!("session {name:?}: {} errors, the last one: {error}", status.errors));
     }
 }
 
-fn list(store: &Store, as_json: bool) -> Result<(), Failure> {
+fn list(store: &SessionStore, as_json: bool) -> Result<(), Failure> {
     let mut sessions = Vec::new();
     for name in store.names()? {
         match store.read(&name) {
             Ok(settings) => sessions.push(settings),
-            Err(failure) => say(failure.message.as_deref().unwrap_or_default()),
+            Err(error) => say(error),
         }
     }
     let mut out = io::stdout().lock();
@@ -189,7 +187,7 @@ fn list(store: &Store, as_json: bool) -> Result<(), Failure> {
         let line = format!(
             "{}{gap}  {:9}  every {:>6.1} s  {:>8} records  {}",
             settings.name,
-            store.doing(&settings.name).word(),
+            store.state(&settings.name).word(),
             settings.interval.as_secs_f64(),
             status.records,
             settings.folder.display()
@@ -199,10 +197,11 @@ fn list(store: &Store, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn described(store: &Store, settings: &Settings) -> serde_json::Value {
+fn described(store: &SessionStore, settings: &SessionSettings) -> serde_json::Value {
     let mut value: serde_json::Value = serde_json::from_str(&settings.to_text()).unwrap_or_default();
     let status = store.status(&settings.name);
-    let logs: Vec<_> = run::segments(settings)
+    let logs: Vec<_> = settings
+        .logs()
         .iter()
         .map(|(number, path)| {
             let bytes = fs::metadata(path).map_or(0, |file| file.len());
@@ -210,7 +209,7 @@ fn described(store: &Store, settings: &Settings) -> serde_json::Value {
         })
         .collect();
     if let Some(object) = value.as_object_mut() {
-        object.insert("status".into(), store.doing(&settings.name).word().into());
+        object.insert("status".into(), store.state(&settings.name).word().into());
         object.insert("process".into(), json!(status.process));
         object.insert("started".into(), json!(status.started.map(rfc3339)));
         object.insert("records".into(), json!(status.records));
@@ -222,7 +221,7 @@ fn described(store: &Store, settings: &Settings) -> serde_json::Value {
     value
 }
 
-fn show(store: &Store, name: &str, as_json: bool) -> Result<(), Failure> {
+fn show(store: &SessionStore, name: &str, as_json: bool) -> Result<(), Failure> {
     let settings = store.read(name)?;
     let mut out = io::stdout().lock();
     if as_json {
@@ -231,7 +230,7 @@ fn show(store: &Store, name: &str, as_json: bool) -> Result<(), Failure> {
     }
     let status = store.status(name);
     let mut line = |title: &str, text: String| writeln!(out, "{title:>10}  {text}");
-    line("session", format!("{name}, {}", store.doing(&settings.name).word()))?;
+    line("session", format!("{name}, {}", store.state(&settings.name).word()))?;
     line("records", format!("one every {:.3} s", settings.interval.as_secs_f64()))?;
     if settings.all_objects {
         line("counters", "all of all objects that are not costly".to_owned())?;
@@ -261,7 +260,7 @@ fn show(store: &Store, name: &str, as_json: bool) -> Result<(), Failure> {
     if let Some(error) = status.last_error {
         line("errors", format!("{}, the last one: {error}", status.errors))?;
     }
-    for (_, path) in run::segments(&settings) {
+    for (_, path) in settings.logs() {
         let bytes = fs::metadata(&path).map_or(0, |file| file.len());
         line("log", format!("{}, {bytes} bytes", path.display()))?;
     }

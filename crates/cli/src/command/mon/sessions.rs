@@ -3,32 +3,34 @@
 use std::fs;
 use std::path::PathBuf;
 
+use tallymon::record::session::{SessionSettings, SessionState as State, SessionStore};
 use tallymon_monitor::sessions::{Session, SessionState, Sessions};
 
 use crate::arguments::Common;
 use crate::exit::Failure;
-use crate::session::control;
-use crate::session::run::segments;
-use crate::session::settings::Settings;
-use crate::session::store::{Doing, Store};
+use crate::session;
 
 /// The sessions of this user, or of the system.
-pub(super) struct Kept {
+pub(super) struct StoredSessions {
     pub(super) common: Common,
-    pub(super) store: Store,
+    pub(super) store: SessionStore,
 }
 
-impl Kept {
-    fn session(&self, settings: Settings) -> Session {
+impl StoredSessions {
+    fn read(&self, name: &str) -> Result<SessionSettings, String> {
+        self.store.read(name).map_err(|error| words(error.into()))
+    }
+
+    fn session(&self, settings: SessionSettings) -> Session {
         let status = self.store.status(&settings.name);
-        let logs = segments(&settings);
+        let logs = settings.logs();
         let bytes = logs.iter().filter_map(|(_, path)| fs::metadata(path).ok()).map(|file| file.len());
         Session {
-            state: match self.store.doing(&settings.name) {
-                Doing::Recording => SessionState::Recording,
-                Doing::Waiting => SessionState::Waiting,
-                Doing::Stopped => SessionState::Stopped,
-                Doing::Killed => SessionState::Killed,
+            state: match self.store.state(&settings.name) {
+                State::Recording => SessionState::Recording,
+                State::Waiting => SessionState::Waiting,
+                State::Stopped => SessionState::Stopped,
+                State::Killed => SessionState::Killed,
             },
             interval: settings.interval,
             bytes: bytes.sum(),
@@ -44,33 +46,33 @@ impl Kept {
     }
 }
 
-impl Sessions for Kept {
+impl Sessions for StoredSessions {
     fn list(&self) -> Result<Vec<Session>, String> {
-        let names = self.store.names().map_err(words)?;
-        let session = |name: String| match self.store.read(&name) {
+        let names = self.store.names().map_err(|error| words(error.into()))?;
+        let session = |name: String| match self.read(&name) {
             Ok(settings) => self.session(settings),
             // The others are no worse for it.
-            Err(failure) => Session {
-                last_error: Some(words(failure)),
+            Err(error) => Session {
+                last_error: Some(error),
                 errors: 1,
-                ..self.session(Settings::new(&name, PathBuf::new()))
+                ..self.session(SessionSettings::new(&name, PathBuf::new()))
             },
         };
         Ok(names.into_iter().map(session).collect())
     }
 
     fn start(&self, name: &str) -> Result<(), String> {
-        let settings = self.store.read(name).map_err(words)?;
-        control::start(&self.common, &self.store, &settings).map_err(words)
+        let settings = self.read(name)?;
+        session::start(&self.common, &self.store, &settings).map_err(words)
     }
 
     fn stop(&self, name: &str) -> Result<(), String> {
-        control::stop(&self.store, name).map(drop).map_err(words)
+        self.store.stop(name).map(drop).map_err(|error| words(error.into()))
     }
 
     fn logs(&self, name: &str) -> Result<Vec<PathBuf>, String> {
-        let settings = self.store.read(name).map_err(words)?;
-        control::logs(&self.store, &settings).map_err(words)
+        let settings = self.read(name)?;
+        self.store.logs(&settings).map_err(|error| words(error.into()))
     }
 }
 

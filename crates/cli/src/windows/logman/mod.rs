@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tallymon::log::Format;
+use tallymon::record::session::{SessionSettings, SessionState, SessionStore, replace_file};
 
 use super::completed;
 use super::words::{Known, Takes, Words};
@@ -14,9 +15,7 @@ use crate::arguments::{Common, interval};
 use crate::command::relog::time;
 use crate::exit::{Failure, Kind};
 use crate::paths;
-use crate::session::control;
-use crate::session::settings::Settings;
-use crate::session::store::{Doing, Store, replace};
+use crate::session;
 
 const USAGE: &str = "\
 logman VERB [counter] NAME [OPTIONS]
@@ -174,7 +173,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
         this_computer(computer)?;
     }
     let name = words.one("n").or_else(|| names.next());
-    let store = Store::of_environment()?;
+    let store = SessionStore::of_environment()?;
     if verb == "query" && name.is_none() {
         return list(&store);
     }
@@ -188,36 +187,36 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
                 let words = format!("Error: Data Collector Set already exists: {name}");
                 return Err(Failure::new(Kind::Usage, words));
             }
-            let mut settings = Settings::new(name, store.default_folder(name));
+            let mut settings = SessionSettings::new(name, store.default_folder(name));
             settings.format = Format::Blg;
             let settings = changed(settings, &words, &negated)?;
             // A counter that does not exist is told now, not when nobody looks.
-            if settings.fault().is_none() {
-                control::bytes_an_hour(&common, &settings)?;
+            if settings.check().is_ok() {
+                session::bytes_an_hour(&common, &settings)?;
             }
-            control::keep(&store, &settings)?;
+            session::keep(&store, &settings)?;
         }
-        "update" => control::keep(&store, &changed(store.read(name)?, &words, &negated)?)?,
+        "update" => session::keep(&store, &changed(store.read(name)?, &words, &negated)?)?,
         "query" => describe(&store, &store.read(name)?)?,
-        "start" => control::start(&common, &store, &store.read(name)?)?,
+        "start" => session::start(&common, &store, &store.read(name)?)?,
         "stop" => {
-            if !control::stop(&store, name)? {
+            if !store.stop(name)? {
                 let words = format!("Error: Data Collector Set is not running: {name}");
                 return Err(Failure::new(Kind::Other, words));
             }
         }
-        "delete" => drop(control::delete(&store, name)?),
+        "delete" => drop(session::delete(&store, name)?),
         "import" => {
             let settings = xml::read(file(&words)?, name, store.default_folder(name))?;
             if store.has(name) && !words.has("y") {
                 let words = format!("session {name:?} is there already; -y replaces it");
                 return Err(Failure::new(Kind::Usage, words));
             }
-            control::keep(&store, &settings)?;
+            session::keep(&store, &settings)?;
         }
         "export" => {
             let settings = store.read(name)?;
-            replace(file(&words)?, &xml::write(&settings, store.is_running(name)))?;
+            replace_file(file(&words)?, &xml::write(&settings, store.is_running(name)))?;
         }
         _ => return Err(Failure::new(Kind::Usage, format_args!("logman: no verb {verb:?}\n{USAGE}"))),
     }
@@ -242,8 +241,12 @@ fn file(words: &Words) -> Result<&Path, Failure> {
     words.one("xml").map(Path::new).ok_or_else(missing)
 }
 
-/// Settings with the options of a command line put into them.
-fn changed(mut settings: Settings, words: &Words, negated: &[String]) -> Result<Settings, Failure> {
+/// SessionSettings with the options of a command line put into them.
+fn changed(
+    mut settings: SessionSettings,
+    words: &Words,
+    negated: &[String],
+) -> Result<SessionSettings, Failure> {
     let off = |name: &str| negated.iter().any(|word| word.trim_start_matches('-').eq_ignore_ascii_case(name));
     let counters = words.counters(&[])?;
     if !counters.is_empty() {
@@ -280,7 +283,11 @@ fn changed(mut settings: Settings, words: &Words, negated: &[String]) -> Result<
 }
 
 /// Sizes and new logs: what `-max` means depends on `-cnf` and on the format.
-fn limits(settings: &mut Settings, words: &Words, (no_size, no_new): (bool, bool)) -> Result<(), Failure> {
+fn limits(
+    settings: &mut SessionSettings,
+    words: &Words,
+    (no_size, no_new): (bool, bool),
+) -> Result<(), Failure> {
     let megabytes = |text: &str| {
         let bytes = text.parse::<u64>().ok().and_then(|number| number.checked_mul(MEGABYTE));
         bytes.filter(|bytes| *bytes > 0).ok_or_else(|| format!("{text:?} is no size in MB"))
@@ -331,15 +338,15 @@ fn place(output: &str, name: &str) -> Result<(PathBuf, String), Failure> {
 }
 
 /// What a session does, in Windows' word.
-fn status(store: &Store, settings: &Settings) -> &'static str {
-    match store.doing(&settings.name) {
-        Doing::Recording => "Running",
-        Doing::Waiting => "Pending",
-        Doing::Stopped | Doing::Killed => "Stopped",
+fn status(store: &SessionStore, settings: &SessionSettings) -> &'static str {
+    match store.state(&settings.name) {
+        SessionState::Recording => "Running",
+        SessionState::Waiting => "Pending",
+        SessionState::Stopped | SessionState::Killed => "Stopped",
     }
 }
 
-fn list(store: &Store) -> Result<(), Failure> {
+fn list(store: &SessionStore) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "\n{:<40}{:<30}Status\n{}", "Data Collector Set", "Type", "-".repeat(79))?;
     for name in store.names()? {
@@ -351,11 +358,11 @@ fn list(store: &Store) -> Result<(), Failure> {
     Ok(())
 }
 
-fn describe(store: &Store, settings: &Settings) -> io::Result<()> {
+fn describe(store: &SessionStore, settings: &SessionSettings) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let on = |is: bool| if is { "On" } else { "Off" };
     let new_logs = settings.rotate_size.is_some() || settings.rotate_time.is_some();
-    let Settings { name, .. } = settings;
+    let SessionSettings { name, .. } = settings;
     let user = std::env::var("USER").unwrap_or_default();
     writeln!(out)?;
     let mut line = |title: &str, text: &str| writeln!(out, "{}", format!("{title:<22}{text}").trim_end());

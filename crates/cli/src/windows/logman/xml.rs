@@ -8,23 +8,23 @@ use quick_xml::Reader;
 use quick_xml::escape::escape;
 use quick_xml::events::Event;
 use tallymon::log::Format;
+use tallymon::record::session::SessionSettings;
 use tallymon::registry::read_text;
 
 use super::{MEGABYTE, RING};
 use crate::exit::{Failure, Kind};
-use crate::session::settings::Settings;
 
 /// `LogFileFormat`, by its number.
 const FORMATS: [Format; 4] = [Format::Csv, Format::Tsv, Format::Sqlite, Format::Blg];
 
 /// Reads a data collector set as a session of a name.
-pub(super) fn read(path: &Path, name: &str, folder: PathBuf) -> Result<Settings, Failure> {
+pub(super) fn read(path: &Path, name: &str, folder: PathBuf) -> Result<SessionSettings, Failure> {
     let text = read_text(path, None)?;
     parse(&text, name, folder)
         .map_err(|words| Failure::new(Kind::BadFile, format_args!("{}: {words}", path.display())))
 }
 
-fn parse(text: &str, name: &str, folder: PathBuf) -> Result<Settings, String> {
+fn parse(text: &str, name: &str, folder: PathBuf) -> Result<SessionSettings, String> {
     let (fields, counters) = elements(text)?;
     if !fields.contains_key("PerformanceCounterDataCollector") {
         return Err("it has no collector of performance counters".to_owned());
@@ -38,7 +38,7 @@ fn parse(text: &str, name: &str, folder: PathBuf) -> Result<Settings, String> {
     // Windows writes -1 for yes.
     let is = |key: &str| fields.get(key).is_some_and(|text| !matches!(text.trim(), "" | "0"));
     let seconds = |key: &str| number(key).map(|number| number.map(Duration::from_secs));
-    let mut settings = Settings::new(name, folder);
+    let mut settings = SessionSettings::new(name, folder);
     settings.counters = counters;
     // A folder of Windows is none here.
     if let Some(root) =
@@ -69,7 +69,8 @@ fn parse(text: &str, name: &str, folder: PathBuf) -> Result<Settings, String> {
     } else {
         settings.max_size = size;
     }
-    settings.fault().map_or(Ok(settings), Err)
+    settings.check().map_err(|fault| fault.to_string())?;
+    Ok(settings)
 }
 
 /// The texts of all elements by their names, the first of each, and the counters.
@@ -117,7 +118,7 @@ fn elements(text: &str) -> Result<(HashMap<String, String>, Vec<String>), String
 }
 
 /// Writes a session as a data collector set.
-pub(super) fn write(settings: &Settings, running: bool) -> String {
+pub(super) fn write(settings: &SessionSettings, running: bool) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<DataCollectorSet>\n");
     let mut put = |depth: usize, name: &str, text: &str| {
         xml.push_str(&format!("{}<{name}>{}</{name}>\n", "\t".repeat(depth), escape(text)));
@@ -170,13 +171,14 @@ mod tests {
 
     #[test]
     fn a_set_survives_its_file() {
-        let mut settings = Settings::new("a", PathBuf::from("/var/log"));
+        let mut settings = SessionSettings::new("a", PathBuf::from("/var/log"));
         settings.counters = vec![r"\Process(a & b)\<x>".to_owned(), r"\Memory\*".to_owned()];
         settings.format = Format::Csv;
         settings.rotate_time = Some(Duration::from_secs(60));
         settings.rotate_size = Some(5 * MEGABYTE);
         settings.samples = Some(9);
-        let read = |settings: &Settings| parse(&write(settings, true), "a", PathBuf::from("/elsewhere"));
+        let read =
+            |settings: &SessionSettings| parse(&write(settings, true), "a", PathBuf::from("/elsewhere"));
         assert_eq!(read(&settings), Ok(settings.clone()));
         (settings.format, settings.segments, settings.rotate_time) = (Format::Blg, Some(RING), None);
         settings.rotate_size = Some(MEGABYTE);

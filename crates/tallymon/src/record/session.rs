@@ -1,0 +1,22 @@
+//! Recording sessions: settings with a name, a process that records, and the logs that it leaves.
+//!
+//! A session is a small file of [settings](SessionSettings) in a [store](SessionStore). One process records
+//! it, by [`record`], and holds a lock as long as it does; others [start](SessionStore::start),
+//! [stop](SessionStore::stop) and look at it. Its logs have numbers; a ring keeps the last of them.
+//!
+//! Nothing in here prints. What goes wrong while a session records is in its [status](SessionStatus).
+
+mod control;
+mod error;
+mod run;
+mod settings;
+mod status;
+mod store;
+mod text;
+
+pub use control::SessionCopy;
+pub use error::{SessionError, SettingsFault};
+pub use run::record;
+pub use settings::{SessionSettings, is_session_name};
+pub use status::{SessionState, SessionStatus};
+pub use store::{SessionStore, replace_file};

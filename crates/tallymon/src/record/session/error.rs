@@ -1,0 +1,151 @@
+//! What goes wrong with recording sessions.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tallymon_core::flow::SourceError;
+use tallymon_log::{Format, LogError};
+
+use crate::path_error::PathError;
+
+/// What is wrong with the settings of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SettingsFault {
+    /// The name can not be part of the name of a file.
+    Name(String),
+    /// The names of logs can not begin with this.
+    Base(String),
+    /// Neither counters nor all objects are chosen.
+    NothingToRecord,
+    /// This program can not write the format.
+    NotBuilt(Format),
+    /// A ring needs to know when a new log begins.
+    RingWithoutRotation,
+    /// A size, or the number of logs, is 0.
+    Zero,
+    /// The end is not after the begin.
+    EndBeforeBegin,
+}
+
+impl fmt::Display for SettingsFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SettingsFault::Name(name) => write!(
+                f,
+                "{name:?} is no name of a session: up to 100 letters, digits, spaces, '-', '_' and '.', and no '.' first"
+            ),
+            SettingsFault::Base(base) => write!(f, "{base:?} can not be the beginning of the name of a log"),
+            SettingsFault::NothingToRecord => {
+                f.write_str("nothing to record: choose counters, or all objects")
+            }
+            SettingsFault::NotBuilt(format) => {
+                write!(f, "this program was built without {}", format.info().description)
+            }
+            SettingsFault::RingWithoutRotation => {
+                f.write_str("a ring of logs needs a time or a size at which a new log begins")
+            }
+            SettingsFault::Zero => f.write_str("a size or number of 0 leaves nothing to record"),
+            SettingsFault::EndBeforeBegin => f.write_str("the end is not after the begin"),
+        }
+    }
+}
+
+/// Why something can not be done with a session. Names are those of sessions.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// There is no folder for sessions: no home directory.
+    NoHome,
+    /// There is no session of this name.
+    NotFound(String),
+    /// The settings can not be used.
+    Settings(SettingsFault),
+    /// A file of settings is damaged: its path, and what is wrong.
+    Damaged(PathBuf, String),
+    /// The session is recording already.
+    Recording(String),
+    /// The end of the session has passed.
+    Over(String),
+    /// The recorder ended, or met an error: its words.
+    Recorder(String, String),
+    /// The recorder did not begin in time.
+    NotBegun(String),
+    /// The recorder, a process of this number, did not do in time what it was asked for.
+    NoAnswer(String, u32),
+    /// The session has no logs.
+    NoLogs(String),
+    /// Logs of this format are not read here.
+    NotRead(Format),
+    /// The recorder can not be started.
+    Start(io::Error),
+    /// A file can not be read or written.
+    File(PathBuf, io::Error),
+    /// A counter path of the session is wrong.
+    Path(PathError),
+    /// The source does not answer.
+    Source(SourceError),
+    /// A log can not be read or written.
+    Log(LogError),
+}
+
+impl SessionError {
+    pub(super) fn file(path: &Path, error: io::Error) -> SessionError {
+        SessionError::File(path.to_path_buf(), error)
+    }
+}
+
+impl fmt::Display for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SessionError::NoHome => f.write_str("no place for sessions: HOME is not set"),
+            SessionError::NotFound(name) => write!(f, "no session {name:?}"),
+            SessionError::Settings(fault) => fault.fmt(f),
+            SessionError::Damaged(path, words) => write!(f, "{}: {words}", path.display()),
+            SessionError::Recording(name) => write!(f, "session {name:?} is recording already"),
+            SessionError::Over(name) => write!(f, "session {name:?} has ended: its end is over"),
+            SessionError::Recorder(name, words) => write!(f, "session {name:?}: {words}"),
+            SessionError::NotBegun(name) => write!(f, "session {name:?} does not begin"),
+            SessionError::NoAnswer(name, process) => {
+                write!(f, "session {name:?} (process {process}) does not answer")
+            }
+            SessionError::NoLogs(name) => write!(f, "session {name:?} has no logs"),
+            SessionError::NotRead(format) => {
+                write!(f, "logs of {} are not read here: record in another format", format.info().name)
+            }
+            SessionError::Start(error) => write!(f, "starting the recorder: {error}"),
+            SessionError::File(path, error) => write!(f, "{}: {error}", path.display()),
+            SessionError::Path(error) => error.fmt(f),
+            SessionError::Source(error) => error.fmt(f),
+            SessionError::Log(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for SessionError {}
+
+impl From<SettingsFault> for SessionError {
+    fn from(fault: SettingsFault) -> SessionError {
+        SessionError::Settings(fault)
+    }
+}
+
+impl From<PathError> for SessionError {
+    fn from(error: PathError) -> SessionError {
+        SessionError::Path(error)
+    }
+}
+
+impl From<SourceError> for SessionError {
+    fn from(error: SourceError) -> SessionError {
+        SessionError::Source(error)
+    }
+}
+
+impl From<LogError> for SessionError {
+    fn from(error: LogError) -> SessionError {
+        SessionError::Log(error)
+    }
+}

@@ -1,0 +1,296 @@
+//! The recorder of a session: it records until it is stopped, killed, or its time is over.
+
+use std::fs;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tallymon_core::time::UNITS_PER_SECOND;
+use tallymon_log::{Format, LogError};
+
+use super::SessionError;
+use super::settings::SessionSettings;
+use super::status::SessionStatus;
+use super::store::{RecorderRequest, SessionStore};
+use crate::clock::{LocalZone, now};
+use crate::query::Query;
+use crate::record::{Existing, RollingRecorder, convert, while_recording};
+use crate::timer::Ticks;
+
+/// How often a recorder looks whether it is asked for something.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How often a recorder writes its status.
+const STATUS_PERIOD: Duration = Duration::from_secs(1);
+
+/// Records a session in this process, until somebody stops it, or its time is over.
+///
+/// `open` opens the query, with the counters of the settings in it; it is called when the begin has come.
+/// `wait` waits until a time, and returns `false` when the recording is to end, as after Ctrl-C.
+///
+/// Errors of single records and logs do not end it: they are in the [status](SessionStatus) of the session.
+///
+/// # Errors
+///
+/// The session is not there or is recording already, or `open` failed.
+pub fn record(
+    store: &SessionStore,
+    name: &str,
+    open: impl FnOnce(&SessionSettings) -> Result<Query, SessionError>,
+    mut wait: impl FnMut(Instant) -> bool,
+) -> Result<(), SessionError> {
+    let settings = store.read(name)?;
+    let Some(lock) = store.lock(name)? else {
+        return Err(SessionError::Recording(name.to_owned()));
+    };
+    let before = store.status(name);
+    store.answered(name);
+    let started = now();
+    let status =
+        SessionStatus { process: std::process::id(), started: Some(started), ..SessionStatus::default() };
+    let unfinished = (!before.ended).then_some(before.segment).flatten();
+    let mut run = Run { store, settings, wait: &mut wait, status, written: None, conversions: Vec::new() };
+    run.write_status(true);
+    let ended = run.record(open, unfinished);
+    if let Err(error) = &ended {
+        run.note(&error.to_string());
+    }
+    run.join_conversions();
+    run.status.ended = true;
+    run.write_status(true);
+    // The lock goes last: everything is in order for whoever waits for it.
+    drop(lock);
+    ended
+}
+
+struct Run<'s> {
+    store: &'s SessionStore,
+    settings: SessionSettings,
+    wait: &'s mut dyn FnMut(Instant) -> bool,
+    status: SessionStatus,
+    /// When the status was written.
+    written: Option<Instant>,
+    /// Recordings that become logs of another format, beside the recording of the next one.
+    conversions: Vec<JoinHandle<Result<(), LogError>>>,
+}
+
+impl Run<'_> {
+    /// Waits for the begin, and records until the end. `unfinished` is the log of a recorder that was killed.
+    fn record(
+        &mut self,
+        open: impl FnOnce(&SessionSettings) -> Result<Query, SessionError>,
+        unfinished: Option<u32>,
+    ) -> Result<(), SessionError> {
+        if !self.wait_for_begin() {
+            return Ok(());
+        }
+        let mut query = open(&self.settings)?;
+        let folder = &self.settings.folder;
+        fs::create_dir_all(folder).map_err(|error| SessionError::file(folder, error))?;
+        self.convert_leftovers(unfinished);
+        let begun = Instant::now();
+        let mut recorder = self.recorder(unfinished);
+        recorder.choose(&query);
+        let mut ticks = Ticks::start(self.settings.interval);
+        loop {
+            // A disk that is full now may have room later.
+            match recorder.open() {
+                Ok(()) => {
+                    self.begin_segment(recorder.number());
+                    self.sample(&mut query, &mut recorder);
+                }
+                Err(error) => self.note(&error.to_string()),
+            }
+            // `start` waits for the first record, which may come long before the second.
+            self.write_status(self.settings.interval >= STATUS_PERIOD);
+            if recorder.is_full() {
+                self.close(&mut recorder);
+                self.remove_before(recorder.first_kept());
+            }
+            if self.is_enough(begun) || !self.wait(ticks.next(), &mut recorder) {
+                break;
+            }
+        }
+        self.close(&mut recorder);
+        Ok(())
+    }
+
+    /// The recorder of the logs: it continues the unfinished one, or begins one behind the last.
+    fn recorder(&self, unfinished: Option<u32>) -> RollingRecorder {
+        let last = || self.settings.logs().last().map_or(0, |(number, _)| *number);
+        let first = unfinished.unwrap_or_else(|| last().saturating_add(1));
+        let settings = self.settings.clone();
+        let path_of = move |number| while_recording(&settings.segment(number), settings.format);
+        let rotation = self.settings.rotation();
+        RollingRecorder::new(path_of, first, Existing::Append, rotation, LocalZone::system())
+    }
+
+    fn wait_for_begin(&mut self) -> bool {
+        while let Some(begin) = self.settings.begin.filter(|begin| now() < *begin) {
+            let left = begin.0.saturating_sub(now().0) as f64 / UNITS_PER_SECOND as f64;
+            let most = LOOK.min(Duration::try_from_secs_f64(left).unwrap_or(LOOK));
+            if !(self.wait)(Instant::now() + most) || self.is_asked_to_stop() {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn is_asked_to_stop(&self) -> bool {
+        match self.store.asked(&self.settings.name) {
+            Some(RecorderRequest::Stop) => true,
+            Some(RecorderRequest::Flush) => {
+                self.store.answered(&self.settings.name);
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// Waits for the next record, and does meanwhile what the recorder is asked for; `false` when it is to
+    /// end.
+    fn wait(&mut self, until: Instant, recorder: &mut RollingRecorder) -> bool {
+        loop {
+            match self.store.asked(&self.settings.name) {
+                Some(RecorderRequest::Stop) => return false,
+                Some(RecorderRequest::Flush) => {
+                    if let Err(error) = recorder.flush() {
+                        self.note(&error.to_string());
+                    }
+                    self.write_status(true);
+                    self.store.answered(&self.settings.name);
+                }
+                None => {}
+            }
+            if self.settings.is_over(now()) {
+                return false;
+            }
+            let next = until.min(Instant::now() + LOOK);
+            if !(self.wait)(next) {
+                return false;
+            }
+            if Instant::now() >= until {
+                return true;
+            }
+        }
+    }
+
+    /// Notes which log is written, before its first record.
+    fn begin_segment(&mut self, number: u32) {
+        if self.status.segment != Some(number) {
+            self.status.segment = Some(number);
+            self.write_status(true);
+        }
+    }
+
+    fn sample(&mut self, query: &mut Query, recorder: &mut RollingRecorder) {
+        let begin = now();
+        let taken = if self.settings.all_objects { query.collect_everything() } else { query.collect() };
+        let Some(snapshot) = query.snapshot().filter(|_| taken.is_ok()) else {
+            if let Err(error) = taken {
+                self.note(&error.to_string());
+            }
+            return;
+        };
+        let written = recorder.record(snapshot, (begin, now()));
+        self.status.records = self.status.records.saturating_add(1);
+        self.status.bytes = recorder.bytes();
+        self.status.last = Some(begin);
+        if let Err(error) = written {
+            self.note(&error.to_string());
+        }
+    }
+
+    /// Whether everything that was wanted is recorded.
+    fn is_enough(&mut self, begun: Instant) -> bool {
+        let settings = &self.settings;
+        if settings.samples.is_some_and(|samples| self.status.records >= samples)
+            || settings.duration.is_some_and(|duration| begun.elapsed() >= duration)
+        {
+            return true;
+        }
+        let Some(most) = settings.max_size else { return false };
+        let files = settings.logs().into_iter().filter_map(|(_, path)| fs::metadata(path).ok());
+        if files.map(|file| file.len()).fold(0, u64::saturating_add) < most {
+            return false;
+        }
+        if settings.segments.is_some() {
+            // A ring goes on without its oldest log.
+            self.remove_oldest();
+            return false;
+        }
+        self.note(&format!("it has reached its size of {most} bytes, and ended"));
+        true
+    }
+
+    /// Completes the log that is written; another format is made of it meanwhile.
+    fn close(&mut self, recorder: &mut RollingRecorder) {
+        let Some(closed) = recorder.close() else { return };
+        if let Err(error) = closed.sealed {
+            self.note(&error.to_string());
+        }
+        self.convert(closed.path, closed.number);
+    }
+
+    fn convert(&mut self, recording: PathBuf, number: u32) {
+        let (output, format) = (self.settings.segment(number), self.settings.format);
+        if format != Format::Tally {
+            self.conversions.push(std::thread::spawn(move || convert(&recording, &output, format).map(drop)));
+        }
+    }
+
+    /// Removes the logs that the ring does not keep: those before a number.
+    fn remove_before(&mut self, first: u32) {
+        for (_, path) in self.settings.logs().iter().filter(|(number, _)| *number < first) {
+            self.remove(path);
+        }
+    }
+
+    fn remove_oldest(&mut self) {
+        let current = self.status.segment;
+        let oldest = self.settings.logs().into_iter().find(|(number, _)| Some(*number) != current);
+        if let Some((_, path)) = oldest {
+            self.remove(&path);
+        }
+    }
+
+    fn remove(&mut self, path: &std::path::Path) {
+        if let Err(error) = fs::remove_file(path) {
+            self.note(&format!("{}: {error}", path.display()));
+        }
+    }
+
+    /// Completes recordings that an earlier recorder left, except for the one that this recorder continues.
+    fn convert_leftovers(&mut self, unfinished: Option<u32>) {
+        for (number, path) in self.settings.logs() {
+            if Some(number) != unfinished && path != self.settings.segment(number) {
+                self.convert(path, number);
+            }
+        }
+    }
+
+    fn join_conversions(&mut self) {
+        for conversion in self.conversions.drain(..).collect::<Vec<_>>() {
+            match conversion.join() {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => self.note(&error.to_string()),
+                Err(_) => self.note("a log could not be made of its recording, which is still there"),
+            }
+        }
+    }
+
+    fn note(&mut self, words: &str) {
+        self.status.errors = self.status.errors.saturating_add(1);
+        self.status.last_error = Some(words.to_owned());
+    }
+
+    /// Writes the status, at most once a second unless it matters.
+    fn write_status(&mut self, at_once: bool) {
+        if at_once || self.written.is_none_or(|written| written.elapsed() >= STATUS_PERIOD) {
+            self.written = Some(Instant::now());
+            if let Err(error) = self.store.set_status(&self.settings.name, &self.status) {
+                self.note(&error.to_string());
+            }
+        }
+    }
+}

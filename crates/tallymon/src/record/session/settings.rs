@@ -1,0 +1,202 @@
+//! What a recording session is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tallymon_core::time::FileTime;
+use tallymon_log::Format;
+
+use super::SettingsFault;
+use crate::record::Rotation;
+
+/// The settings of a recording session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionSettings {
+    /// Its name, which is part of the names of files.
+    pub name: String,
+    /// Counter paths; nothing when all objects are recorded.
+    pub counters: Vec<String>,
+    /// Every object that is not costly, with all counters.
+    pub all_objects: bool,
+    /// Time between two records.
+    pub interval: Duration,
+    /// Folder of its logs.
+    pub folder: PathBuf,
+    /// What the names of its logs begin with.
+    pub base: String,
+    /// Format of its logs.
+    pub format: Format,
+    /// Bytes that all its logs have at most.
+    pub max_size: Option<u64>,
+    /// Bytes of a recording from which on a new log is begun.
+    pub rotate_size: Option<u64>,
+    /// Time after which a new log is begun.
+    pub rotate_time: Option<Duration>,
+    /// How many logs are kept; the oldest one goes when there are more.
+    pub segments: Option<u32>,
+    /// Records that it has at most.
+    pub samples: Option<u64>,
+    /// Nothing is recorded before this time.
+    pub begin: Option<FileTime>,
+    /// Nothing is recorded after this time.
+    pub end: Option<FileTime>,
+    /// How long is recorded.
+    pub duration: Option<Duration>,
+    /// It is started with the machine.
+    pub at_boot: bool,
+}
+
+/// Time between two records when nobody says otherwise: that of Windows.
+pub(super) const INTERVAL: Duration = Duration::from_secs(15);
+
+impl SessionSettings {
+    /// A session with nothing to record yet.
+    pub fn new(name: &str, folder: PathBuf) -> SessionSettings {
+        SessionSettings {
+            name: name.to_owned(),
+            counters: Vec::new(),
+            all_objects: false,
+            interval: INTERVAL,
+            folder,
+            base: name.to_owned(),
+            format: Format::Tally,
+            max_size: None,
+            rotate_size: None,
+            rotate_time: None,
+            segments: None,
+            samples: None,
+            begin: None,
+            end: None,
+            duration: None,
+            at_boot: false,
+        }
+    }
+
+    /// Whether they can be used.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    pub fn check(&self) -> Result<(), SettingsFault> {
+        let fault = if !is_session_name(&self.name) {
+            SettingsFault::Name(self.name.clone())
+        } else if !is_session_name(&self.base) {
+            SettingsFault::Base(self.base.clone())
+        } else if self.counters.is_empty() && !self.all_objects {
+            SettingsFault::NothingToRecord
+        } else if !self.format.info().writes {
+            SettingsFault::NotBuilt(self.format)
+        } else if self.segments.is_some() && self.rotate_size.is_none() && self.rotate_time.is_none() {
+            SettingsFault::RingWithoutRotation
+        } else if self.segments == Some(0) || self.rotate_size == Some(0) || self.max_size == Some(0) {
+            SettingsFault::Zero
+        } else if self.begin.zip(self.end).is_some_and(|(begin, end)| end <= begin) {
+            SettingsFault::EndBeforeBegin
+        } else {
+            return Ok(());
+        };
+        Err(fault)
+    }
+
+    /// When a new log begins, and how many stay.
+    pub const fn rotation(&self) -> Rotation {
+        Rotation {
+            size: self.rotate_size,
+            records: None,
+            time: self.rotate_time,
+            interval: self.interval,
+            segments: self.segments,
+        }
+    }
+
+    /// Whether the end has passed.
+    pub fn is_over(&self, now: FileTime) -> bool {
+        self.end.is_some_and(|end| now >= end)
+    }
+
+    /// The logs that are there and their numbers, in order. A recording is listed beside the log that is
+    /// made of it until that is complete.
+    pub fn logs(&self) -> Vec<(u32, PathBuf)> {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let numbered = |path: PathBuf| Some((self.number_of(&path)?, path));
+        let mut found: Vec<(u32, PathBuf)> = paths.filter_map(numbered).collect();
+        found.sort();
+        found
+    }
+
+    /// The log of a number.
+    pub fn segment(&self, number: u32) -> PathBuf {
+        self.folder.join(format!("{}_{number:06}.{}", self.base, self.format.info().extension))
+    }
+
+    /// The number of a file that is a log of this session, or a recording that becomes one.
+    pub fn number_of(&self, file: &Path) -> Option<u32> {
+        let name = file.file_name()?.to_str()?;
+        let rest = name.strip_prefix(&self.base)?.strip_prefix('_')?;
+        let (digits, end) = rest.split_at_checked(6)?;
+        let extension = self.format.info().extension;
+        let end = end.strip_prefix('.')?;
+        let end = end.strip_suffix(".recording.tally").unwrap_or(end);
+        (end == extension && digits.bytes().all(|digit| digit.is_ascii_digit()))
+            .then(|| digits.parse().ok())
+            .flatten()
+    }
+}
+
+/// Whether a name can be that of a session, and of files.
+pub fn is_session_name(name: &str) -> bool {
+    let fits = |letter: char| letter.is_alphanumeric() || " -_.".contains(letter);
+    !name.is_empty()
+        && name.chars().count() <= 100
+        && name.len() <= 200
+        && !name.starts_with(['.', ' ', '-'])
+        && !name.ends_with(' ')
+        && name.chars().all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unusable_settings_are_refused() {
+        let good = SessionSettings { all_objects: true, ..SessionSettings::new("a", PathBuf::from("/x")) };
+        let wrong = |change: fn(&mut SessionSettings)| {
+            let mut settings = good.clone();
+            change(&mut settings);
+            settings.check().unwrap_err()
+        };
+        assert_eq!(good.check(), Ok(()));
+        for (fault, found) in [
+            (SettingsFault::Name("../a".into()), wrong(|settings| settings.name = "../a".to_owned())),
+            (SettingsFault::NothingToRecord, wrong(|settings| settings.all_objects = false)),
+            (SettingsFault::RingWithoutRotation, wrong(|settings| settings.segments = Some(3))),
+            (SettingsFault::Zero, wrong(|settings| settings.max_size = Some(0))),
+            (
+                SettingsFault::EndBeforeBegin,
+                wrong(|settings| (settings.begin, settings.end) = (Some(FileTime(9)), Some(FileTime(9)))),
+            ),
+        ] {
+            assert_eq!(found, fault);
+        }
+    }
+
+    #[test]
+    fn logs_have_numbers() {
+        let settings =
+            SessionSettings { format: Format::Csv, ..SessionSettings::new("a", PathBuf::from("/x")) };
+        assert_eq!(settings.number_of(&settings.segment(7)), Some(7));
+        for (name, number) in [
+            ("a_000012.csv.recording.tally", Some(12)),
+            ("a_000012.tally", None),
+            ("a_00001x.csv", None),
+            ("b_000012.csv", None),
+            ("a_12.csv", None),
+            ("a_000012.csv.part", None),
+        ] {
+            assert_eq!(settings.number_of(Path::new(name)), number, "{name}");
+        }
+    }
+}

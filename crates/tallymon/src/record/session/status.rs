@@ -1,0 +1,84 @@
+//! What a session does, as its recorder says it.
+
+use serde_json::{Value as Json, json};
+use tallymon_core::time::FileTime;
+
+/// What a session does now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionState {
+    /// It waits for its beginning.
+    Waiting,
+    /// It writes records.
+    Recording,
+    /// Its process is gone and did not end as it should.
+    Killed,
+    /// It was ended.
+    Stopped,
+}
+
+impl SessionState {
+    /// In a word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            SessionState::Waiting => "waiting",
+            SessionState::Recording => "recording",
+            SessionState::Killed => "killed",
+            SessionState::Stopped => "stopped",
+        }
+    }
+}
+
+/// What a session tells about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionStatus {
+    /// Its process.
+    pub process: u32,
+    /// When that began.
+    pub started: Option<FileTime>,
+    /// The log that is recorded into.
+    pub segment: Option<u32>,
+    /// Records since it began.
+    pub records: u64,
+    /// Bytes of the log that is recorded into.
+    pub bytes: u64,
+    /// The last record.
+    pub last: Option<FileTime>,
+    /// Records and logs that could not be written.
+    pub errors: u64,
+    /// The last of them, in words.
+    pub last_error: Option<String>,
+    /// It ended as it should: nothing is left to put in order.
+    pub ended: bool,
+}
+
+impl SessionStatus {
+    pub(super) fn to_json(&self) -> Json {
+        json!({
+            "process": self.process,
+            "started": self.started.map(|time| time.0),
+            "segment": self.segment,
+            "records": self.records,
+            "bytes": self.bytes,
+            "last": self.last.map(|time| time.0),
+            "errors": self.errors,
+            "last_error": self.last_error,
+            "ended": self.ended,
+        })
+    }
+
+    pub(super) fn from_json(json: &Json) -> SessionStatus {
+        let number = |key: &str| json.get(key).and_then(Json::as_u64);
+        let small = |key: &str| number(key).and_then(|number| u32::try_from(number).ok());
+        SessionStatus {
+            process: small("process").unwrap_or_default(),
+            started: number("started").map(FileTime),
+            segment: small("segment"),
+            records: number("records").unwrap_or_default(),
+            bytes: number("bytes").unwrap_or_default(),
+            last: number("last").map(FileTime),
+            errors: number("errors").unwrap_or_default(),
+            last_error: json.get("last_error").and_then(Json::as_str).map(str::to_owned),
+            ended: json.get("ended").and_then(Json::as_bool).unwrap_or_default(),
+        }
+    }
+}

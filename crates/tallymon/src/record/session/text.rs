@@ -1,0 +1,140 @@
+//! Settings of a session as the text of a file: JSON.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Value as Json, json};
+use tallymon_core::time::FileTime;
+use tallymon_log::Format;
+
+use super::settings::{INTERVAL, SessionSettings};
+use crate::clock::{parse_rfc3339, rfc3339};
+
+impl SessionSettings {
+    /// As the text of a file.
+    pub fn to_text(&self) -> String {
+        let seconds = |time: &Option<Duration>| time.map(|time| time.as_secs_f64());
+        let json = json!({
+            "name": self.name,
+            "counters": self.counters,
+            "all_objects": self.all_objects,
+            "interval": self.interval.as_secs_f64(),
+            "folder": self.folder.to_string_lossy(),
+            "base": self.base,
+            "format": self.format.info().name,
+            "max_size": self.max_size,
+            "rotate_size": self.rotate_size,
+            "rotate_time": seconds(&self.rotate_time),
+            "segments": self.segments,
+            "samples": self.samples,
+            "begin": self.begin.map(rfc3339),
+            "end": self.end.map(rfc3339),
+            "duration": seconds(&self.duration),
+            "at_boot": self.at_boot,
+        });
+        format!("{json:#}\n")
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in words.
+    pub fn from_text(text: &str) -> Result<SessionSettings, String> {
+        let json: Json = serde_json::from_str(text).map_err(|error| format!("no settings: {error}"))?;
+        let map = json.as_object().ok_or("no settings: an object in braces is needed")?;
+        let fields = Fields(map);
+        let needed = |key: &str| format!("no settings: {key:?} is missing");
+        let name = fields.text("name")?.ok_or_else(|| needed("name"))?;
+        let folder = fields.text("folder")?.ok_or_else(|| needed("folder"))?;
+        let mut settings = SessionSettings::new(name, PathBuf::from(folder));
+        for counter in map.get("counters").and_then(Json::as_array).into_iter().flatten() {
+            let counter = counter.as_str().ok_or("\"counters\": texts are needed")?;
+            settings.counters.push(counter.to_owned());
+        }
+        settings.all_objects = map.get("all_objects").and_then(Json::as_bool).unwrap_or_default();
+        settings.at_boot = map.get("at_boot").and_then(Json::as_bool).unwrap_or_default();
+        settings.interval = fields.time("interval")?.filter(|time| !time.is_zero()).unwrap_or(INTERVAL);
+        if let Some(base) = fields.text("base")? {
+            settings.base = base.to_owned();
+        }
+        if let Some(format) = fields.text("format")? {
+            settings.format = Format::from_name(format).ok_or_else(|| format!("no format {format:?}"))?;
+        }
+        settings.max_size = fields.number("max_size")?;
+        settings.rotate_size = fields.number("rotate_size")?;
+        settings.rotate_time = fields.time("rotate_time")?;
+        settings.segments =
+            fields.number("segments")?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        settings.samples = fields.number("samples")?;
+        settings.begin = fields.moment("begin")?;
+        settings.end = fields.moment("end")?;
+        settings.duration = fields.time("duration")?;
+        settings.check().map_err(|fault| fault.to_string())?;
+        Ok(settings)
+    }
+}
+
+/// The fields of a file of settings.
+struct Fields<'m>(&'m Map<String, Json>);
+
+impl<'m> Fields<'m> {
+    fn field(&self, key: &str) -> Option<&'m Json> {
+        self.0.get(key).filter(|value| !value.is_null())
+    }
+
+    fn text(&self, key: &str) -> Result<Option<&'m str>, String> {
+        let text = |value: &'m Json| value.as_str().ok_or_else(|| format!("{key:?}: a text is needed"));
+        self.field(key).map(text).transpose()
+    }
+
+    fn number(&self, key: &str) -> Result<Option<u64>, String> {
+        let number = |value: &Json| value.as_u64().ok_or_else(|| format!("{key:?}: a number is needed"));
+        self.field(key).map(number).transpose()
+    }
+
+    fn time(&self, key: &str) -> Result<Option<Duration>, String> {
+        let time = |value: &Json| {
+            let seconds = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            seconds.ok_or_else(|| format!("{key:?}: seconds are needed"))
+        };
+        self.field(key).map(time).transpose()
+    }
+
+    fn moment(&self, key: &str) -> Result<Option<FileTime>, String> {
+        let moment = |text: &str| {
+            parse_rfc3339(text)
+                .ok_or_else(|| format!("{key:?}: a time such as 2026-11-21T08:30:00Z is needed"))
+        };
+        self.text(key)?.map(moment).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_survive_their_file() {
+        let mut settings = SessionSettings::new("web 1", PathBuf::from("/var/log"));
+        settings.counters = vec![r"\Processor(*)\% Processor Time".to_owned()];
+        assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings.clone()));
+        settings.format = Format::Csv;
+        settings.interval = Duration::from_millis(500);
+        settings.rotate_time = Some(Duration::from_secs(600));
+        settings.segments = Some(7);
+        settings.begin = FileTime::from_unix_nanoseconds(1_700_000_000_000_000_000);
+        settings.at_boot = true;
+        settings.base = "other".to_owned();
+        assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings));
+    }
+
+    #[test]
+    fn damaged_files_are_refused() {
+        for text in
+            ["", "[]", "{}", "{\"name\": 7}", "{\"name\": \"a\", \"folder\": \"/x\", \"interval\": -1}"]
+        {
+            assert!(SessionSettings::from_text(text).is_err(), "{text}");
+        }
+    }
+}

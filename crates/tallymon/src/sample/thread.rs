@@ -1,0 +1,97 @@
+//! The thread that owns the source, and what is sent to it and back.
+
+use std::fmt;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Instant;
+
+use tallymon_core::block::Snapshot;
+use tallymon_core::flow::{Source, SourceError};
+use tallymon_core::request::Request;
+
+use super::listener::{ListenerId, Listeners};
+
+/// Opens the source; called again as long as that fails.
+pub(super) type Open = Box<dyn FnMut() -> Result<Box<dyn Source>, SourceError> + Send>;
+
+/// A call that runs on the thread of the source.
+pub(super) type Call = Box<dyn FnOnce(Result<&mut dyn Source, SourceError>) + Send>;
+
+/// What the thread is to do next.
+pub(crate) enum Question {
+    /// Take a sample.
+    Sample(SampleQuestion),
+    /// Ask the source anything else.
+    Call(Call),
+    /// Take the memory of a snapshot that nobody needs any more.
+    GiveBack(Snapshot),
+}
+
+impl fmt::Debug for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Question::Sample(question) => f.debug_tuple("Sample").field(question).finish(),
+            Question::Call(_) => f.write_str("Call"),
+            Question::GiveBack(_) => f.write_str("GiveBack"),
+        }
+    }
+}
+
+/// A sample that somebody wants.
+#[derive(Debug, Clone)]
+pub(crate) struct SampleQuestion {
+    pub(super) request: Request,
+    /// The listeners that it is for.
+    pub(super) listeners: Vec<ListenerId>,
+    /// A row of all listeners; else the first sample of a listener.
+    pub(super) is_row: bool,
+    pub(super) asked: Instant,
+}
+
+/// What became of a question for a sample.
+pub(super) struct Answer {
+    pub(super) question: SampleQuestion,
+    /// `None` when all its listeners were gone before the source was asked.
+    pub(super) result: Option<Result<Snapshot, SourceError>>,
+}
+
+/// Answers questions until nobody can ask any more.
+pub(super) fn serve(
+    mut open: Open,
+    questions: &Receiver<Question>,
+    answers: &Sender<Answer>,
+    listeners: &Listeners,
+) {
+    let mut source: Option<Box<dyn Source>> = None;
+    while let Ok(question) = questions.recv() {
+        match question {
+            Question::Sample(question) => {
+                // A source that hung must not work through samples that nobody waits for any longer.
+                let is_wanted = question.listeners.iter().any(|id| listeners.has(*id));
+                let result = is_wanted.then(|| {
+                    opened(&mut source, &mut open).and_then(|open| open.snapshot(&question.request))
+                });
+                if answers.send(Answer { question, result }).is_err() {
+                    return;
+                }
+            }
+            Question::Call(call) => call(opened(&mut source, &mut open)),
+            Question::GiveBack(snapshot) => {
+                if let Some(source) = &mut source {
+                    source.give_back(snapshot);
+                }
+            }
+        }
+    }
+}
+
+/// The source, which is opened by the first question that finds it closed.
+fn opened<'s>(
+    source: &'s mut Option<Box<dyn Source>>,
+    open: &mut Open,
+) -> Result<&'s mut dyn Source, SourceError> {
+    let open = match source.take() {
+        Some(open) => open,
+        None => open()?,
+    };
+    Ok(source.insert(open).as_mut())
+}
