@@ -122,7 +122,7 @@ pub(crate) fn gather(
     };
     for path in paths {
         let mut log = open(path, options)?;
-        let mut cooker = Cooker::default();
+        let mut cooker = Cooker::capped(options.cap);
         let mut values = Vec::new();
         // Where each column of this log is gathered; columns appear while records are read.
         let mut places: Vec<Option<usize>> = Vec::new();
