@@ -36,6 +36,7 @@ mod path_error;
 mod precision;
 mod query;
 pub mod record;
+mod rows;
 mod timer;
 
 pub use catalog::{Catalog, CatalogObject};
@@ -49,6 +50,7 @@ pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
 pub use precision::Precision;
 pub use query::{CounterHandle, CounterValue, Expand, Query, Reading};
 pub use record::Recorder;
+pub use rows::{LiveRows, RowValues};
 pub use timer::Timer;
 
 pub use tallymon_core as core;

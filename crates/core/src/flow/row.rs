@@ -83,7 +83,9 @@ pub struct LiveColumn {
     pub object: TitleIndex,
     /// The title index of the counter.
     pub counter: TitleIndex,
-    /// The path in the user's language, for people to read.
+    /// The instance, as a path names it; `None` for an object without instances and for a path that matched none.
+    pub instance: Option<String>,
+    /// The path in the user's language, for people to read; with the host only if there are several.
     pub local_path: String,
 }
 
