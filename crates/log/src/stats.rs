@@ -230,6 +230,8 @@ impl Gathered {
             self.last_sample = Some(*sample);
         }
         let number = match value {
+            // Windows writes 0 into its logs, so that statistics of these are the same.
+            Err(NoValue::NoOperations) => Ok(0.0),
             Ok(value) => value.as_f64().filter(|number| number.is_finite()).ok_or(NoValue::NotNumeric),
             Err(reason) => Err(*reason),
         };
