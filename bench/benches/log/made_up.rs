@@ -5,9 +5,9 @@ use std::path::Path;
 
 use tallymon_bench::cpu_time;
 use tallymon_core::counter::CounterType;
-use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::flow::{Absence, Cell, NoValue, Row, Sample, Sink};
 use tallymon_core::time::{FileTime, Frequency};
-use tallymon_log::native::{NativeReader, NativeWriter, RowTime, RowWriter, WriteOptions};
+use tallymon_log::native::{NativeReader, NativeSink, NativeWriter, WriteOptions};
 use tallymon_log::relog::Options;
 use tallymon_log::{Column, Format, LogReader, ReadOptions, open, relog};
 
@@ -81,7 +81,7 @@ pub(crate) fn columns() -> Vec<Column> {
             let path = format!(r"\\bench\Series({})\Counter {}", n % 100, n / 100);
             let parts = path.parse().ok();
             let group = u32::try_from(n / 100).unwrap_or(0);
-            Column { path, parts, counter_type: RAW, scale: 0, time_base: Frequency(0), group, wild: true }
+            Column { path, parts, counter_type: RAW, scale: 0, time_base: Frequency(0), group, wild: true, live: None }
         })
         .collect()
 }
@@ -96,19 +96,23 @@ fn write(path: &Path, options: WriteOptions, rows: &[Vec<u64>], seal: bool) -> f
     let options = WriteOptions { keep_instances: true, ..options };
     let columns = columns();
     let writer = NativeWriter::create(path, options).expect("it can be written");
-    let mut writer = RowWriter::new(writer, &columns).expect("it can be written");
+    let mut sink = NativeSink::new(writer);
+    sink.columns(&columns).expect("it can be written");
     let mut cells = Vec::new();
     let mut taken = 0.0;
     for (row, values) in rows.iter().enumerate() {
         cells.clear();
-        cells.extend(values.iter().map(|value| sample(row, *value)));
-        let time = RowTime { time: FileTime(START + row as u64 * 10_000_000), local_minutes: 0 };
+        cells.extend(values.iter().map(|value| Cell {
+            sample: sample(row, *value).ok(),
+            ..Cell::missing(NoValue::NoData(Absence::NotRequested))
+        }));
+        let time = FileTime(START + row as u64 * 10_000_000);
         let start = cpu_time();
-        writer.row(time, &cells).expect("it can be written");
+        sink.row(&Row { time, local_minutes: 0, cells: &cells }).expect("it can be written");
         taken += (cpu_time() - start).as_secs_f64();
     }
     let start = cpu_time();
-    let mut writer = writer.into_inner();
+    let mut writer = sink.into_inner().expect("it is not sealed");
     if seal {
         writer.seal().expect("it can be written");
     } else {

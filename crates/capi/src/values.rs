@@ -109,7 +109,14 @@ impl Wanted {
 
     /// The value of two samples; beside it, what the function returns.
     fn value(self, newer: Result<Sample, NoValue>, older: Option<&Sample>) -> (FmtValue, Done) {
-        let computed = newer.and_then(|newer| Ok((newer.counter_type, compute(older, &newer)?)));
+        let computed = newer.and_then(|newer| {
+            let value = match compute(older, &newer) {
+                // An average without operations is 0 for PDH.
+                Err(NoValue::NoOperations) => Value::Number(0.0),
+                value => value?,
+            };
+            Ok((newer.counter_type, value))
+        });
         match computed {
             Ok((counter_type, value)) => {
                 let number = self.number(&apply(value, counter_type, 0, &self.format));

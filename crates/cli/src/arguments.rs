@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tallymon::core::counter::Digits;
 use tallymon::{Profile, TierChoice};
 use tallymon_monitor::chart::Glyphs;
 
@@ -298,6 +299,9 @@ pub(crate) struct Relog {
     /// End the lines of a text log with a line feed alone; Windows ends them with carriage return and line feed.
     #[arg(long)]
     pub(crate) lf: bool,
+    /// Significant digits in a text log: 17, or 20 as Windows has written since about 2021.
+    #[arg(long, default_value = "17", value_name = "N", value_parser = digits)]
+    pub(crate) digits: Digits,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -314,6 +318,9 @@ pub(crate) struct Choice {
     /// Keep records up to this time.
     #[arg(long, value_name = "TIME")]
     pub(crate) to: Option<String>,
+    /// Take percentages above 100 as 100. Windows writes them as they are.
+    #[arg(long)]
+    pub(crate) cap: bool,
 }
 
 #[derive(Debug, Args)]
@@ -595,7 +602,7 @@ pub(crate) struct FormatOptions {
     /// Only the value, one a line; a missing one is an empty line.
     #[arg(long, group = "form")]
     plain: bool,
-    /// Show no percentage above 100, as the Performance Data Helper does by default.
+    /// Show percentages above 100 as 100, as the Performance Data Helper does by default.
     #[arg(long)]
     pub(crate) cap: bool,
 }
@@ -646,6 +653,15 @@ fn speed(text: &str) -> Result<f64, String> {
     number
         .filter(|number| (0.001..=1e6).contains(number))
         .ok_or_else(|| "needed 0.001 to 1000000".to_string())
+}
+
+/// The significant digits of a text log.
+fn digits(text: &str) -> Result<Digits, String> {
+    match text {
+        "17" => Ok(Digits::Seventeen),
+        "20" => Ok(Digits::Twenty),
+        _ => Err("17 or 20 is needed".to_string()),
+    }
 }
 
 /// A time such as `500ms`, `5s`, `1.5s`, `2m`, `1h`, `5`, or `[[hh:]mm:]ss`.

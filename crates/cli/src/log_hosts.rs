@@ -1,7 +1,7 @@
 //! A log instead of the machine: each of its hosts has a query of its own, and a path chooses the host.
 
 use tallymon::core::counter::Format;
-use tallymon::core::flow::SourceError;
+use tallymon::core::flow::{NoValue, SourceError};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::{CounterHandle, Log, Names, PathError, Query, Reading};
@@ -156,7 +156,7 @@ impl LogHosts {
                 reading.path.insert_str(0, &host.prefix);
                 let path = host.handles.iter().find(|(_, handle)| *handle == reading.handle);
                 if let Some(seen) = path.and_then(|(path, _)| self.seen.get_mut(*path)) {
-                    *seen |= reading.cell.value.is_ok();
+                    *seen |= matches!(reading.cell.value, Ok(_) | Err(NoValue::NoOperations));
                 }
             }
             all.append(&mut readings);

@@ -1,172 +1,129 @@
-//! Rows of readings in every form: a table for people, PDH-CSV, PDH-TSV, JSON, values only.
+//! Rows of values in every form: a table for people, PDH-CSV, PDH-TSV, JSON lines, values only.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value as Json, json};
-use tallymon::Reading;
-use tallymon::core::counter;
-use tallymon::core::flow::{Cell, Value};
+use tallymon::core::counter::TextStyle;
+use tallymon::core::flow::Sink;
 use tallymon::core::time::FileTime;
+use tallymon::log::csv::{CsvOptions, CsvWriter};
+use tallymon::{LiveRows, RowValues};
 
 use crate::arguments::Form;
-use crate::words::{say, visible};
+use crate::words::say;
 
-mod columns;
+mod json;
+mod plain;
 mod table;
-mod values;
 
-use columns::Columns;
+use json::JsonLines;
+pub(crate) use json::json_value;
+use plain::PlainLines;
 use table::Table;
-pub(crate) use values::Values;
 
-/// Writes rows in one form. CSV and TSV fix their columns with the first row; the others follow what there is.
+/// Writes rows of live values in one form. CSV and TSV keep the columns of the first row; the other forms follow the
+/// instances that exist.
 pub(crate) struct Rows<'w> {
-    /// Buffered, so that a row is one write: the standard output would write each line by itself.
-    out: BufWriter<Box<dyn Write + 'w>>,
-    form: Form,
+    rows: LiveRows,
+    sink: Output<'w>,
     host: String,
-    /// The columns of a CSV, once known.
-    columns: Option<Columns>,
-    /// Instances that came too late for a column, to be told once.
-    late: HashSet<String>,
-    /// Looked up when a local time is first printed: that reads a folder of hundreds of zones.
-    zone: OnceCell<TimeZone>,
-    rows: u64,
+    form: Form,
+    style: TextStyle,
     with_time: bool,
-    console: bool,
-    table: Table,
+    with_errors: bool,
+    /// Loaded when a local time is first needed: that reads a folder of hundreds of zones.
+    zone: OnceCell<TimeZone>,
+}
+
+enum Output<'w> {
+    /// The sink is created with the first row: the first line of a CSV has the zone of its first row.
+    New(Option<Box<dyn Write + 'w>>),
+    Open(Box<dyn Sink<Error = io::Error> + 'w>),
 }
 
 impl<'w> Rows<'w> {
-    /// `with_time` puts the time before every row of a table.
+    /// `host` is the host of paths that name none. `with_time` writes the time before every row of a table.
     pub(crate) fn new(out: impl Write + 'w, form: Form, host: &str, with_time: bool) -> Rows<'w> {
+        let rows = match form {
+            Form::Csv | Form::Tsv => LiveRows::fixed(host),
+            Form::Json => LiveRows::changing(host).with_errors(true),
+            Form::Table | Form::Plain => LiveRows::changing(host),
+        };
         Rows {
-            out: BufWriter::new(Box::new(out)),
-            form,
+            rows,
+            sink: Output::New(Some(Box::new(out))),
             host: host.to_string(),
-            columns: None,
-            late: HashSet::new(),
-            zone: OnceCell::new(),
-            rows: 0,
+            form,
+            style: TextStyle::default(),
             with_time,
-            console: false,
-            table: Table::default(),
+            with_errors: false,
+            zone: OnceCell::new(),
         }
     }
 
-    /// Says in a table how far rates and shares may be off.
+    /// Shows in a table how far rates and shares may be off.
     pub(crate) fn with_errors(mut self, with_errors: bool) -> Self {
-        self.table.with_errors = with_errors;
+        if self.form == Form::Table {
+            self.rows = self.rows.with_errors(with_errors);
+        }
+        self.with_errors = with_errors;
         self
     }
 
-    /// Writes a CSV or TSV as `typeperf` shows it on the console: no time zone, six decimals.
+    /// Writes a CSV or TSV as `typeperf` does on the console: no time zone, six decimals.
     pub(crate) fn for_console(mut self) -> Self {
-        self.console = true;
+        self.style = TextStyle::Console;
         self
     }
 
-    /// Writes one row and flushes it.
+    /// Writes one row.
     ///
     /// A table is for people and has the paths in their language; the other forms are for programs and have them in
     /// English.
-    pub(crate) fn row<'v>(&mut self, time: FileTime, values: impl Into<Values<'v>>) -> io::Result<()> {
-        let values = values.into();
-        match self.form {
-            Form::Table => self.table(time, &values)?,
-            Form::Csv => self.separated(time, &values, ',', "CSV")?,
-            Form::Tsv => self.separated(time, &values, '\t', "TSV")?,
-            Form::Json => {
-                let row = self.json(time, &values.readings());
-                writeln!(self.out, "{row}")?;
-            }
-            Form::Plain => {
-                let mut written = Ok(());
-                values.for_each(|_, value| {
-                    if written.is_ok() {
-                        written = writeln!(self.out, "{}", plain(&value.cell));
-                    }
-                });
-                written?;
-            }
-        }
-        self.rows += 1;
-        self.out.flush()
-    }
-
-    fn table(&mut self, time: FileTime, values: &Values<'_>) -> io::Result<()> {
-        if self.with_time {
-            if self.rows > 0 {
-                writeln!(self.out)?;
-            }
-            writeln!(self.out, "{}", self.local(time).strftime("%Y-%m-%d %H:%M:%S%.3f"))?;
-        }
-        self.table.write(&mut self.out, values)
-    }
-
-    fn separated(
-        &mut self,
-        time: FileTime,
-        values: &Values<'_>,
-        separator: char,
-        kind: &str,
-    ) -> io::Result<()> {
-        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-        let local = self.local(time);
-        let columns = match &mut self.columns {
-            Some(columns) => columns,
-            None => {
-                let columns = Columns::of(values, &self.host);
-                let zone = if self.console {
-                    String::new()
-                } else {
-                    // UTC = local time + bias, in minutes.
-                    format!(" ({})({})", local.strftime("%Z"), -(local.offset().seconds() / 60))
-                };
-                write!(self.out, "\"(PDH-{kind} 4.0){zone}\"")?;
-                for column in columns.paths() {
-                    write!(self.out, "{separator}{}", quoted(column))?;
-                }
-                write!(self.out, "\r\n")?;
-                self.columns.insert(columns)
+    pub(crate) fn row<'v>(&mut self, time: FileTime, values: impl Into<RowValues<'v>>) -> io::Result<()> {
+        let needs_local = matches!(self.form, Form::Csv | Form::Tsv) || self.with_time;
+        let minutes = if needs_local { self.zone().to_offset(timestamp(time)).seconds() / 60 } else { 0 };
+        let mut sink = match std::mem::replace(&mut self.sink, Output::New(None)) {
+            Output::Open(sink) => sink,
+            Output::New(out) => {
+                let out = out.ok_or_else(|| io::Error::other("an earlier row could not be written"))?;
+                self.open(out, time, minutes)
             }
         };
-        let (cells, late) = columns.cells(values);
-        write!(self.out, "\"{}\"", local.strftime("%m/%d/%Y %H:%M:%S%.3f"))?;
-        for cell in &cells {
-            let text = match cell {
-                Some(Ok(Value::Text(text))) => quoted(text),
-                Some(Ok(value)) if self.console => {
-                    value.as_f64().map_or_else(String::new, |number| format!("\"{}\"", counter::f6(number)))
-                }
-                Some(Ok(value)) => format!("\"{}\"", exact(value)),
-                // What the Performance Data Helper writes for a missing value.
-                Some(Err(_)) | None => "\" \"".to_string(),
-            };
-            write!(self.out, "{separator}{text}")?;
-        }
-        write!(self.out, "\r\n")?;
-        for path in late {
-            if self.late.insert(path.clone()) {
-                say(format_args!(
-                    "{path} came too late for a column; --json has it, and so have logs of other formats"
-                ));
-            }
+        self.rows.write(time, minutes, values, &mut sink)?;
+        self.sink = Output::Open(sink);
+        for path in self.rows.take_late() {
+            say(format_args!(
+                "{path} came too late for a column; --json has it, and so have logs of other formats"
+            ));
         }
         Ok(())
     }
 
-    fn json(&self, time: FileTime, readings: &[Reading]) -> Json {
-        let values: Vec<Json> = readings.iter().map(json_reading).collect();
-        json!({ "time": rfc3339(time), "host": self.host, "values": values })
+    fn open(
+        &self,
+        out: Box<dyn Write + 'w>,
+        time: FileTime,
+        minutes: i32,
+    ) -> Box<dyn Sink<Error = io::Error> + 'w> {
+        match self.form {
+            Form::Csv | Form::Tsv => {
+                let zone_name = timestamp(time).to_zoned(self.zone().clone()).strftime("%Z").to_string();
+                let (tabs, style) = (self.form == Form::Tsv, self.style);
+                // UTC = local time + bias, in minutes.
+                let options = CsvOptions { tabs, zone_name, bias: -minutes, style, ..CsvOptions::default() };
+                Box::new(CsvWriter::new(out, options))
+            }
+            Form::Json => Box::new(JsonLines::new(out, &self.host)),
+            Form::Plain => Box::new(PlainLines::new(out)),
+            Form::Table => Box::new(Table::new(out, self.with_time, self.with_errors)),
+        }
     }
 
-    fn local(&self, time: FileTime) -> jiff::Zoned {
-        timestamp(time).to_zoned(self.zone.get_or_init(TimeZone::system).clone())
+    fn zone(&self) -> &TimeZone {
+        self.zone.get_or_init(TimeZone::system)
     }
 }
 
@@ -178,65 +135,4 @@ pub(crate) fn timestamp(time: FileTime) -> Timestamp {
 /// A time in UTC to the millisecond.
 pub(crate) fn rfc3339(time: FileTime) -> String {
     timestamp(time).strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
-}
-
-/// A reading as JSON. A missing value is null, with the reason beside it.
-pub(crate) fn json_reading(reading: &Reading) -> Json {
-    let mut object = Map::new();
-    object.insert("path".into(), reading.path.clone().into());
-    object.insert("object".into(), reading.object.0.into());
-    object.insert("counter".into(), reading.counter.0.into());
-    if let Some(instance) = &reading.instance {
-        object.insert("instance".into(), instance.to_string().into());
-    }
-    match &reading.cell.value {
-        Ok(value) => object.insert("value".into(), json_value(value)),
-        Err(why) => {
-            object.insert("value".into(), Json::Null);
-            object.insert("status".into(), why.pdh_status().name.into());
-            object.insert("reason".into(), why.to_string().into())
-        }
-    };
-    if reading.cell.stale {
-        object.insert("stale".into(), true.into());
-    }
-    if let Some(error) = reading.error().filter(|_| reading.cell.value.is_ok()) {
-        object.insert("error".into(), json!(error));
-    }
-    object.insert("unit".into(), reading.definition.counter_type.suffix().as_str().into());
-    object.insert("type".into(), reading.definition.counter_type.to_string().into());
-    if let Some(sample) = reading.cell.sample {
-        // As text, because 64-bit numbers do not survive readers that take every number for a double.
-        object.insert("first".into(), sample.first.to_string().into());
-        object.insert("second".into(), sample.second.to_string().into());
-    }
-    Json::Object(object)
-}
-
-pub(crate) fn json_value(value: &Value) -> Json {
-    match value {
-        Value::Number(number) => json!(number),
-        Value::Integer(integer) => json!(integer),
-        Value::Text(text) => json!(text),
-        _ => Json::Null,
-    }
-}
-
-/// A value with all its digits; nothing when there is none.
-fn plain(cell: &Cell) -> String {
-    match &cell.value {
-        // A line end in it would make two values of one.
-        Ok(Value::Text(text)) => visible(text).into_owned(),
-        Ok(value) => exact(value),
-        Err(_) => String::new(),
-    }
-}
-
-/// A number as C's `%.17g`, which is what Windows writes.
-fn exact(value: &Value) -> String {
-    match value {
-        Value::Integer(integer) => integer.to_string(),
-        Value::Number(number) => counter::g17(*number).to_string(),
-        _ => String::new(),
-    }
 }

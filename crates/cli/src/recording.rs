@@ -1,7 +1,6 @@
 //! Recording of what a query means, until stopped: `tally watch -o` and `typeperf -o`.
 
 use std::fs::File;
-use std::io::BufWriter;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,34 +24,40 @@ pub(crate) struct Pace {
     pub(crate) most: Option<u64>,
 }
 
-/// Records into a file until stopped.
+/// Records into a file until stopped. In every format the first row is the first sample, so that it has no rates.
 pub(crate) fn record(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<(), Failure> {
-    match format {
+    let records = match format {
         Format::Csv => text(query, output, Form::Csv, pace),
         Format::Tsv => text(query, output, Form::Tsv, pace),
         _ => raw(query, output, format, pace),
-    }
-}
-
-/// Computed values as text, row by row: the file is complete at any time, but has the columns of its first row.
-fn text(query: &mut Query, output: &Path, form: Form, pace: Pace) -> Result<(), Failure> {
-    let stop = Stop::on_signals()?;
-    let mut ticks = Ticks::start(pace.interval);
-    let file = File::create(output).map_err(|error| Failure::file(output, &error))?;
-    let mut rows = Rows::new(BufWriter::new(file), form, query.system_name(), true);
-    query.collect()?;
-    let mut done = 0u64;
-    while pace.most.is_none_or(|most| done < most) && stop.wait_until(ticks.next()) {
-        let time = query.collect()?;
-        let failed = |error| Failure::file(output, &error);
-        rows.row(time, &*query).map_err(failed)?;
-        done = done.saturating_add(1);
-    }
+    }?;
+    let what = if records == 1 { "record" } else { "records" };
+    say(format_args!("{}: {records} {what}", output.display()));
     Ok(())
 }
 
-/// Raw values in a native log, of which another format is made at the end.
-fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<(), Failure> {
+/// Computed values as text, row by row: the file is complete at any time, but has the columns of its first row. Returns the
+/// number of rows.
+fn text(query: &mut Query, output: &Path, form: Form, pace: Pace) -> Result<u64, Failure> {
+    let stop = Stop::on_signals()?;
+    let mut ticks = Ticks::start(pace.interval);
+    let file = File::create(output).map_err(|error| Failure::file(output, &error))?;
+    let mut rows = Rows::new(file, form, query.system_name(), true);
+    let mut done = 0u64;
+    loop {
+        // The time of a row is when its sample began, as in the other formats.
+        let begin = now();
+        query.collect()?;
+        rows.row(begin, &*query).map_err(|error| Failure::file(output, &error))?;
+        done = done.saturating_add(1);
+        if pace.most.is_some_and(|most| done >= most) || !stop.wait_until(ticks.next()) {
+            return Ok(done);
+        }
+    }
+}
+
+/// Raw values in a native log, which is converted to another format at the end. Returns the number of records.
+fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<u64, Failure> {
     let recording = while_recording(output, format);
     let zone = LocalZone::system();
     let stop = Stop::on_signals()?;
@@ -84,7 +89,5 @@ fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<(
     }
     ended?;
     finished?;
-    let what = if records == 1 { "record" } else { "records" };
-    say(format_args!("{}: {records} {what}", output.display()));
-    Ok(())
+    Ok(records)
 }

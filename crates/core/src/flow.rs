@@ -1,5 +1,5 @@
-//! What moves through the system: requests go to a [`Source`], snapshots come back, samples are taken out of them,
-//! values are computed from samples, and rows of values go to a [`Sink`].
+//! What moves through the system: a request goes to a [`Source`], a snapshot comes back, samples are read from it, values
+//! are computed from samples, and [`Row`]s of samples and values go to a [`Sink`].
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -12,6 +12,10 @@ use crate::error::Error;
 use crate::request::Request;
 use crate::time::{FileTime, Frequency};
 use crate::title::{Language, TitleIndex, Titles};
+
+mod row;
+
+pub use row::{Cell, Column, LiveColumn, Row, Sink};
 
 /// Anything that can answer a request: this machine, another one, a log file, some bytes in a file.
 ///
@@ -41,21 +45,6 @@ pub trait Source: Send {
         let _ = object;
         None
     }
-}
-
-/// Takes rows: a screen, a file, a connection.
-pub trait Sink {
-    /// What goes wrong when writing.
-    type Error;
-
-    /// Says what the cells of the rows to come are. Called before the first row, and again whenever they change.
-    fn columns(&mut self, paths: &[String]) -> Result<(), Self::Error>;
-
-    /// Takes one row. It has as many cells as there are columns.
-    fn row(&mut self, row: &Row<'_>) -> Result<(), Self::Error>;
-
-    /// Ends the output.
-    fn finish(&mut self) -> Result<(), Self::Error>;
 }
 
 /// The raw values of one counter of one instance at one time: all that a formula needs of that time.
@@ -119,8 +108,10 @@ pub enum NoValue {
     NegativeTimebase,
     /// No time passed between the two samples, or the frequency is not known.
     ZeroTimebase,
-    /// The base is zero: nothing happened that could be averaged.
+    /// The base of a share is zero.
     ZeroDenominator,
+    /// An average, a time or amount for each operation, over an interval without operations. Windows shows 0.
+    NoOperations,
     /// The two samples are of different types.
     TypeMismatch,
     /// The counter type is one that nobody has described; the raw value is kept.
@@ -259,9 +250,10 @@ impl NoValue {
             PdhStatus { code, name }
         }
         match self {
-            NoValue::FirstSample | NoValue::ZeroTimebase | NoValue::ZeroDenominator => {
-                status(0xC000_0BC6, "PDH_INVALID_DATA")
-            }
+            NoValue::FirstSample
+            | NoValue::ZeroTimebase
+            | NoValue::ZeroDenominator
+            | NoValue::NoOperations => status(0xC000_0BC6, "PDH_INVALID_DATA"),
             NoValue::TypeMismatch
             | NoValue::NoBase
             | NoValue::NoStartTime
@@ -288,6 +280,7 @@ impl fmt::Display for NoValue {
             NoValue::NegativeTimebase => "the clock went backwards",
             NoValue::ZeroTimebase => "no time passed between the two samples",
             NoValue::ZeroDenominator => "nothing happened in the interval",
+            NoValue::NoOperations => "no operations in the interval",
             NoValue::TypeMismatch => "the two samples are of different types",
             NoValue::UnknownType => "unknown counter type",
             NoValue::NotNumeric => "the counter is not a number",
@@ -311,26 +304,6 @@ pub struct PdhStatus {
     pub code: u32,
     /// Its name in `pdhmsg.h`.
     pub name: &'static str,
-}
-
-/// One cell of a row: what was read, and what it means.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
-    /// The raw values, when there are any. Logs that can hold them store these.
-    pub sample: Option<Sample>,
-    /// The computed value, or why there is none.
-    pub value: Result<Value, NoValue>,
-    /// The value is from an earlier time than its row.
-    pub stale: bool,
-}
-
-/// All the cells of one time.
-#[derive(Debug, Clone, Copy)]
-pub struct Row<'a> {
-    /// When the samples were taken, UTC.
-    pub time: FileTime,
-    /// One cell a column.
-    pub cells: &'a [Cell],
 }
 
 /// Why a source has no answer.

@@ -143,7 +143,7 @@ impl Format {
 /// How many bytes [`Format::detect`] looks at: the first buffer of a usual BLG and the first event of the next one.
 pub const HEAD: usize = 0x1_0000 + 0x100;
 
-/// What the reader should know that the log does not say.
+/// How to read a log and compute its values: what the log itself does not say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadOptions {
     /// Encoding of text logs that are not Unicode: a label such as `windows-1251` or a number such as `1251`. Without
@@ -153,7 +153,9 @@ pub struct ReadOptions {
     pub bias: Option<i32>,
     /// The log set of a database to be read; all of them, one after another, when none is named.
     pub log_set: Option<String>,
-    /// Counts what is read of files, for who shows how far something is.
+    /// Compute shares above 100 % as 100. Windows does not do so when it writes logs.
+    pub cap: bool,
+    /// Counts the bytes that are read, for a progress bar.
     pub bytes_read: BytesRead,
 }
 

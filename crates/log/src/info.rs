@@ -120,7 +120,7 @@ pub struct BadInfo {
 pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
     let bytes = std::fs::metadata(path).map_err(|error| LogError::from(error).in_file(path))?.len();
     let mut log = open(path, options)?;
-    let mut cooker = Cooker::default();
+    let mut cooker = Cooker::capped(options.cap);
     let mut computed = Vec::new();
     let mut times: Vec<FileTime> = Vec::new();
     let mut minutes = None;

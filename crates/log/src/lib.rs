@@ -56,7 +56,7 @@ pub mod zone;
 
 mod bytes;
 #[cfg(feature = "parquet")]
-mod parquet;
+pub mod parquet;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 

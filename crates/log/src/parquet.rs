@@ -1,4 +1,4 @@
-//! Writes logs as Parquet files, for DuckDB, pandas, Spark and the like.
+//! Writes rows as Parquet files, for DuckDB, pandas, Spark and the like.
 //!
 //! One row is one value: the time, the counter in its parts, the computed value, and the raw numbers that it came from. A
 //! long table of this shape has room for every instance that ever comes, and its columns of names cost nearly nothing,
@@ -27,12 +27,9 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
-use tallymon_core::flow::{NoValue, Sample, Value};
-use tallymon_core::time::FileTime;
+use tallymon_core::flow::{Cell, Column, NoValue, Row, Sample, Sink};
 
 use crate::error::{LogError, LogErrorKind};
-use crate::reader::Column;
-use crate::relog::TableWriter;
 
 const SCHEMA: &str = "
 message counters {
@@ -55,11 +52,13 @@ message counters {
 /// Values of a row group: these are in memory at a time.
 const ROWS_OF_A_GROUP: usize = 1 << 18;
 
-/// Writes one log.
-pub(crate) struct ParquetWriter<W: Write + Send> {
-    writer: SerializedFileWriter<W>,
+/// Writes rows with samples and values into a Parquet file. Its columns may change: each value has its own names.
+pub struct ParquetSink<W: Write + Send> {
+    /// `None` once the file is complete.
+    writer: Option<SerializedFileWriter<W>>,
     columns: Vec<Names>,
-    rows: Vec<Row>,
+    /// The values of the row group that is being filled.
+    values: Vec<OneValue>,
 }
 
 /// What is the same for all values of a column.
@@ -73,11 +72,11 @@ struct Names {
     frequency: i64,
 }
 
-#[derive(Clone)]
-struct Row {
+/// A row of the file.
+struct OneValue {
     column: usize,
     microseconds: i64,
-    cell: Option<Sample>,
+    sample: Option<Sample>,
     value: Result<f64, NoValue>,
 }
 
@@ -97,12 +96,13 @@ impl Names {
     }
 }
 
-impl<W: Write + Send> ParquetWriter<W> {
+impl<W: Write + Send> ParquetSink<W> {
     /// Writes the head of the file.
-    pub(crate) fn new<'c>(
-        out: W,
-        columns: impl IntoIterator<Item = &'c Column>,
-    ) -> Result<ParquetWriter<W>, LogError> {
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn new(out: W) -> Result<ParquetSink<W>, LogError> {
         let failed = |error| LogError::new(LogErrorKind::Io(into_io(error)));
         let schema = parse_message_type(SCHEMA).map_err(failed)?;
         let mut properties = WriterProperties::builder()
@@ -117,17 +117,16 @@ impl<W: Write + Send> ParquetWriter<W> {
         }
         let properties = Arc::new(properties.build());
         let writer = SerializedFileWriter::new(out, Arc::new(schema), properties).map_err(failed)?;
-        Ok(ParquetWriter { writer, columns: columns.into_iter().map(Names::new).collect(), rows: Vec::new() })
+        Ok(ParquetSink { writer: Some(writer), columns: Vec::new(), values: Vec::new() })
     }
 
+    /// Writes the values so far as a row group, sorted by counter and time.
     fn group(&mut self) -> Result<(), ParquetError> {
-        if self.rows.is_empty() {
-            return Ok(());
-        }
-        self.rows.sort_by_key(|row| (row.column, row.microseconds));
-        let rows: Vec<(&Names, &Row)> =
-            self.rows.iter().filter_map(|row| Some((self.columns.get(row.column)?, row))).collect();
-        let mut group = self.writer.next_row_group()?;
+        let Some(writer) = self.writer.as_mut().filter(|_| !self.values.is_empty()) else { return Ok(()) };
+        self.values.sort_by_key(|value| (value.column, value.microseconds));
+        let rows: Vec<(&Names, &OneValue)> =
+            self.values.iter().filter_map(|value| Some((self.columns.get(value.column)?, value))).collect();
+        let mut group = writer.next_row_group()?;
         required::<Int64Type>(&mut group, rows.iter().map(|(_, row)| row.microseconds))?;
         optional::<ByteArrayType>(&mut group, rows.iter().map(|(names, _)| names.host.clone()))?;
         optional::<ByteArrayType>(&mut group, rows.iter().map(|(names, _)| names.object.clone()))?;
@@ -136,47 +135,52 @@ impl<W: Write + Send> ParquetWriter<W> {
         required::<ByteArrayType>(&mut group, rows.iter().map(|(names, _)| names.path.clone()))?;
         required::<ByteArrayType>(&mut group, rows.iter().map(|(names, _)| names.counter_type.clone()))?;
         optional::<DoubleType>(&mut group, rows.iter().map(|(_, row)| row.value.ok()))?;
-        let first = |row: &Row| row.cell.map(|sample| sample.first.cast_signed());
+        let first = |row: &OneValue| row.sample.map(|sample| sample.first.cast_signed());
         optional::<Int64Type>(&mut group, rows.iter().map(|(_, row)| first(row)))?;
-        let second = |row: &Row| row.cell.map(|sample| sample.second.cast_signed());
+        let second = |row: &OneValue| row.sample.map(|sample| sample.second.cast_signed());
         optional::<Int64Type>(&mut group, rows.iter().map(|(_, row)| second(row)))?;
         required::<Int64Type>(&mut group, rows.iter().map(|(names, _)| names.frequency))?;
-        let multi_count = |row: &Row| row.cell.map(|sample| sample.multi_count.cast_signed());
+        let multi_count = |row: &OneValue| row.sample.map(|sample| sample.multi_count.cast_signed());
         optional::<Int32Type>(&mut group, rows.iter().map(|(_, row)| multi_count(row)))?;
-        let missing = |row: &Row| row.value.err().map(|why| ByteArray::from(why.to_string().into_bytes()));
+        let missing =
+            |row: &OneValue| row.value.err().map(|why| ByteArray::from(why.to_string().into_bytes()));
         optional::<ByteArrayType>(&mut group, rows.iter().map(|(_, row)| missing(row)))?;
         group.close()?;
-        self.rows.clear();
+        self.values.clear();
         Ok(())
     }
 }
 
-impl<W: Write + Send> TableWriter for ParquetWriter<W> {
-    /// Takes the values of one time.
-    fn record(
-        &mut self,
-        time: FileTime,
-        cells: &[Result<Sample, NoValue>],
-        values: &[Result<Value, NoValue>],
-    ) -> io::Result<()> {
-        let microseconds = i64::try_from(time.unix_nanoseconds().div_euclid(1000)).unwrap_or_default();
-        for (column, (cell, value)) in cells.iter().zip(values).enumerate() {
-            if *cell == Err(NoValue::NoInstance) {
+impl<W: Write + Send> Sink for ParquetSink<W> {
+    type Error = io::Error;
+
+    fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
+        self.group().map_err(into_io)?;
+        self.columns = columns.iter().map(Names::new).collect();
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
+        let microseconds = i64::try_from(row.time.unix_nanoseconds().div_euclid(1000)).unwrap_or_default();
+        for (column, cell) in row.cells.iter().enumerate() {
+            if matches!(cell, Cell { sample: None, value: Err(NoValue::NoInstance), .. }) {
                 continue;
             }
-            let value = match value {
+            let value = match &cell.value {
                 Ok(value) => value.as_f64().ok_or(NoValue::NotNumeric),
                 Err(reason) => Err(*reason),
             };
-            self.rows.push(Row { column, microseconds, cell: cell.ok(), value });
+            self.values.push(OneValue { column, microseconds, sample: cell.sample, value });
         }
-        if self.rows.len() >= ROWS_OF_A_GROUP { self.group().map_err(into_io) } else { Ok(()) }
+        if self.values.len() >= ROWS_OF_A_GROUP { self.group().map_err(into_io) } else { Ok(()) }
     }
 
-    /// Writes what is left, and the end of the file.
-    fn finish(mut self) -> io::Result<()> {
+    fn finish(&mut self) -> io::Result<()> {
         self.group().map_err(into_io)?;
-        self.writer.close().map(drop).map_err(into_io)
+        match self.writer.take() {
+            Some(writer) => writer.close().map(drop).map_err(into_io),
+            None => Ok(()),
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use tallymon_core::counter::{CounterType, Format as Shown, apply, compute};
-use tallymon_core::flow::{NoValue, Sample, Value};
-use tallymon_core::path::CounterPath;
-use tallymon_core::time::{FileTime, Frequency};
+use tallymon_core::counter::{Format as Shown, Scale, apply, compute};
+use tallymon_core::flow::{Absence, Cell, NoValue, Sample, Value};
+use tallymon_core::time::FileTime;
+
+pub use tallymon_core::flow::Column;
 
 use crate::error::{LogError, Notes};
 use crate::format::Format;
@@ -29,6 +30,11 @@ pub trait LogReader: Send {
     /// The record that was given last, as it stands in the log: the line of a text log, the bytes of a record of a BLG.
     /// `None` for formats that do not have records one by one.
     fn raw_record(&self) -> Option<&[u8]> {
+        None
+    }
+
+    /// The text that a text counter has in the record that was given last. Only native logs hold texts.
+    fn text(&self, _column: usize) -> Option<&str> {
         None
     }
 
@@ -138,25 +144,6 @@ impl About {
     }
 }
 
-/// One counter of one instance in a log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// The full path, spelled as the log has it.
-    pub path: String,
-    /// The path in its parts; `None` when the text of a log is no counter path.
-    pub parts: Option<CounterPath>,
-    /// Its counter type; `PERF_DOUBLE_RAW` in logs that hold computed values.
-    pub counter_type: CounterType,
-    /// Default scale: the power of ten for charts.
-    pub scale: i32,
-    /// Ticks per second of its clock; 0 in logs that hold computed values.
-    pub time_base: Frequency,
-    /// Columns of one group came from one wildcard and belong side by side. Groups are in the order of the log.
-    pub group: u32,
-    /// The group is one of instances that come and go.
-    pub wild: bool,
-}
-
 /// Positions of columns in the order in which they belong into a table: group by group, so that an instance that came
 /// late stands beside its kind.
 pub fn table_order(columns: &[Column]) -> Vec<usize> {
@@ -203,16 +190,22 @@ impl<R: LogReader + ?Sized> Iterator for Records<'_, R> {
 
 impl<R: LogReader + ?Sized> std::iter::FusedIterator for Records<'_, R> {}
 
-/// Computes the values of records from consecutive samples, shown as Windows writes them into logs: shares are within
-/// 0 and 100, nothing is scaled.
+/// Computes the values of records from consecutive samples. Nothing is scaled, and shares above 100 stay as they are unless
+/// [`Cooker::capped`] is asked for.
 ///
-/// A column without a sample starts anew: the first sample after a gap primes it.
+/// A column without a sample starts again: the first sample after a gap primes it.
 #[derive(Debug, Clone, Default)]
 pub struct Cooker {
     older: Vec<Option<Sample>>,
+    cap: bool,
 }
 
 impl Cooker {
+    /// A cooker that caps shares at 100 if `cap` is set, see [`Format::cap100`](Shown::cap100).
+    pub const fn capped(cap: bool) -> Cooker {
+        Cooker { older: Vec::new(), cap }
+    }
+
     /// The values of one record, one for each of its cells.
     pub fn cook(&mut self, record: &Record) -> Vec<Result<Value, NoValue>> {
         let mut values = Vec::new();
@@ -222,35 +215,71 @@ impl Cooker {
 
     /// As [`Cooker::cook`], into memory that is used again.
     pub fn cook_into(&mut self, record: &Record, values: &mut Vec<Result<Value, NoValue>>) {
-        self.cook_cells(&record.cells, values);
-    }
-
-    /// As [`Cooker::cook_into`], of the cells of a record.
-    pub(crate) fn cook_cells(
-        &mut self,
-        cells: &[Result<Sample, NoValue>],
-        values: &mut Vec<Result<Value, NoValue>>,
-    ) {
         values.clear();
-        if self.older.len() < cells.len() {
-            self.older.resize(cells.len(), None);
-        }
-        for (older, cell) in self.older.iter_mut().zip(cells) {
+        self.make_room(record.cells.len());
+        let format = self.format();
+        for (older, cell) in self.older.iter_mut().zip(&record.cells) {
             values.push(match cell {
-                Ok(sample) => compute(older.as_ref(), sample)
-                    .map(|value| apply(value, sample.counter_type, 0, &Shown::default())),
+                Ok(sample) => value(older.as_ref(), sample, &format),
                 Err(reason) => Err(*reason),
             });
             *older = cell.ok();
         }
-        // A column that the record does not have has no sample either.
-        for older in self.older.iter_mut().skip(cells.len()) {
+        self.forget_from(record.cells.len());
+    }
+
+    /// Fills the cells of a row from raw samples. `with_values` says whether values are computed, see
+    /// [`Sink::needs_values`](tallymon_core::flow::Sink::needs_values).
+    pub(crate) fn fill(
+        &mut self,
+        raw: impl ExactSizeIterator<Item = Result<Sample, NoValue>>,
+        cells: &mut Vec<Cell>,
+        with_values: bool,
+    ) {
+        cells.resize(raw.len(), Cell::missing(NoValue::NoInstance));
+        if !with_values {
+            for (raw, cell) in raw.zip(cells) {
+                cell.sample = raw.ok();
+                cell.value = Err(raw.err().unwrap_or(NoValue::NoData(Absence::NotRequested)));
+            }
+            return;
+        }
+        self.make_room(raw.len());
+        let format = self.format();
+        for ((older, raw), cell) in self.older.iter_mut().zip(raw).zip(cells) {
+            cell.sample = raw.ok();
+            cell.value = match &raw {
+                Ok(sample) => value(older.as_ref(), sample, &format),
+                Err(reason) => Err(*reason),
+            };
+            *older = cell.sample;
+        }
+    }
+
+    fn make_room(&mut self, columns: usize) {
+        if self.older.len() < columns {
+            self.older.resize(columns, None);
+        }
+    }
+
+    /// A column that the record does not have has no sample either.
+    fn forget_from(&mut self, columns: usize) {
+        for older in self.older.iter_mut().skip(columns) {
             *older = None;
         }
     }
 
-    /// Forgets the samples so far: the next record has only first samples.
+    const fn format(&self) -> Shown {
+        Shown { scale: Scale::None, thousand: false, cap100: self.cap }
+    }
+
+    /// Forgets the samples so far: the next record has first samples only.
     pub fn restart(&mut self) {
         self.older.clear();
     }
+}
+
+#[inline]
+fn value(older: Option<&Sample>, sample: &Sample, format: &Shown) -> Result<Value, NoValue> {
+    compute(older, sample).map(|value| apply(value, sample.counter_type, 0, format))
 }

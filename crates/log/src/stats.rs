@@ -122,7 +122,7 @@ pub(crate) fn gather(
     };
     for path in paths {
         let mut log = open(path, options)?;
-        let mut cooker = Cooker::default();
+        let mut cooker = Cooker::capped(options.cap);
         let mut values = Vec::new();
         // Where each column of this log is gathered; columns appear while records are read.
         let mut places: Vec<Option<usize>> = Vec::new();
@@ -230,6 +230,8 @@ impl Gathered {
             self.last_sample = Some(*sample);
         }
         let number = match value {
+            // Windows writes 0 into its logs, so that statistics of these are the same.
+            Err(NoValue::NoOperations) => Ok(0.0),
             Ok(value) => value.as_f64().filter(|number| number.is_finite()).ok_or(NoValue::NotNumeric),
             Err(reason) => Err(*reason),
         };

@@ -27,7 +27,7 @@ fn power_shell_blg_equals_the_twins_of_windows() {
         for line_end in [LineEnd::Lf, LineEnd::CrLf] {
             let mut log = read_bytes(&blg, &ReadOptions::default()).unwrap();
             let (zone_name, bias) = log.about().zone.label(-480);
-            let options = CsvOptions { tabs, line_end, zone_name, bias };
+            let options = CsvOptions { tabs, line_end, zone_name, bias, ..CsvOptions::default() };
             let mut writer = CsvWriter::new(Vec::new(), options);
             let order = table_order(&log.about().columns);
             writer.header(order.iter().map(|position| &log.about().columns[*position].path)).unwrap();
@@ -60,8 +60,10 @@ fn twins_read_back_as_they_were_written() {
         assert_eq!(records.iter().flat_map(|record| &record.cells).filter(|cell| cell.is_err()).count(), 8);
         assert_eq!(records[0].time.system_time().to_string(), "2016-11-26 21:46:30.874");
         let (zone_name, bias) = log.about().zone.label(-480);
-        let mut writer =
-            CsvWriter::new(Vec::new(), CsvOptions { tabs, line_end: LineEnd::Lf, zone_name, bias });
+        let mut writer = CsvWriter::new(
+            Vec::new(),
+            CsvOptions { tabs, line_end: LineEnd::Lf, zone_name, bias, ..CsvOptions::default() },
+        );
         writer.header(log.about().columns.iter().map(|column| &column.path)).unwrap();
         let mut cooker = Cooker::default();
         for record in &records {
@@ -88,7 +90,7 @@ fn windows_8_log_of_a_live_collector() {
     let mut cooker = Cooker::default();
     let values: Vec<_> = records.iter().map(|record| cooker.cook(record)).collect();
     // The first record only primes the rates; an interval without a read has no average size of one.
-    let good = |value: &&Result<Value, NoValue>| value.is_ok() || **value == Err(NoValue::ZeroDenominator);
+    let good = |value: &&Result<Value, NoValue>| value.is_ok() || **value == Err(NoValue::NoOperations);
     let formatted: Vec<_> = values.iter().skip(1).flatten().filter(good).collect();
     assert_eq!(formatted.len(), 6000);
     assert!(values[0].iter().all(|value| *value == Err(NoValue::FirstSample)));

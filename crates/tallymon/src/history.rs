@@ -141,7 +141,11 @@ fn number(
     default_scale: i32,
     format: &Format,
 ) -> Result<f64, NoValue> {
-    let value = counter::compute(older, newer)?;
+    let value = match counter::compute(older, newer) {
+        // An average without operations counts as 0, as Windows writes it into logs.
+        Err(NoValue::NoOperations) => return Ok(0.0),
+        value => value?,
+    };
     let shown = counter::apply(value, newer.counter_type, default_scale, format);
     match shown {
         Value::Number(number) => Ok(number),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tallymon_core::block::{CounterDefinition, Snapshot};
 use tallymon_core::counter::{self, Format};
-use tallymon_core::flow::{Cell, Row, Source, SourceError};
+use tallymon_core::flow::{Source, SourceError};
 use tallymon_core::path::{CounterPath, InstancePath, InstancePattern};
 use tallymon_core::request::{Interest, Request};
 use tallymon_core::time::FileTime;
@@ -352,18 +352,6 @@ impl Query {
                 counter.is_some_and(|counter| counter.counter_type.needs_two_samples())
             })
         })
-    }
-
-    /// The last row: the cells of [`Query::readings`] under the time of the sample.
-    pub fn row<'c>(&self, cells: &'c [Cell]) -> Row<'c> {
-        Row {
-            time: self
-                .newer
-                .as_ref()
-                .map(|taken| taken.snapshot.header().perf_time_100ns)
-                .unwrap_or_default(),
-            cells,
-        }
     }
 
     /// The last snapshot.

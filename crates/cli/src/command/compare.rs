@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::json;
+use tallymon::log::ReadOptions;
 use tallymon::log::compare::{Align, Comparison, Difference, compare};
 
 use super::relog::{reading, say_damage, selection};
@@ -19,7 +20,7 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<()
         AlignBy::Clock => Align::Clock,
     };
     let paths = [arguments.first.as_path(), arguments.second.as_path()];
-    let options = reading(&arguments.reading);
+    let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading) };
     let progress = Progress::of(&options.bytes_read, &paths, 1);
     let found = compare(paths, align, &selection(&arguments.choice)?, &options)?;
     drop(progress);

@@ -5,13 +5,13 @@ use std::io;
 
 use tallymon::core::counter::Format;
 use tallymon::core::flow::{Absence, NoValue};
-use tallymon::{CounterHandle, Query, nearest_words};
+use tallymon::{CounterHandle, Query, RowValues, nearest_words};
 
 use super::collect;
 use crate::arguments::{Common, Get};
 use crate::exit::{Failure, Kind, kind_of};
 use crate::log_hosts::LogHosts;
-use crate::output::{Rows, Values};
+use crate::output::Rows;
 use crate::paths;
 use crate::words::say;
 
@@ -22,7 +22,7 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
         let time = log.collect()?;
         let mut rows =
             Rows::new(io::stdout().lock(), get.format.form(), log.host(), false).with_errors(get.verbose);
-        rows.row(time, Values::Readings(&log.readings()?, log.names()))?;
+        rows.row(time, RowValues::Readings(&log.readings()?, log.names()))?;
         return log.missing();
     }
     let mut query = paths::query(common)?;
@@ -54,7 +54,11 @@ pub(crate) fn missing(query: &Query, handles: &[CounterHandle], live: bool) -> R
     // Whether a path has any value, else the first reason why not.
     let mut found: HashMap<CounterHandle, Result<(), NoValue>> = HashMap::new();
     query.for_each(|value| {
-        let has = value.cell.value.map(drop);
+        let has = match value.cell.value {
+            // An average without operations is a result, not a missing value.
+            Ok(_) | Err(NoValue::NoOperations) => Ok(()),
+            Err(why) => Err(why),
+        };
         let known = found.entry(value.handle).or_insert(has);
         *known = known.or(has).or(*known);
     });

@@ -34,7 +34,8 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
         rename_host,
         strip_path: arguments.strip_path,
         line_end: if arguments.lf { LineEnd::Lf } else { LineEnd::CrLf },
-        read: reading(&arguments.reading),
+        digits: arguments.digits,
+        read: ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading) },
     };
     // Each input is read for its columns, and then for its records.
     let progress = Progress::of(&options.read.bytes_read, &arguments.inputs, 2);

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::json;
 use tallymon::core::counter::{self, CounterType};
 use tallymon::core::flow::Value;
+use tallymon::log::ReadOptions;
 use tallymon::log::stats::{ColumnStats, PERCENTILES, Stats, Summary, stats};
 
 use super::relog::{reading, say_damage, selection};
@@ -15,7 +16,7 @@ use crate::progress::Progress;
 use crate::words::{say, table, visible};
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Stats) -> Result<(), Failure> {
-    let options = reading(&arguments.reading);
+    let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading) };
     let progress = Progress::of(&options.bytes_read, &arguments.logs, 1);
     let stats = stats(&arguments.logs, &selection(&arguments.choice)?, &options)?;
     drop(progress);

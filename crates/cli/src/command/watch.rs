@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use tallymon::RowValues;
 use tallymon::core::counter::Format;
 use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon::log::Format as LogFormat;
@@ -13,7 +14,7 @@ use super::relog::time;
 use crate::arguments::{Common, Watch};
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
-use crate::output::{Rows, Values};
+use crate::output::Rows;
 use crate::paths;
 use crate::recording::{Pace, record};
 use crate::stop::{Stop, Ticks};
@@ -94,7 +95,7 @@ fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
         };
         before = Some((time, shown));
         hosts.collect()?;
-        rows.row(time, Values::Readings(&hosts.readings()?, hosts.names()))?;
+        rows.row(time, RowValues::Readings(&hosts.readings()?, hosts.names()))?;
         done += 1;
         if watch.count.is_some_and(|count| done >= count) || stop.is_wanted() {
             break;

@@ -1,139 +1,155 @@
-//! The table for people: a line a value, with its path in their language.
+//! The table for people: a line for each value, with its path in their language.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use tallymon::core::counter;
-use tallymon::core::flow::Value;
-use tallymon::{CounterValue, Names, Reading};
+use tallymon::core::counter::{self, CounterType};
+use tallymon::core::flow::{Cell, Column, Row, Sink, Value};
+use tallymon::log::zone::add_minutes;
 use unicode_width::UnicodeWidthStr;
 
-use super::values::{Place, Values};
 use crate::words::visible;
 
-/// A table, with what its lines have in common from one row to the next.
-#[derive(Default)]
-pub(super) struct Table {
+/// Writes rows as tables, with a blank line between two if they have times.
+pub(super) struct Table<W> {
+    out: W,
+    with_time: bool,
+    /// Shows how far values may be off.
+    with_errors: bool,
     lines: Vec<Line>,
     /// The widest path.
     width: usize,
-    /// The values of the row at hand, one behind the other.
+    /// The values of this row, one behind the other.
+    values: String,
+    /// The lines of this row.
     text: String,
-    /// Whether it says how far values may be off.
-    pub(super) with_errors: bool,
+    rows: u64,
 }
 
 struct Line {
-    place: Place,
     path: String,
     path_width: usize,
-    /// Where the value ends in the text of the row.
+    counter_type: CounterType,
+    /// Where the value ends in the values of the row.
     end: usize,
     value_width: usize,
     unit: &'static str,
     note: String,
 }
 
-impl Table {
-    /// Writes the lines of one row.
-    pub(super) fn write(&mut self, out: &mut impl Write, values: &Values<'_>) -> io::Result<()> {
-        if !self.fill(values) {
-            self.begin(values);
-            self.fill(values);
+impl<W: Write> Table<W> {
+    pub(super) const fn new(out: W, with_time: bool, with_errors: bool) -> Table<W> {
+        Table {
+            out,
+            with_time,
+            with_errors,
+            lines: Vec::new(),
+            width: 0,
+            values: String::new(),
+            text: String::new(),
+            rows: 0,
         }
-        let value_width = self.lines.iter().map(|line| line.value_width).max().unwrap_or(0);
-        let mut start = 0;
-        for line in &self.lines {
-            let value = self.text.get(start..line.end).unwrap_or_default();
-            start = line.end;
-            let gap = self.width - line.path_width + 2 + value_width - line.value_width;
-            let value = if line.unit.is_empty() { value.trim_end() } else { value };
-            match (value, line.unit) {
-                ("", "") => write!(out, "{}", line.path.trim_end())?,
-                (value, "") => write!(out, "{}{:gap$}{value}", line.path, "")?,
-                (value, unit) => write!(out, "{}{:gap$}{value} {unit}", line.path, "")?,
-            }
-            writeln!(out, "{}", line.note)?;
-        }
-        Ok(())
     }
+}
 
-    /// Takes the values of a row. False when they are others than those of the row before.
-    fn fill(&mut self, values: &Values<'_>) -> bool {
-        let Table { lines, text, with_errors, .. } = self;
-        text.clear();
-        let (mut lines, mut is_same) = (lines.iter_mut(), true);
-        values.for_each(|path, value| {
-            match lines.next().filter(|line| is_same && line.place.is_of(path, value)) {
-                Some(line) => line.fill(value, *with_errors, text),
-                None => is_same = false,
-            }
-        });
-        is_same && lines.next().is_none()
-    }
+impl<W: Write> Sink for Table<W> {
+    type Error = io::Error;
 
-    /// Makes the lines for the values that there are now.
-    fn begin(&mut self, values: &Values<'_>) {
-        let names = values.names();
-        let line = |reading: &Reading| {
-            let path = visible(&local_path(reading, names)).into_owned();
+    fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
+        let line = |column: &Column| {
+            let path = column.live.as_ref().map_or(&column.path, |live| &live.local_path);
+            let path = visible(path).into_owned();
             Line {
-                place: Place::of(values, reading),
                 path_width: path.width(),
                 path,
+                counter_type: column.counter_type,
                 end: 0,
                 value_width: 0,
                 unit: "",
                 note: String::new(),
             }
         };
-        self.lines = values.readings().iter().map(line).collect();
+        self.lines = columns.iter().map(line).collect();
         self.width = self.lines.iter().map(|line| line.path_width).max().unwrap_or(0);
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
+        let Table { lines, values, text, .. } = self;
+        values.clear();
+        text.clear();
+        // Writing into a string can not fail, here and below.
+        if self.with_time {
+            let time = add_minutes(row.time, row.local_minutes).system_time();
+            let between = if self.rows > 0 { "\n" } else { "" };
+            let _ = writeln!(
+                text,
+                "{between}{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:03}",
+                time.year, time.month, time.day, time.hour, time.minute, time.second, time.milliseconds
+            );
+        }
+        for (line, cell) in lines.iter_mut().zip(row.cells) {
+            line.fill(cell, self.with_errors, values);
+        }
+        let value_width = lines.iter().map(|line| line.value_width).max().unwrap_or(0);
+        let mut start = 0;
+        for line in lines {
+            let value = values.get(start..line.end).unwrap_or_default();
+            start = line.end;
+            let gap = self.width - line.path_width + 2 + value_width - line.value_width;
+            let value = if line.unit.is_empty() { value.trim_end() } else { value };
+            let _ = match (value, line.unit) {
+                ("", "") => write!(text, "{}", line.path.trim_end()),
+                (value, "") => write!(text, "{}{:gap$}{value}", line.path, ""),
+                (value, unit) => write!(text, "{}{:gap$}{value} {unit}", line.path, ""),
+            };
+            let _ = writeln!(text, "{}", line.note);
+        }
+        self.rows += 1;
+        // One write a row, also on standard output.
+        self.out.write_all(text.as_bytes())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 
 impl Line {
-    fn fill(&mut self, value: &CounterValue<'_>, with_errors: bool, text: &mut String) {
-        let start = text.len();
-        // Into a string nothing fails.
-        let _ = match &value.cell.value {
-            Ok(Value::Text(found)) => write!(text, "{}", visible(found)),
-            Ok(found) => write!(text, "{}", counter::human(found, value.definition.counter_type)),
-            Err(_) => write!(text, "-"),
+    fn fill(&mut self, cell: &Cell, with_errors: bool, values: &mut String) {
+        let start = values.len();
+        let _ = match &cell.value {
+            Ok(Value::Text(found)) => write!(values, "{}", visible(found)),
+            Ok(found) => write!(values, "{}", counter::human(found, self.counter_type)),
+            Err(_) => write!(values, "-"),
         };
         self.note.clear();
-        let _ = match &value.cell.value {
+        let _ = match &cell.value {
             Err(why) => write!(self.note, "  ({why})"),
-            Ok(_) if value.cell.stale => write!(self.note, "  (old: the source does not answer)"),
+            Ok(_) if cell.stale => write!(self.note, "  (old: the source does not answer)"),
             Ok(_) => Ok(()),
         };
-        if with_errors {
-            if let Some(error) = value.error().filter(|_| value.cell.value.is_ok()) {
-                let _ = write!(text, " ± {}", two_digits(error));
-            }
-            if let Some(why) = value.why_no_error() {
-                let _ = write!(self.note, "  (error unknown: {why})");
-            }
+        if with_errors && cell.value.is_ok() {
+            let _ = match cell.error {
+                Some(error) if error.is_finite() => write!(values, " ± {}", two_digits(error)),
+                Some(_) => write!(self.note, "  (error unknown: it is too large to be computed)"),
+                None if !self.counter_type.needs_two_samples() => Ok(()),
+                None => {
+                    write!(self.note, "  (error unknown: its source does not say when it was read)")
+                }
+            };
         }
-        self.end = text.len();
-        self.value_width = text.get(start..).unwrap_or_default().width();
+        self.end = values.len();
+        self.value_width = values.get(start..).unwrap_or_default().width();
         // A dash has no unit.
-        self.unit = match value.cell.value {
-            Ok(_) => value.definition.counter_type.suffix().as_str(),
+        self.unit = match cell.value {
+            Ok(_) => self.counter_type.suffix().as_str(),
             Err(_) => "",
         };
     }
 }
 
-/// The path of a reading for people, with the host if it has one.
-fn local_path(reading: &Reading, names: &Names) -> String {
-    let host = reading.path.strip_prefix("\\\\").and_then(|rest| rest.find('\\')).map_or(0, |end| end + 2);
-    let (host, path) = reading.path.split_at_checked(host).unwrap_or_default();
-    let reading = Reading { path: path.to_string(), ..reading.clone() };
-    format!("{host}{}", reading.local_path(names))
-}
-
-/// How far a value may be off: two digits of it are as many as it deserves.
+/// How far a value may be off, with the two digits that are meaningful.
 fn two_digits(error: f64) -> String {
     let digits = if error > 0.0 { (1.0 - error.log10().floor()).clamp(0.0, 6.0) } else { 0.0 };
     format!("{error:.0$}", digits as usize)

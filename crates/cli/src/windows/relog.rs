@@ -123,6 +123,7 @@ fn options(words: &Words) -> Result<Options, Failure> {
         counter: words.counters(&[])?,
         from: words.one("b").map(str::to_owned),
         to: words.one("e").map(str::to_owned),
+        cap: false,
     };
     Ok(Options { format, select: selection(&choice)?, ..Options::default() })
 }

@@ -5,7 +5,6 @@ use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
 use tallymon::Query;
-use tallymon::core::counter::Format;
 use tallymon::core::path::Part;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::log::Format as Log;
@@ -99,8 +98,6 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
         _ => Err(format!("{text:?} is no number of samples")),
     };
     let most = words.parsed("sc", number)?;
-    // What typeperf gives is what the Performance Data Helper gives.
-    query.set_format(Format { cap100: true, ..Format::default() });
     let mut valid = 0u32;
     for counter in &counters {
         let added = match words.one("s") {
@@ -120,22 +117,30 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
     if valid == 0 {
         return Err(Failure::new(Kind::NotFound, "Error: No valid counters."));
     }
-    let Some(form) = form else {
-        let Some(output) = words.output()? else {
-            return Err(Failure::new(Kind::Usage, format_args!("-f {name}: say with -o into which file")));
-        };
-        super::relog::may_replace(output, words.has("y"))?;
-        record(query, output, format_of(Some(name), output, Log::Blg)?, Pace { interval: every, most })?;
-        eprintln!("Exiting, please wait...                         ");
-        completed();
-        return Ok(());
+    let log_form = match form {
+        Some(Form::Tsv) => Log::Tsv,
+        Some(_) => Log::Csv,
+        None => Log::Blg,
     };
-    let out = output(words)?;
-    let mut rows = Rows::new(out, form, query.system_name(), true);
-    if !words.has("o") {
-        rows = rows.for_console();
-        eprintln!();
+    match (words.output()?, form) {
+        (Some(output), _) => {
+            super::relog::may_replace(output, words.has("y"))?;
+            record(query, output, format_of(Some(name), output, log_form)?, Pace { interval: every, most })?;
+        }
+        (None, Some(form)) => console(query, form, every, most)?,
+        (None, None) => {
+            return Err(Failure::new(Kind::Usage, format_args!("-f {name}: say with -o into which file")));
+        }
     }
+    eprintln!("Exiting, please wait...                         ");
+    completed();
+    Ok(())
+}
+
+/// Writes rows to the console. Unlike a file it begins with the second sample, so that every row has rates.
+fn console(query: &mut Query, form: Form, every: Duration, most: Option<u64>) -> Result<(), Failure> {
+    let mut rows = Rows::new(io::stdout(), form, query.system_name(), true).for_console();
+    eprintln!();
     let stop = Stop::on_signals()?;
     let mut ticks = Ticks::start(every);
     query.collect()?;
@@ -145,8 +150,6 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
         rows.row(time, &*query)?;
         done = done.saturating_add(1);
     }
-    eprintln!("Exiting, please wait...                         ");
-    completed();
     Ok(())
 }
 

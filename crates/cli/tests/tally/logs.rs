@@ -28,6 +28,15 @@ fn a_log_becomes_the_text_that_windows_makes_of_it() {
 }
 
 #[test]
+fn twenty_digits_are_written_when_asked() {
+    let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
+    let with = |digits: &str| tally(&["relog", &log, "--format", "csv", "--digits", digits]).out;
+    has(&with("17"), &["\"20.913042441624498\""]);
+    has(&with("20"), &["\"20.913042441624497769\""]);
+    has(&tally(&["relog", &log, "--digits", "18"]).words(2), &["--digits", "17 or 20"]);
+}
+
+#[test]
 fn counters_times_and_hosts_are_chosen() {
     let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
     let folder = Folder::new();

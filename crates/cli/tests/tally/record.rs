@@ -66,6 +66,40 @@ fn every_format_is_recorded() {
     assert_eq!(names.len(), 5, "nothing but the logs is left: {names:?}");
 }
 
+/// A file begins with the first sample, in every format: its rates need the one after it.
+#[test]
+fn the_first_row_of_a_file_has_no_rates() {
+    let folder = Folder::new();
+    let cells = |text: &str| -> Vec<Vec<String>> {
+        let cells = |line: &str| line.trim_matches('"').split("\",\"").map(str::to_string).collect();
+        text.lines().map(cells).collect()
+    };
+    let recorded = |name: &str| {
+        let log = folder.file(name);
+        words_of(tally(&["watch", PROCESSOR_TIME, AVAILABLE, "-i", "50ms", "-c", "3", "-o", &log]));
+        cells(&tally(&["relog", &log, "-f", "csv"]).out)
+    };
+    let typeperf = folder.file("typeperf.csv");
+    let arguments = [PROCESSOR_TIME, AVAILABLE, "-si", "0.05", "-sc", "3", "-o", &typeperf];
+    let ran = tally(&[&["compat", "typeperf"], &arguments[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let mut all = vec![cells(&fs::read_to_string(&typeperf).unwrap())];
+    all.extend(["a.csv", "a.tally", "a.blg", "a.sqlite"].map(recorded));
+    all.push(cells(&fs::read_to_string(folder.file("a.csv")).unwrap()));
+    for rows in &all {
+        assert_eq!(rows.len(), 4, "{rows:?}");
+        assert_eq!(rows[0], all[0][0], "the same first line");
+        let numbers: Vec<[bool; 2]> =
+            rows[1..].iter().map(|row| [&row[1], &row[2]].map(|cell| cell.parse::<f64>().is_ok())).collect();
+        assert_eq!(numbers, [[false, true], [true, true], [true, true]], "{rows:?}");
+        assert_eq!(rows[1][1], " ");
+    }
+    // Printed rows begin with the second sample, as those of typeperf do.
+    let printed = tally(&["watch", PROCESSOR_TIME, AVAILABLE, "-i", "50ms", "-c", "2", "--csv"]).data();
+    let rows = cells(&printed);
+    assert!(rows.len() == 3 && rows[1][1].parse::<f64>().is_ok(), "{printed}");
+}
+
 #[test]
 fn a_text_log_says_what_came_too_late() {
     let folder = Folder::new();

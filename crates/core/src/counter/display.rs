@@ -6,6 +6,7 @@ use core::ops::RangeInclusive;
 use crate::flow::Value;
 
 use super::digits::{DIGITS, seventeen};
+use super::style::Digits;
 use super::types::{CounterType, Size, Subtype, Suffix};
 
 /// Powers of ten that a counter definition and the Performance Data Helper take as a scale.
@@ -160,7 +161,8 @@ impl fmt::Display for Human<'_> {
     }
 }
 
-/// Writes a number exactly as C's `%.17g` does: what Windows writes into CSV and TSV logs.
+/// Writes a number exactly as the `%.17g` of the C standard does. Windows writes more digits of an exponent: see
+/// [`TextStyle`](super::TextStyle).
 ///
 /// Reading the text back gives the same number, bit for bit. It is written for every number; those that are none are
 /// `inf`, `-inf` and `nan`, as in C.
@@ -169,15 +171,33 @@ impl fmt::Display for Human<'_> {
 ///
 /// Only those of `out`.
 pub fn write_g17<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
+    write_general(out, value, Digits::Seventeen, 2)
+}
+
+/// Writes a number as C's `%.17g` or `%.20g`, with an exponent of so many digits at least.
+pub(super) fn write_general<W: Write + ?Sized>(
+    out: &mut W,
+    value: f64,
+    digits: Digits,
+    exponent_digits: usize,
+) -> fmt::Result {
     if !value.is_finite() {
         return write_not_finite(out, value);
     }
-    if let Some((digits, power)) = seventeen(value.abs()) {
+    let seventeen_are_wanted = digits == Digits::Seventeen;
+    if let Some((digits, power)) = seventeen(value.abs()).filter(|_| seventeen_are_wanted) {
         return write_digits(out, value.is_sign_negative(), &digits, power);
     }
-    // The exact digits of others come from the standard library, as d.dddddddddddddddde[-]x; only their shape differs.
+    // The standard library gives the exact digits, as d.dddddddddddddddde[-]x; only the shape differs.
     let mut text = Text::default();
-    write!(text, "{:.16e}", value.abs())?;
+    let most = match digits {
+        Digits::Seventeen => 17,
+        Digits::Twenty => 20,
+    };
+    match digits {
+        Digits::Seventeen => write!(text, "{:.16e}", value.abs())?,
+        Digits::Twenty => write!(text, "{:.19e}", value.abs())?,
+    }
     let (mantissa, exponent) = text.as_str().split_once('e').ok_or(fmt::Error)?;
     let exponent: i32 = exponent.parse().map_err(|_| fmt::Error)?;
     let mut digits = Text::default();
@@ -188,12 +208,12 @@ pub fn write_g17<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
     if value.is_sign_negative() {
         out.write_char('-')?;
     }
-    if !(-4..17).contains(&exponent) {
+    if !(-4..most).contains(&exponent) {
         let (first, rest) = digits.split_at_checked(1).ok_or(fmt::Error)?;
         out.write_str(first)?;
         write_decimals(out, "", rest)?;
         let sign = if exponent < 0 { '-' } else { '+' };
-        return write!(out, "e{sign}{:02}", exponent.unsigned_abs());
+        return write!(out, "e{sign}{:0exponent_digits$}", exponent.unsigned_abs());
     }
     match usize::try_from(exponent) {
         Ok(exponent) => {
@@ -202,7 +222,7 @@ pub fn write_g17<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
             write_decimals(out, "", decimals)
         }
         Err(_) => {
-            // The exponent is -4 to -1, and one less zero stands behind the point.
+            // The exponent is -4 to -1, and one zero less stands behind the point.
             let zeros = match exponent {
                 -1 => "",
                 -2 => "0",

@@ -33,6 +33,7 @@ use super::types::{CounterType, Size};
 ///   time after the newest sample, and a frequency below 1 where the formula needs one.
 /// * [`NoValue::NegativeDenominator`], [`NoValue::ZeroDenominator`]: the base of 8 bytes went backwards; the base, its
 ///   difference or the multi count is 0.
+/// * [`NoValue::NoOperations`]: the base of an average (`PERF_AVERAGE_TIMER`, `PERF_AVERAGE_BULK`) did not change.
 /// * [`NoValue::NegativeValue`]: the value of 8 bytes went backwards.
 /// * [`NoValue::NoStartTime`]: the start time of a `PERF_ELAPSED_TIME` is 0.
 /// * [`NoValue::NotFinite`]: a `PERF_DOUBLE_RAW` is infinite or not a number.
@@ -87,11 +88,11 @@ pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue>
         }
         Formula::AverageTime => {
             let frequency = ticks_per_second(newer.frequency)?;
-            let base = base_difference(info.base, older, newer)?;
+            let base = operations(info.base, older, newer)?;
             average_time(float(value_difference(older, newer)?), frequency, base)
         }
         Formula::AverageBulk => {
-            let base = base_difference(info.base, older, newer)?;
+            let base = operations(info.base, older, newer)?;
             average_bulk(float(value_difference(older, newer)?), base)
         }
         Formula::Elapsed => {
@@ -265,6 +266,17 @@ fn value_difference(older: &Sample, newer: &Sample) -> Result<u64, NoValue> {
 fn base_difference(base: Option<CounterType>, older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
     let eight_bytes = base.ok_or(NoValue::NoBase)?.size_bits() == Size::Large;
     not_zero(difference(older.second, newer.second, eight_bytes).ok_or(NoValue::NegativeDenominator)?)
+}
+
+/// `B1 - B0` of an average: the number of operations in the interval.
+///
+/// Without operations there is no average. Windows' logs have 0 there; which outputs write that 0 is decided by
+/// [`TextStyle`](super::TextStyle).
+fn operations(base: Option<CounterType>, older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
+    base_difference(base, older, newer).map_err(|why| match why {
+        NoValue::ZeroDenominator => NoValue::NoOperations,
+        why => why,
+    })
 }
 
 fn difference(older: u64, newer: u64, eight_bytes: bool) -> Option<u64> {

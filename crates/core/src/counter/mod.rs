@@ -30,10 +30,12 @@
 //! | `formula` | [`compute`] and one function for each equation |
 //! | `digits` | the decimal digits of a number |
 //! | `display` | [`apply`]: limits and scales; [`human`] and [`write_g17`]: numbers as text |
+//! | `style` | [`TextStyle`]: which text and number an output writes for a value |
 
 mod digits;
 mod display;
 mod formula;
+mod style;
 mod types;
 
 pub use display::{
@@ -41,6 +43,7 @@ pub use display::{
     human, write_f6, write_g17,
 };
 pub use formula::{Formula, average, compute};
+pub use style::{Digits, TextStyle};
 pub use types::{
     CounterType, Denominator, Kind, Size, Subtype, Suffix, TYPES, TimeBase, TypeInfo, VALUE_STATUS,
 };

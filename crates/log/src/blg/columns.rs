@@ -72,6 +72,7 @@ pub(super) fn column_of(entry: &Entry, instance: Option<InstancePath>, group: u3
         time_base: Frequency(entry.time_base),
         group,
         wild,
+        live: None,
     }
 }
 

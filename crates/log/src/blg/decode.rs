@@ -370,6 +370,7 @@ impl Decoder<'_> {
                         time_base: frequency,
                         group,
                         wild: object.has_instances(),
+                        live: None,
                     }
                 };
                 columns.push(self.columns.column(&mut self.about.columns, group, &key, false, make));

@@ -23,7 +23,8 @@
 //! | `read` | [`BlgReader`]: one event after the other |
 //! | `columns` | which column a counter is |
 //! | `decode` | samples out of a record |
-//! | `write` | [`BlgWriter`]: the same the other way, counter mode |
+//! | `write` | [`BlgWriter`]: writes records, in counter mode |
+//! | `sink` | [`BlgSink`]: writes rows |
 //!
 //! The whole description is `docs/formats/blg.md`.
 
@@ -34,6 +35,7 @@ mod decode;
 mod parts;
 mod read;
 pub(crate) mod records;
+mod sink;
 mod write;
 
 pub use catalogue::{Catalogue, CatalogueObject};
@@ -41,4 +43,5 @@ pub(crate) use container::detect;
 pub use container::{FileHeader, PROVIDER};
 pub use read::BlgReader;
 pub use records::{Data, Entry, Item, RawCounter, SubRecord, SubRecords, flags, no_value, parse_list};
+pub use sink::BlgSink;
 pub use write::{BlgWriter, WriteOptions};

@@ -131,6 +131,7 @@ impl<R: BufRead> CsvReader<R> {
                     time_base: Frequency::default(),
                     group: u32::try_from(columns.len()).unwrap_or(u32::MAX),
                     wild: false,
+                    live: None,
                 });
                 columns.len().saturating_sub(1)
             });

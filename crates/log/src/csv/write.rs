@@ -1,10 +1,10 @@
-//! Writes PDH-CSV and PDH-TSV as Windows does, byte for byte.
+//! Writes PDH-CSV and PDH-TSV as Windows does, byte for byte. Every PDH-CSV of this project comes from here.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use tallymon_core::counter::write_g17;
-use tallymon_core::flow::{NoValue, Row, Sink, Value};
+use tallymon_core::counter::TextStyle;
+use tallymon_core::flow::{Column, NoValue, Row, Sink, Value};
 use tallymon_core::time::FileTime;
 
 use crate::zone::add_minutes;
@@ -28,13 +28,21 @@ pub struct CsvOptions {
     pub line_end: LineEnd,
     /// Name of the time zone for the first line, ASCII.
     pub zone_name: String,
-    /// Minutes to add to local time to get UTC, for the first line and for rows that come with UTC alone.
+    /// Minutes to add to local time to get UTC, for the first line.
     pub bias: i32,
+    /// How values are written. [`TextStyle::Console`] also leaves the time zone out, as typeperf does.
+    pub style: TextStyle,
 }
 
 impl Default for CsvOptions {
     fn default() -> CsvOptions {
-        CsvOptions { tabs: false, line_end: LineEnd::CrLf, zone_name: "UTC".to_owned(), bias: 0 }
+        CsvOptions {
+            tabs: false,
+            line_end: LineEnd::CrLf,
+            zone_name: "UTC".to_owned(),
+            bias: 0,
+            style: TextStyle::default(),
+        }
     }
 }
 
@@ -43,15 +51,15 @@ impl Default for CsvOptions {
 pub struct CsvWriter<W> {
     out: W,
     options: CsvOptions,
-    /// The line that is being made.
+    /// The line that is being written.
     line: String,
-    headed: bool,
+    has_header: bool,
 }
 
 impl<W: Write> CsvWriter<W> {
     /// Nothing is written before the columns are known.
     pub const fn new(out: W, options: CsvOptions) -> CsvWriter<W> {
-        CsvWriter { out, options, line: String::new(), headed: false }
+        CsvWriter { out, options, line: String::new(), has_header: false }
     }
 
     /// Writes the first line.
@@ -62,13 +70,16 @@ impl<W: Write> CsvWriter<W> {
     pub fn header<P: AsRef<str>>(&mut self, paths: impl IntoIterator<Item = P>) -> io::Result<()> {
         let kind = if self.options.tabs { "TSV" } else { "CSV" };
         self.line.clear();
-        let first = format!("(PDH-{kind} 4.0) ({})({})", self.options.zone_name, self.options.bias);
+        let mut first = format!("(PDH-{kind} 4.0)");
+        if self.options.style != TextStyle::Console {
+            let _ = write!(first, " ({})({})", self.options.zone_name, self.options.bias);
+        }
         self.quoted(&first);
         for path in paths {
             self.separator();
             self.quoted(path.as_ref());
         }
-        self.headed = true;
+        self.has_header = true;
         self.end_line()
     }
 
@@ -93,20 +104,16 @@ impl<W: Write> CsvWriter<W> {
         self.line.push('"');
         for value in values {
             self.separator();
-            self.line.push('"');
-            let blank = self.line.len();
-            // Writing into a text can not fail.
-            let _ = match value {
-                Ok(Value::Number(number)) => write_g17(&mut self.line, *number),
-                // Windows prints integers through a floating-point number too.
-                Ok(Value::Integer(integer)) => write_g17(&mut self.line, *integer as f64),
-                Ok(Value::Text(text)) => self.line.write_str(&text.replace('"', "\"\"")),
-                Ok(_) | Err(_) => Ok(()),
-            };
-            if self.line.len() == blank {
-                self.line.push(' ');
+            match value {
+                Ok(Value::Text(text)) if !text.is_empty() => self.quoted(text),
+                Ok(Value::Text(_)) => self.quoted(" "),
+                value => {
+                    self.line.push('"');
+                    // Writing into a string can not fail.
+                    let _ = self.options.style.write(&mut self.line, value);
+                    self.line.push('"');
+                }
             }
-            self.line.push('"');
         }
         self.end_line()
     }
@@ -143,16 +150,16 @@ impl<W: Write> CsvWriter<W> {
 impl<W: Write> Sink for CsvWriter<W> {
     type Error = io::Error;
 
-    /// Text logs have one list of columns, at their begin. A second one is refused.
-    fn columns(&mut self, paths: &[String]) -> io::Result<()> {
-        if self.headed {
-            return Err(io::Error::other("a text log can not get other columns once it was begun"));
+    /// A text log has one list of columns, in its first line. A second one is an error.
+    fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
+        if self.has_header {
+            return Err(io::Error::other("the columns of a text log can not change after its first line"));
         }
-        self.header(paths)
+        self.header(columns.iter().map(|column| &column.path))
     }
 
     fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
-        let local = add_minutes(row.time, self.options.bias.saturating_neg());
+        let local = add_minutes(row.time, row.local_minutes);
         self.record(local, row.cells.iter().map(|cell| &cell.value))
     }
 
@@ -164,27 +171,55 @@ impl<W: Write> Sink for CsvWriter<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tallymon_core::counter::CounterType;
     use tallymon_core::flow::Cell;
-    use tallymon_core::time::UNIX_EPOCH;
+    use tallymon_core::time::{Frequency, UNIX_EPOCH};
+
+    fn column(path: &str) -> Column {
+        Column {
+            path: path.to_owned(),
+            parts: None,
+            counter_type: CounterType::PERF_COUNTER_RAWCOUNT,
+            scale: 0,
+            time_base: Frequency(0),
+            group: 0,
+            wild: false,
+            live: None,
+        }
+    }
 
     #[test]
     fn a_sink_of_rows() {
         let options = CsvOptions {
             tabs: true,
-            line_end: LineEnd::CrLf,
             zone_name: "Korea Standard Time".into(),
             bias: -540,
+            ..CsvOptions::default()
         };
         let mut writer = CsvWriter::new(Vec::new(), options);
-        let cell = |value| Cell { sample: None, value, stale: false };
-        writer.columns(&["\\\\h\\a(say \"hi\")\\b".to_owned(), r"\\h\a\c".to_owned()]).unwrap();
+        let cell = |value| Cell { value, ..Cell::missing(NoValue::NoInstance) };
+        writer.columns(&[column("\\\\h\\a(say \"hi\")\\b"), column(r"\\h\a\c")]).unwrap();
         let cells = [cell(Ok(Value::Integer(7))), cell(Err(NoValue::FirstSample))];
-        writer.row(&Row { time: UNIX_EPOCH, cells: &cells }).unwrap();
+        writer.row(&Row { time: UNIX_EPOCH, local_minutes: 540, cells: &cells }).unwrap();
+        let cells = [cell(Ok(Value::Text("on \"air\"".into()))), cell(Err(NoValue::NoOperations))];
+        writer.row(&Row { time: UNIX_EPOCH, local_minutes: 540, cells: &cells }).unwrap();
         assert!(writer.columns(&[]).is_err());
         writer.finish().unwrap();
         let text = String::from_utf8(writer.into_inner().unwrap()).unwrap();
         let expected = "\"(PDH-TSV 4.0) (Korea Standard Time)(-540)\"\t\"\\\\h\\a(say \"\"hi\"\")\\b\"\t\"\\\\h\\a\\c\"\r\n\
-                        \"01/01/1970 09:00:00.000\"\t\"7\"\t\" \"\r\n";
+                        \"01/01/1970 09:00:00.000\"\t\"7\"\t\" \"\r\n\
+                        \"01/01/1970 09:00:00.000\"\t\"on \"\"air\"\"\"\t\"0\"\r\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn the_console_has_no_zone_and_six_decimals() {
+        let options = CsvOptions { style: TextStyle::Console, ..CsvOptions::default() };
+        let mut writer = CsvWriter::new(Vec::new(), options);
+        writer.header([r"\\h\a\b"]).unwrap();
+        writer.record(UNIX_EPOCH, [&Ok(Value::Integer(7))]).unwrap();
+        let text = String::from_utf8(writer.into_inner().unwrap()).unwrap();
+        let expected = "\"(PDH-CSV 4.0)\",\"\\\\h\\a\\b\"\r\n\"01/01/1970 00:00:00.000\",\"7.000000\"\r\n";
         assert_eq!(text, expected);
     }
 }

@@ -35,7 +35,7 @@ mod write;
 
 pub use output::{Output, WriteOptions};
 pub use read::{NativeReader, Window};
-pub use rows::RowWriter;
+pub use rows::NativeSink;
 pub use schema::{Counter, Definition};
 pub use seal::seal;
 pub use snapshots::{Chosen, SnapshotWriter};

@@ -123,13 +123,6 @@ impl<R: Read> NativeReader<R> {
         })
     }
 
-    /// The text of a text counter in the record that was read last.
-    pub fn text(&self, column: usize) -> Option<&str> {
-        let (table, cell) = self.places.get(column).copied().flatten()?;
-        let table = self.tables.get(table).filter(|table| table.is_sampled(self.row.saturating_sub(1)))?;
-        self.texts.get(&table.text(cell)?).map(String::as_str)
-    }
-
     /// Whether a value of the record that was read last is from an earlier time.
     pub fn is_stale(&self, column: usize) -> bool {
         let place = self.places.get(column).copied().flatten();
@@ -414,6 +407,12 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
                 return Ok(None);
             }
         }
+    }
+
+    fn text(&self, column: usize) -> Option<&str> {
+        let (table, cell) = self.places.get(column).copied().flatten()?;
+        let table = self.tables.get(table).filter(|table| table.is_sampled(self.row.saturating_sub(1)))?;
+        self.texts.get(&table.text(cell)?).map(String::as_str)
     }
 
     fn place(&self) -> Option<ReadPlace> {

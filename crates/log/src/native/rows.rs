@@ -1,21 +1,30 @@
-//! Writes rows of columns, as other logs have them, into a native log.
+//! Writes rows whose columns are known from the start into a native log.
 
 use std::collections::HashMap;
 use std::io;
 
-use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::flow::{Cell, Column, NoValue, Row, Sample, Sink, Value};
 
 use super::output::Output;
 use super::schema::{Counter, Definition, Instance, Listed};
 use super::write::{InstanceId, NativeWriter, RowTime};
-use crate::reader::Column;
 
-/// Writes rows whose columns are known from the start.
+/// Writes rows with raw samples into a native log. Its columns are fixed.
 #[derive(Debug)]
-pub struct RowWriter<W: Output> {
-    writer: NativeWriter<W>,
-    /// The instances, each with the positions in a row of its columns.
-    places: Vec<(InstanceId, Vec<usize>)>,
+pub struct NativeSink<W: Output> {
+    /// `None` once the log is sealed.
+    writer: Option<NativeWriter<W>>,
+    instances: Vec<InstanceCells>,
+}
+
+/// Where the values of an instance are in a row.
+#[derive(Debug)]
+struct InstanceCells {
+    id: InstanceId,
+    /// The positions of its cells.
+    cells: Vec<usize>,
+    /// One of its counters is a text.
+    has_texts: bool,
 }
 
 /// Columns of one object of one host.
@@ -35,21 +44,54 @@ struct Named {
     columns: Vec<(Listed, usize)>,
 }
 
-impl<W: Output> RowWriter<W> {
-    /// Makes objects and instances of columns.
-    ///
-    /// The writer should keep instances: it is not told again what a column is.
-    ///
-    /// # Errors
-    ///
-    /// Those of the output, and too many columns.
-    pub fn new<'a>(
-        mut writer: NativeWriter<W>,
-        columns: impl IntoIterator<Item = &'a Column>,
-    ) -> io::Result<RowWriter<W>> {
+impl<W: Output> NativeSink<W> {
+    /// Writes into this log, which should keep instances ([`WriteOptions::keep_instances`](super::WriteOptions)): the sink
+    /// describes each column once.
+    pub const fn new(writer: NativeWriter<W>) -> NativeSink<W> {
+        NativeSink { writer: Some(writer), instances: Vec::new() }
+    }
+
+    /// The writer below, to flush or seal it; `None` after [`Sink::finish`].
+    pub fn into_inner(self) -> Option<NativeWriter<W>> {
+        self.writer
+    }
+
+    fn writer(&mut self) -> io::Result<&mut NativeWriter<W>> {
+        self.writer.as_mut().ok_or_else(|| io::Error::other("the log is complete"))
+    }
+
+    fn put(writer: &mut NativeWriter<W>, instance: &InstanceCells, cells: &[Cell]) {
+        if !instance.has_texts {
+            writer.put_all(instance.id, instance.cells.iter().map(|at| raw(cells.get(*at))));
+            return;
+        }
+        for (nth, at) in instance.cells.iter().enumerate() {
+            if let Some(Cell { value: Ok(Value::Text(text)), .. }) = cells.get(*at) {
+                writer.put_text(instance.id, nth, text);
+                continue;
+            }
+            let (sample, stale) = raw(cells.get(*at));
+            writer.put(instance.id, nth, sample, stale);
+        }
+    }
+}
+
+/// The sample of a cell, and whether it is stale.
+#[inline]
+fn raw(cell: Option<&Cell>) -> (Result<Sample, NoValue>, bool) {
+    cell.map_or((Err(NoValue::NoInstance), false), |cell| (cell.raw(), cell.stale))
+}
+
+impl<W: Output> Sink for NativeSink<W> {
+    type Error = io::Error;
+
+    fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
+        if !self.instances.is_empty() {
+            return Err(io::Error::other("the columns of this log can not change after its first row"));
+        }
         let mut objects: Vec<Object> = Vec::new();
         let mut by_name: HashMap<(String, String), usize> = HashMap::new();
-        for (position, column) in columns.into_iter().enumerate() {
+        for (position, column) in columns.iter().enumerate() {
             let (host, object, instance) = match &column.parts {
                 Some(parts) => (
                     parts.machine.clone().unwrap_or_default(),
@@ -58,50 +100,54 @@ impl<W: Output> RowWriter<W> {
                 ),
                 None => (String::new(), String::new(), None),
             };
-            let place = *by_name.entry((host.clone(), object.clone())).or_insert_with(|| {
+            let at = *by_name.entry((host.clone(), object.clone())).or_insert_with(|| {
                 let definition = Definition { host, object, counters: Vec::new() };
                 objects.push(Object { definition, ..Object::default() });
                 objects.len().saturating_sub(1)
             });
-            if let Some(object) = objects.get_mut(place) {
+            if let Some(object) = objects.get_mut(at) {
                 object.add(column, instance, position);
             }
         }
-        let mut places = Vec::new();
         for object in objects {
-            let table = writer.table(&object.definition)?;
-            for Named { text, columns } in object.instances {
-                let (listed, positions): (Vec<Listed>, Vec<usize>) = columns.into_iter().unzip();
-                let plain = listed.len() == object.definition.counters.len()
+            let table = self.writer()?.table(&object.definition)?;
+            for Named { text, columns: of_instance } in object.instances {
+                let (listed, cells): (Vec<Listed>, Vec<usize>) = of_instance.into_iter().unzip();
+                let is_plain = listed.len() == object.definition.counters.len()
                     && listed.iter().zip(&object.definition.counters).enumerate().all(
                         |(nth, (listed, counter))| {
                             listed.counter == nth && listed.group == counter.group && listed.path.is_none()
                         },
                     );
-                let instance = Instance { text, columns: (!plain).then_some(listed) };
-                places.push((writer.instance_with(table, instance, 0)?, positions));
+                let instance = Instance { text, columns: (!is_plain).then_some(listed) };
+                let id = self.writer()?.instance_with(table, instance, 0)?;
+                let is_text = |cell: &usize| columns.get(*cell).is_some_and(|c| c.counter_type.is_text());
+                let has_texts = cells.iter().any(is_text);
+                self.instances.push(InstanceCells { id, cells, has_texts });
             }
-        }
-        Ok(RowWriter { writer, places })
-    }
-
-    /// Writes a row: one value for each column, or why there is none.
-    ///
-    /// # Errors
-    ///
-    /// Those of the output.
-    pub fn row(&mut self, time: RowTime, values: &[Result<Sample, NoValue>]) -> io::Result<()> {
-        self.writer.row(time)?;
-        for (instance, positions) in &self.places {
-            let value = |position: &usize| values.get(*position).unwrap_or(&Err(NoValue::NoInstance));
-            self.writer.put_all(*instance, positions.iter().map(|position| (value(position), false)));
         }
         Ok(())
     }
 
-    /// The writer below, to flush or seal it.
-    pub fn into_inner(self) -> NativeWriter<W> {
-        self.writer
+    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
+        let NativeSink { writer, instances } = self;
+        let Some(writer) = writer else { return Err(io::Error::other("the log is complete")) };
+        writer.row(RowTime { time: row.time, local_minutes: row.local_minutes })?;
+        for instance in instances {
+            NativeSink::put(writer, instance, row.cells);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        match self.writer.take() {
+            Some(writer) => writer.seal().map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn needs_values(&self) -> bool {
+        false
     }
 }
 
@@ -134,11 +180,11 @@ impl Object {
             bare: column.parts.is_none(),
         };
         let instances = &mut self.instances;
-        let place = *self.by_text.entry(instance.clone()).or_insert_with(|| {
+        let at = *self.by_text.entry(instance.clone()).or_insert_with(|| {
             instances.push(Named { text: instance, columns: Vec::new() });
             instances.len().saturating_sub(1)
         });
-        if let Some(named) = instances.get_mut(place) {
+        if let Some(named) = instances.get_mut(at) {
             named.columns.push((listed, position));
         }
     }

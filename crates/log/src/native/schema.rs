@@ -115,6 +115,7 @@ impl Definition {
             time_base: counter.time_base,
             group: listed.map_or(counter.group, |listed| listed.group),
             wild: counter.wild,
+            live: None,
         })
     }
 

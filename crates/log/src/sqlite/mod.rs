@@ -14,7 +14,7 @@ mod write;
 
 pub(crate) use read::SqliteReader;
 pub use sets::{LogSet, add_log_set, create_tables, has_tables, log_sets, set_run_id};
-pub(crate) use write::SqliteWriter;
+pub use write::{SetOptions, SqliteSink};
 
 /// An error of the library, as one of a log that can not be used.
 fn failed(what: &str, error: &rusqlite::Error) -> crate::error::LogError {

@@ -142,6 +142,7 @@ impl SqliteReader {
                 time_base: Frequency(whole(integer(row, 9)?, integer(row, 10)?).cast_signed()),
                 group,
                 wild,
+                live: None,
             };
             self.positions.insert(row.get(0)?, self.about.columns.len());
             self.about.columns.push(column);

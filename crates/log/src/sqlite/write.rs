@@ -1,16 +1,15 @@
-//! Writes a log into a SQLite database.
+//! Writes rows into a SQLite database.
 
 use std::io;
 use std::path::Path;
 
-use rusqlite::{Connection, params};
-use tallymon_core::flow::{NoValue, Sample, Value};
+use rusqlite::{Connection, Statement, params};
+use tallymon_core::counter::TextStyle;
+use tallymon_core::flow::{Column, NoValue, Row, Sink};
 use tallymon_core::path::InstanceIndex;
 use tallymon_core::time::FileTime;
 
 use crate::error::LogError;
-use crate::reader::Column;
-use crate::relog::TableWriter;
 
 use super::failed;
 
@@ -65,29 +64,38 @@ CREATE TABLE IF NOT EXISTS DisplayToID (
 /// Rows between two commits: enough that the disk does not set the pace, few enough to fit into memory.
 const ROWS_OF_A_TRANSACTION: u32 = 100_000;
 
-/// Writes one log set into a database that is new.
+/// What a log set is called, and the local time of its records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetOptions {
+    /// The identifier of the log set, as `{XXXXXXXX-XXXX-XXXX-XXXX-XXXXXXXXXXXX}`.
+    pub guid: String,
+    /// Its name.
+    pub name: String,
+    /// The name of its time zone, and the minutes to add to local time to get UTC.
+    pub zone: (String, i32),
+}
+
+/// Writes rows with samples and values into a new database, as one log set. Its columns are fixed.
 #[derive(Debug)]
-pub(crate) struct SqliteWriter {
-    database: Connection,
-    guid: String,
-    name: String,
-    zone: (String, i32),
+pub struct SqliteSink {
+    /// `None` once the database is complete.
+    database: Option<Connection>,
+    options: SetOptions,
+    has_columns: bool,
     records: i64,
     first: Option<FileTime>,
     last: Option<FileTime>,
+    /// Rows since the last commit.
     rows: u32,
 }
 
-impl SqliteWriter {
-    /// Makes the tables and the counters. `guid` and `name` are those of the log set, `zone` its time zone and the minutes
-    /// to add to local time to get UTC.
-    pub(crate) fn create<'c>(
-        path: &Path,
-        guid: String,
-        name: String,
-        zone: (String, i32),
-        columns: impl IntoIterator<Item = &'c Column>,
-    ) -> Result<SqliteWriter, LogError> {
+impl SqliteSink {
+    /// Creates the database and its tables.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn create(path: &Path, options: SetOptions) -> Result<SqliteSink, LogError> {
         let begin = || -> rusqlite::Result<Connection> {
             let database = Connection::open(path)?;
             // The file gets its name when it is complete; until then nothing in it has to survive.
@@ -95,118 +103,115 @@ impl SqliteWriter {
             database.execute_batch(SCHEMA)?;
             Ok(database)
         };
-        let database = begin().map_err(|error| failed("making the database", &error))?;
-        let details = || -> rusqlite::Result<()> {
-            let mut insert =
-                database.prepare("INSERT INTO CounterDetails VALUES (?,?,?,?,?,?,?,?,NULL,NULL,?,?)")?;
-            for (id, column) in (1i64..).zip(columns) {
-                let (machine, object, counter, instance, index) = match &column.parts {
-                    Some(parts) => (
-                        parts.machine.as_ref().map(|machine| format!(r"\\{machine}")).unwrap_or_default(),
-                        parts.object.to_string(),
-                        parts.counter.to_string(),
-                        parts.instance.as_ref().map(|instance| instance.text().to_owned()),
-                        parts.instance.as_ref().and_then(|instance| match instance.index() {
-                            InstanceIndex::At(index) => Some(index),
-                            _ => None,
-                        }),
-                    ),
-                    // A text log may have a column whose name is no path.
-                    None => (String::new(), String::new(), column.path.clone(), None, None),
-                };
-                let (low, high) = halves(column.time_base.0.cast_unsigned());
-                let counter_type = column.counter_type.0.cast_signed();
-                insert.execute(params![
-                    id,
-                    machine,
-                    object,
-                    counter,
-                    counter_type,
-                    column.scale,
-                    instance,
-                    index,
-                    low,
-                    high
-                ])?;
-            }
-            Ok(())
-        };
-        details().map_err(|error| failed("writing the counters", &error))?;
-        Ok(SqliteWriter { database, guid, name, zone, records: 0, first: None, last: None, rows: 0 })
+        let database = begin().map_err(|error| failed("creating the database", &error))?;
+        Ok(SqliteSink {
+            database: Some(database),
+            options,
+            has_columns: false,
+            records: 0,
+            first: None,
+            last: None,
+            rows: 0,
+        })
+    }
+
+    fn database(&self) -> io::Result<&Connection> {
+        self.database.as_ref().ok_or_else(|| io::Error::other("the database is complete"))
     }
 }
 
-impl TableWriter for SqliteWriter {
-    /// Writes one record: a row for each value that is there, and the reason of each that is missing. Instances that do
-    /// not exist at the time have neither.
-    fn record(
-        &mut self,
-        time: FileTime,
-        cells: &[Result<Sample, NoValue>],
-        values: &[Result<Value, NoValue>],
-    ) -> io::Result<()> {
+/// Writes the description of a counter.
+fn insert(statement: &mut Statement<'_>, id: i64, column: &Column) -> rusqlite::Result<usize> {
+    let (machine, object, counter, instance, index) = match &column.parts {
+        Some(parts) => (
+            parts.machine.as_ref().map(|machine| format!(r"\\{machine}")).unwrap_or_default(),
+            parts.object.to_string(),
+            parts.counter.to_string(),
+            parts.instance.as_ref().map(|instance| instance.text().to_owned()),
+            parts.instance.as_ref().and_then(|instance| match instance.index() {
+                InstanceIndex::At(index) => Some(index),
+                _ => None,
+            }),
+        ),
+        // A text log may have a column whose name is not a path.
+        None => (String::new(), String::new(), column.path.clone(), None, None),
+    };
+    let (low, high) = halves(column.time_base.0.cast_unsigned());
+    let counter_type = column.counter_type.0.cast_signed();
+    let scale = column.scale;
+    statement.execute(params![id, machine, object, counter, counter_type, scale, instance, index, low, high])
+}
+
+impl Sink for SqliteSink {
+    type Error = io::Error;
+
+    fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
+        if std::mem::replace(&mut self.has_columns, true) {
+            return Err(io::Error::other("the counters of a log set can not change after its first record"));
+        }
+        let database = self.database()?;
+        let sql = "INSERT INTO CounterDetails VALUES (?,?,?,?,?,?,?,?,NULL,NULL,?,?)";
+        let mut statement = database.prepare(sql).map_err(into_io)?;
+        for (id, column) in (1i64..).zip(columns) {
+            insert(&mut statement, id, column).map_err(into_io)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a row of the database for each value, and the reason for each that is missing. Instances that do not exist
+    /// at the time have neither.
+    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
         self.records = self.records.saturating_add(1);
-        self.first = self.first.or(Some(time));
-        self.last = Some(time);
-        let stamp = text_of(time);
+        self.first = self.first.or(Some(row.time));
+        self.last = Some(row.time);
+        let stamp = text_of(row.time);
+        let guid = self.options.guid.as_str();
+        let Some(database) = &self.database else { return Err(io::Error::other("the database is complete")) };
+        let mut written = 0u32;
         let mut write = || -> rusqlite::Result<()> {
-            let mut data =
-                self.database.prepare_cached("INSERT INTO CounterData VALUES (?,?,?,?,?,?,?,?,?,?)")?;
-            let mut status = self.database.prepare_cached("INSERT INTO CounterStatus VALUES (?,?,?,?,?)")?;
-            for ((id, cell), value) in (1i64..).zip(cells).zip(values) {
-                match cell {
+            let mut data = database.prepare_cached("INSERT INTO CounterData VALUES (?,?,?,?,?,?,?,?,?,?)")?;
+            let mut status = database.prepare_cached("INSERT INTO CounterStatus VALUES (?,?,?,?,?)")?;
+            for (id, cell) in (1i64..).zip(row.cells) {
+                match cell.raw() {
                     Ok(sample) => {
-                        let number = value.as_ref().ok().and_then(Value::as_f64);
+                        let number = TextStyle::default().number(&cell.value);
                         let ((a, b), (c, d)) = (halves(sample.first), halves(sample.second));
-                        data.execute(params![
-                            self.guid,
-                            id,
-                            self.records,
-                            stamp,
-                            number,
-                            a,
-                            b,
-                            c,
-                            d,
-                            sample.multi_count
-                        ])?;
+                        let count = sample.multi_count;
+                        data.execute(params![guid, id, self.records, stamp, number, a, b, c, d, count])?;
                     }
                     Err(NoValue::NoInstance) => continue,
                     Err(reason) => {
                         let code = reason.pdh_status().code;
-                        status.execute(params![self.guid, self.records, id, code, reason.to_string()])?;
+                        status.execute(params![guid, self.records, id, code, reason.to_string()])?;
                     }
                 }
-                self.rows = self.rows.saturating_add(1);
-            }
-            if self.rows >= ROWS_OF_A_TRANSACTION {
-                self.database.execute_batch("COMMIT; BEGIN;")?;
-                self.rows = 0;
+                written = written.saturating_add(1);
             }
             Ok(())
         };
-        write().map_err(into_io)
+        write().map_err(into_io)?;
+        self.rows = self.rows.saturating_add(written);
+        if self.rows >= ROWS_OF_A_TRANSACTION {
+            database.execute_batch("COMMIT; BEGIN;").map_err(into_io)?;
+            self.rows = 0;
+        }
+        Ok(())
     }
 
-    /// Writes what is known at the end only, and closes the database.
-    fn finish(self) -> io::Result<()> {
+    /// Writes the line of the log set, whose times and number of records are known only now, and closes the database.
+    fn finish(&mut self) -> io::Result<()> {
+        let Some(database) = self.database.take() else { return Ok(()) };
+        let SetOptions { guid, name, zone } = &self.options;
         let end = || -> rusqlite::Result<()> {
-            self.database.execute(
+            let (first, last) = (self.first.map(text_of), self.last.map(text_of));
+            database.execute(
                 "INSERT INTO DisplayToID VALUES (?,0,?,?,?,?,?,?)",
-                params![
-                    self.guid,
-                    self.name,
-                    self.first.map(text_of),
-                    self.last.map(text_of),
-                    self.records,
-                    self.zone.1,
-                    self.zone.0
-                ],
+                params![guid, name, first, last, self.records, zone.1, zone.0],
             )?;
-            self.database.execute_batch("COMMIT")
+            database.execute_batch("COMMIT")
         };
         end().map_err(into_io)?;
-        self.database.close().map_err(|(_, error)| into_io(error))
+        database.close().map_err(|(_, error)| into_io(error))
     }
 }
 

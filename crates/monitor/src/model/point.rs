@@ -15,13 +15,14 @@ pub const POINT_BYTES: usize = size_of::<Point>();
 /// A quiet NaN; the position of the reason in [`REASONS`] is added to it.
 const GAP: u64 = 0x7ff8_0000_0000_0000;
 
-const REASONS: [NoValue; 27] = [
+const REASONS: [NoValue; 28] = [
     NoValue::FirstSample,
     NoValue::NegativeValue,
     NoValue::NegativeDenominator,
     NoValue::NegativeTimebase,
     NoValue::ZeroTimebase,
     NoValue::ZeroDenominator,
+    NoValue::NoOperations,
     NoValue::TypeMismatch,
     NoValue::UnknownType,
     NoValue::NotNumeric,
@@ -51,9 +52,10 @@ impl Point {
         if number.is_finite() { Point(number.to_bits()) } else { Point::gap(NoValue::NotFinite) }
     }
 
-    /// A value, or the reason why there is none; a text is no number.
+    /// A value, or the reason why there is none; a text is not a number. An average without operations is drawn as 0.
     pub fn of(value: &Result<Value, NoValue>) -> Point {
         match value {
+            Err(NoValue::NoOperations) => Point::number(0.0),
             Ok(value) => value.as_f64().map_or(Point::gap(NoValue::NotNumeric), Point::number),
             Err(why) => Point::gap(*why),
         }

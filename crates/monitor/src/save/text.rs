@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use tallymon::core::counter::g17;
+use tallymon::core::flow::{Absence, NoValue, Sink, Value};
 use tallymon::core::time::FileTime;
+use tallymon::log::csv::{CsvOptions, CsvWriter};
 
 use crate::model::{Alerts, Compared, Crossing, Monitor, Series};
 use crate::tui::LocalTime;
@@ -25,8 +27,9 @@ pub(super) fn alerts(
     Ok(())
 }
 
-/// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it. Of another log that lies over them each
-/// value follows with that log's name for a host, and how much ours is above it.
+/// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it. If another log is compared with it, two
+/// columns follow each column that the other log has too: its values, with the name of that log as the host, and the
+/// differences.
 ///
 /// # Errors
 ///
@@ -39,56 +42,44 @@ pub fn csv(
     compared: Option<(&Compared, &str)>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let first = local(monitor.time(rows.start).unwrap_or_default());
-    write!(out, "\"(PDH-CSV 4.0) ({})({})\"", first.zone, first.bias)?;
+    let LocalTime { zone, bias, .. } = local(monitor.time(rows.start).unwrap_or_default());
+    let options = CsvOptions { zone_name: zone, bias, ..CsvOptions::default() };
+    let mut writer = CsvWriter::new(out, options);
+    let mut paths = Vec::new();
     let mut theirs = Vec::new();
     for series in monitor.series() {
         let (host, path) = parts(series, host);
-        column(out, host, path)?;
+        paths.push(format!("\\\\{host}{path}"));
         let other = compared.filter(|(values, _)| values.has(&series.path));
         if let Some((_, other)) = other {
-            column(out, other, path)?;
-            column(out, &format!("{host} - {other}"), path)?;
+            paths.push(format!("\\\\{other}{path}"));
+            paths.push(format!("\\\\{host} - {other}{path}"));
         }
         let times = rows.clone().map(|row| monitor.time(row));
         theirs.push(other.map(|(values, _)| values.values(&series.path, times)));
     }
-    write!(out, "\r\n")?;
+    writer.header(&paths)?;
+    let value = |number: Option<f64>| number.map(Value::Number).ok_or(NoValue::NoData(Absence::Other));
+    let mut values = Vec::new();
     for row in rows {
         let time = local(monitor.time(row).unwrap_or_default()).time;
-        write!(
-            out,
-            "\"{:02}/{:02}/{:04} {:02}:{:02}:{:02}.{:03}\"",
-            time.month, time.day, time.year, time.hour, time.minute, time.second, time.milliseconds
-        )?;
+        values.clear();
         for (series, theirs) in monitor.series().iter().zip(&mut theirs) {
             let ours = series.at(monitor.next(), row).and_then(Result::ok);
-            value(out, ours)?;
+            values.push(value(ours));
             if let Some(theirs) = theirs {
                 let other = theirs.next().flatten();
-                value(out, other)?;
-                value(out, ours.zip(other).map(|(ours, other)| ours - other))?;
+                values.push(value(other));
+                values.push(value(ours.zip(other).map(|(ours, other)| ours - other)));
             }
         }
-        write!(out, "\r\n")?;
+        writer.record(time.file_time().unwrap_or_default(), &values)?;
     }
-    Ok(())
+    writer.finish()
 }
 
 /// The host of a series, and its path from the object on. Series of other hosts than the one of the query name theirs.
 fn parts<'s>(series: &'s Series, host: &'s str) -> (&'s str, &'s str) {
     let Some(own) = series.host() else { return (host, &series.path) };
     (own, series.path.get(own.len().saturating_add(2)..).unwrap_or_default())
-}
-
-fn column(out: &mut dyn Write, host: &str, path: &str) -> io::Result<()> {
-    write!(out, ",\"\\\\{}{}\"", host.replace('"', "\"\""), path.replace('"', "\"\""))
-}
-
-fn value(out: &mut dyn Write, number: Option<f64>) -> io::Result<()> {
-    match number {
-        Some(number) => write!(out, ",\"{}\"", g17(number)),
-        // What the Performance Data Helper writes for a missing value.
-        None => write!(out, ",\" \""),
-    }
 }

@@ -183,7 +183,7 @@ impl Moment {
             parts: column.parts.clone(),
             counter_type: column.counter_type,
             default_scale: column.scale,
-            cell: Cell { sample: sample.ok(), value, stale: false },
+            cell: Cell { sample: sample.ok(), value, stale: false, error: None },
             older,
         }
     }

@@ -252,7 +252,7 @@ impl Query {
             definition: column.definition,
             instance: None,
             identity: None,
-            cell: no_value(why),
+            cell: Cell::missing(why),
             older: None,
             precision: None,
         };
@@ -273,7 +273,7 @@ impl Query {
                     let older = older.and_then(|(column, before)| column.sample(before).ok());
                     read(newer, *position, older, column.definition, &format)
                 }
-                Err(why) => (no_value(*why), None),
+                Err(why) => (Cell::missing(*why), None),
             };
             let known = column.instances;
             let instance = known.and_then(|known| known.keys.list.get(*position));
@@ -375,16 +375,12 @@ fn read(
         Err(why) => {
             let value = column.text(position).map(Value::Text).ok_or(why);
             let stale = value.is_ok() && column.state(position) == ValueState::Stale;
-            return (Cell { sample: None, value, stale }, None);
+            return (Cell { value, stale, ..Cell::missing(NoValue::NotNumeric) }, None);
         }
     };
     let stale = column.state(position) == ValueState::Stale;
     let value = counter::compute(older.as_ref(), &sample);
     let value =
         value.map(|value| counter::apply(value, definition.counter_type, definition.default_scale, format));
-    (Cell { sample: Some(sample), value, stale }, older)
-}
-
-const fn no_value(why: NoValue) -> Cell {
-    Cell { sample: None, value: Err(why), stale: false }
+    (Cell { sample: Some(sample), value, stale, error: None }, older)
 }

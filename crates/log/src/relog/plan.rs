@@ -1,0 +1,240 @@
+//! What a copy writes: the columns and records that are chosen from its inputs.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use tallymon_core::flow::{Column, NoValue, Row, Sink, Value};
+
+use super::{InputReport, Options, Report};
+use crate::error::LogError;
+use crate::format::open;
+use crate::reader::{Cooker, Passed, table_order};
+use crate::select::{Search, nothing_found};
+use crate::zone::Zone;
+
+/// A column of the output.
+#[derive(Debug, Clone)]
+pub(super) struct Chosen {
+    pub(super) column: Column,
+    /// The column of each input that it comes from.
+    sources: Vec<Option<usize>>,
+}
+
+/// All that has to be known before the first record is written.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) report: Report,
+    pub(super) chosen: Vec<Chosen>,
+    pub(super) zone: Zone,
+    /// Distance from UTC of the first record that is kept.
+    pub(super) minutes: i32,
+}
+
+impl Plan {
+    pub(super) fn new(inputs: &[PathBuf], options: &Options) -> Result<Plan, LogError> {
+        let mut scanned = Vec::new();
+        for path in inputs {
+            scanned.push(scan(path, options)?);
+        }
+        scanned.sort_by_key(|scanned| scanned.report.first);
+        let mut search = Search::new(&options.select);
+        let mut chosen: Vec<Chosen> = Vec::new();
+        let mut by_path = HashMap::new();
+        let mut left_out = 0u64;
+        for (nth, input) in scanned.iter().enumerate() {
+            let mut seen: HashMap<&str, u32> = HashMap::new();
+            for position in table_order(&input.columns) {
+                let Some(column) = input.columns.get(position) else {
+                    continue;
+                };
+                let count = seen.entry(column.path.as_str()).or_default();
+                let duplicate = *count;
+                *count = count.saturating_add(1);
+                if !search.keep(column) {
+                    left_out = left_out.saturating_add(1);
+                    continue;
+                }
+                let column = renamed(column, &options.rename_host);
+                let key = (column.path.clone(), duplicate, column.counter_type);
+                let at = *by_path.entry(key).or_insert_with(|| {
+                    chosen.push(Chosen { column, sources: Vec::new() });
+                    chosen.len().saturating_sub(1)
+                });
+                if let Some(place) = chosen.get_mut(at) {
+                    place.sources.resize(nth, None);
+                    place.sources.push(Some(position));
+                }
+            }
+        }
+        let not_found = search.not_found();
+        if chosen.is_empty() && !not_found.is_empty() {
+            return Err(nothing_found(&not_found));
+        }
+        let first = scanned.iter().find(|scanned| scanned.kept);
+        let mut report = Report {
+            columns: chosen.len() as u64,
+            columns_left_out: left_out,
+            not_found,
+            ..Report::default()
+        };
+        for pair in scanned.windows(2) {
+            if let [one, other] = pair
+                && one.report.last > other.report.first
+            {
+                let words = format!(
+                    "{} begins before {} ends; its records follow all the same",
+                    other.report.path.display(),
+                    one.report.path.display()
+                );
+                report.remarks.push(words);
+            }
+        }
+        let (zone, minutes) = match first {
+            _ if options.utc => (Zone::Fixed { name: "UTC".to_owned(), bias: 0 }, 0),
+            Some(first) => (first.zone.clone(), first.minutes),
+            None => (scanned.first().map(|scanned| scanned.zone.clone()).unwrap_or_default(), 0),
+        };
+        report.inputs = scanned.into_iter().map(|scanned| scanned.report).collect();
+        Ok(Plan { report, chosen, zone, minutes })
+    }
+
+    /// Reads the records of the inputs and writes the chosen ones into `sink`.
+    pub(super) fn copy<S: Sink>(&mut self, sink: &mut S, options: &Options) -> Result<(), LogError>
+    where
+        LogError: From<S::Error>,
+    {
+        let columns: Vec<Column> = self.chosen.iter().map(|chosen| chosen.column.clone()).collect();
+        sink.columns(&columns)?;
+        let texts = columns.iter().enumerate().filter(|(_, column)| column.counter_type.is_text());
+        let texts: Vec<usize> = texts.map(|(at, _)| at).collect();
+        let with_values = sink.needs_values();
+        let mut cells = Vec::new();
+        for (nth, input) in self.report.inputs.iter_mut().enumerate() {
+            let mut log = open(&input.path, &options.read)?;
+            let mut in_range = 0u32;
+            // Rates start again with each input.
+            let mut cooker = Cooker::capped(options.read.cap);
+            while let Some(record) = log.next_record().map_err(|error| error.in_file(&input.path))? {
+                if !options.select.has_time(record.time) {
+                    continue;
+                }
+                let keep = in_range == 0;
+                in_range = in_range.saturating_add(1) % options.every;
+                if !keep {
+                    continue;
+                }
+                let raw = self.chosen.iter().map(|chosen| {
+                    let cell = chosen.source(nth).and_then(|source| record.cells.get(source));
+                    cell.copied().unwrap_or(Err(NoValue::NoInstance))
+                });
+                cooker.fill(raw, &mut cells, with_values);
+                for at in &texts {
+                    let source = self.chosen.get(*at).and_then(|chosen| chosen.source(nth));
+                    if let Some((cell, text)) = cells.get_mut(*at).zip(source.and_then(|at| log.text(at))) {
+                        cell.value = Ok(Value::Text(text.to_owned()));
+                    }
+                }
+                let local_minutes = if options.utc { 0 } else { record.local_minutes };
+                sink.row(&Row { time: record.time, local_minutes, cells: &cells })?;
+                self.report.records = self.report.records.saturating_add(1);
+                self.report.first = self.report.first.or(Some(record.time));
+                self.report.last = Some(record.time);
+            }
+            // Some faults show only in values.
+            input.notes.clone_from(&log.about().notes);
+            input.records = log.about().records;
+        }
+        Ok(sink.finish()?)
+    }
+}
+
+impl Chosen {
+    /// The column of an input that it comes from.
+    fn source(&self, input: usize) -> Option<usize> {
+        self.sources.get(input).copied().flatten()
+    }
+}
+
+/// What the first pass over an input found.
+struct Scanned {
+    report: InputReport,
+    columns: Vec<Column>,
+    zone: Zone,
+    /// Distance from UTC of the first record that is kept, and whether there is one.
+    minutes: i32,
+    kept: bool,
+}
+
+fn scan(path: &Path, options: &Options) -> Result<Scanned, LogError> {
+    let mut log = open(path, &options.read)?;
+    let (mut first, mut last, mut minutes) = (None, None, None);
+    let mut note = |passed: Passed| {
+        first = first.or(Some(passed.time));
+        last = Some(passed.time);
+        if options.select.has_time(passed.time) {
+            minutes = minutes.or(Some(passed.local_minutes));
+        }
+        ControlFlow::Continue(())
+    };
+    log.pass(&mut note).map_err(|error| error.in_file(path))?;
+    let about = log.about();
+    Ok(Scanned {
+        columns: about.columns.clone(),
+        zone: about.zone.clone(),
+        minutes: minutes.unwrap_or(0),
+        kept: minutes.is_some(),
+        report: InputReport {
+            path: path.to_path_buf(),
+            format: about.format,
+            records: about.records,
+            first,
+            last,
+            notes: about.notes.clone(),
+        },
+    })
+}
+
+fn renamed(column: &Column, hosts: &[(String, String)]) -> Column {
+    let mut column = column.clone();
+    let Some(parts) = &mut column.parts else {
+        return column;
+    };
+    let machine = parts.machine.as_deref().unwrap_or_default();
+    let new = hosts.iter().find(|(old, _)| tallymon_core::text::eq_ignore_case(old, machine));
+    if let Some((_, new)) = new {
+        let new = new.trim_start_matches('\\');
+        // Only the name of the machine changes; the rest stays spelled as it was.
+        let rest = column.path.strip_prefix("\\\\").and_then(|path| path.strip_prefix(machine));
+        column.path = match rest {
+            Some(rest) => format!("\\\\{new}{rest}"),
+            None => column.path.clone(),
+        };
+        parts.machine = Some(new.to_owned());
+    }
+    column
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_renamed_in_paths() {
+        let path = r"\\srv1\a b\C";
+        let column = Column {
+            path: path.to_owned(),
+            parts: path.parse().ok(),
+            counter_type: tallymon_core::counter::CounterType::PERF_COUNTER_RAWCOUNT,
+            scale: 0,
+            time_base: Default::default(),
+            group: 0,
+            wild: false,
+            live: None,
+        };
+        let new = renamed(&column, &[("SRV1".to_owned(), r"\\host".to_owned())]);
+        assert_eq!(new.path, r"\\host\a b\C");
+        assert_eq!(new.parts.unwrap().machine.as_deref(), Some("host"));
+        assert_eq!(renamed(&column, &[("srv".to_owned(), "x".to_owned())]), column);
+    }
+}

@@ -1,0 +1,317 @@
+//! Live values as rows: what a query collected, put below columns for any sink.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use tallymon_core::block::Snapshot;
+use tallymon_core::counter::Denominator;
+use tallymon_core::flow::{Cell, Column, LiveColumn, NoValue, Row, Sink};
+use tallymon_core::path::{CounterPath, InstancePath};
+use tallymon_core::time::{FileTime, Frequency, UNITS_PER_SECOND};
+use tallymon_core::title::TitleIndex;
+
+use crate::matching::InstanceKey;
+use crate::names::Names;
+use crate::query::{CounterHandle, CounterValue, Query, Reading};
+
+/// Writes live values as rows.
+///
+/// ```
+/// use tallymon::core::flow::{Column, Row, Sink, SourceError};
+/// use tallymon::{LiveRows, Location, Query};
+///
+/// /// Counts the rows and cells that it receives.
+/// #[derive(Default)]
+/// struct Counter(usize, usize);
+///
+/// impl Sink for Counter {
+///     type Error = SourceError;
+///     fn columns(&mut self, _: &[Column]) -> Result<(), SourceError> {
+///         Ok(())
+///     }
+///     fn row(&mut self, row: &Row<'_>) -> Result<(), SourceError> {
+///         (self.0, self.1) = (self.0 + 1, self.1 + row.cells.len());
+///         Ok(())
+///     }
+///     fn finish(&mut self) -> Result<(), SourceError> {
+///         Ok(())
+///     }
+/// }
+///
+/// let mut query = Query::open(&Location::Local)?;
+/// query.add(r"\System\Threads")?;
+/// let (mut rows, mut sink) = (LiveRows::fixed(query.system_name()), Counter::default());
+/// for _ in 0..3 {
+///     let time = query.collect()?;
+///     rows.write(time, 0, &query, &mut sink)?;
+/// }
+/// assert_eq!((sink.0, sink.1), (3, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct LiveRows {
+    /// Columns stay those of the first row.
+    is_fixed: bool,
+    with_errors: bool,
+    /// The host of paths that name none.
+    host: String,
+    columns: Option<Vec<Column>>,
+    cells: Vec<Cell>,
+    /// The values of the row before, in their order, and the column of each; `None` for values without a column.
+    order: Vec<(ValueId, Option<usize>)>,
+    late: HashSet<String>,
+    new_late: Vec<String>,
+}
+
+/// The values of one row.
+#[derive(Clone, Copy)]
+pub enum RowValues<'v> {
+    /// What a query collected last.
+    Query(&'v Query),
+    /// Readings of several queries, with the host in each path if there are several; and the names of the counters.
+    Readings(&'v [Reading], &'v Names),
+}
+
+/// Which value it is. Most rows have the values of the row before, and then no path is built.
+#[derive(Debug)]
+struct ValueId {
+    handle: CounterHandle,
+    counter: TitleIndex,
+    instance: Option<InstanceKey>,
+    /// Readings of several queries: their paths tell the hosts apart.
+    path: Option<String>,
+}
+
+impl<'v> From<&'v Query> for RowValues<'v> {
+    fn from(query: &'v Query) -> RowValues<'v> {
+        RowValues::Query(query)
+    }
+}
+
+impl<'v> RowValues<'v> {
+    fn readings(&self) -> Cow<'v, [Reading]> {
+        match self {
+            RowValues::Query(query) => query.readings().into(),
+            RowValues::Readings(readings, _) => Cow::Borrowed(readings),
+        }
+    }
+
+    fn names(&self) -> &'v Names {
+        match self {
+            RowValues::Query(query) => query.names(),
+            RowValues::Readings(_, names) => names,
+        }
+    }
+
+    /// Calls `act` with each value in order, and with its path if that exists already.
+    fn for_each(&self, mut act: impl FnMut(Option<&str>, CounterValue<'_>)) {
+        match self {
+            RowValues::Query(query) => query.for_each(|value| act(None, value)),
+            RowValues::Readings(readings, _) => {
+                readings.iter().for_each(|reading| act(Some(&reading.path), reading.value()));
+            }
+        }
+    }
+}
+
+impl ValueId {
+    fn of(values: &RowValues<'_>, reading: &Reading) -> ValueId {
+        ValueId {
+            handle: reading.handle,
+            counter: reading.counter,
+            instance: reading.instance.clone(),
+            path: matches!(values, RowValues::Readings(..)).then(|| reading.path.clone()),
+        }
+    }
+
+    fn is_of(&self, path: Option<&str>, value: &CounterValue<'_>) -> bool {
+        self.handle == value.handle
+            && self.counter == value.definition.name
+            && self.instance.as_ref() == value.instance
+            && self.path.as_deref() == path
+    }
+}
+
+impl LiveRows {
+    /// Rows whose columns are those of the first row. Instances that appear later have no column, see
+    /// [`LiveRows::take_late`]; the cells of an instance that ends are [`NoValue::NoInstance`].
+    ///
+    /// `host` is the host of paths that name none.
+    pub fn fixed(host: &str) -> LiveRows {
+        LiveRows {
+            is_fixed: true,
+            with_errors: false,
+            host: host.to_owned(),
+            columns: None,
+            cells: Vec::new(),
+            order: Vec::new(),
+            late: HashSet::new(),
+            new_late: Vec::new(),
+        }
+    }
+
+    /// Rows whose columns follow the values: the sink receives new columns when instances come or go.
+    pub fn changing(host: &str) -> LiveRows {
+        LiveRows { is_fixed: false, ..LiveRows::fixed(host) }
+    }
+
+    /// Computes how far each value may be off, see [`Cell::error`].
+    pub const fn with_errors(mut self, with_errors: bool) -> LiveRows {
+        self.with_errors = with_errors;
+        self
+    }
+
+    /// Writes the values of one time into a sink, and their columns before the first row and when they change.
+    ///
+    /// # Errors
+    ///
+    /// Those of the sink.
+    pub fn write<'v, S: Sink + ?Sized>(
+        &mut self,
+        time: FileTime,
+        local_minutes: i32,
+        values: impl Into<RowValues<'v>>,
+        sink: &mut S,
+    ) -> Result<(), S::Error> {
+        let values = values.into();
+        if self.columns.is_none() || !self.fill_in_order(&values) {
+            let readings = values.readings();
+            if self.columns.is_none() || !self.is_fixed {
+                let columns = self.columns_of(&values, &readings);
+                sink.columns(&columns)?;
+                self.columns = Some(columns);
+            }
+            self.fill_by_path(&values, &readings);
+        }
+        sink.row(&Row { time, local_minutes, cells: &self.cells })
+    }
+
+    /// The paths of instances that appeared after the first row and have no column. Each is returned once.
+    pub fn take_late(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.new_late)
+    }
+
+    /// Fills the cells if the values are those of the row before, in the same order.
+    fn fill_in_order(&mut self, values: &RowValues<'_>) -> bool {
+        let LiveRows { cells, order, with_errors, .. } = self;
+        for cell in cells.iter_mut() {
+            *cell = Cell::missing(NoValue::NoInstance);
+        }
+        let (mut ids, mut is_same) = (order.iter(), true);
+        values.for_each(|path, value| match ids.next().filter(|(id, _)| is_same && id.is_of(path, &value)) {
+            Some((_, column)) => {
+                if let Some(cell) = column.and_then(|column| cells.get_mut(column)) {
+                    *cell = cell_of(value, *with_errors);
+                }
+            }
+            None => is_same = false,
+        });
+        is_same && ids.next().is_none()
+    }
+
+    fn fill_by_path(&mut self, values: &RowValues<'_>, readings: &[Reading]) {
+        let columns = self.columns.as_deref().unwrap_or_default();
+        // A path that was added twice has two columns, and two values in every row.
+        let mut by_path: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, column) in columns.iter().enumerate().rev() {
+            by_path.entry(&column.path).or_default().push(at);
+        }
+        self.cells.clear();
+        self.cells.resize(columns.len(), Cell::missing(NoValue::NoInstance));
+        self.order.clear();
+        for reading in readings {
+            let path = full_path(&self.host, &reading.path);
+            let column = by_path.get_mut(path.as_ref()).and_then(Vec::pop);
+            match column.and_then(|column| self.cells.get_mut(column)) {
+                Some(cell) => *cell = cell_of(reading.value(), self.with_errors),
+                None => {
+                    if !self.late.contains(path.as_ref()) {
+                        self.late.insert(path.clone().into_owned());
+                        self.new_late.push(path.into_owned());
+                    }
+                }
+            }
+            self.order.push((ValueId::of(values, reading), column));
+        }
+    }
+
+    fn columns_of(&self, values: &RowValues<'_>, readings: &[Reading]) -> Vec<Column> {
+        let snapshot = match values {
+            RowValues::Query(query) => query.snapshot(),
+            RowValues::Readings(..) => None,
+        };
+        let (mut group, mut before) = (0u32, None);
+        let column = |reading: &Reading| {
+            // The values of one counter of one path belong together.
+            let this = (reading.handle, reading.counter);
+            if before.replace(this).is_some_and(|before| before != this) {
+                group = group.saturating_add(1);
+            }
+            let path = full_path(&self.host, &reading.path).into_owned();
+            let instance = reading.instance.as_ref();
+            let parts = CounterPath::parse(&path).ok().map(|parsed| match instance {
+                // The name itself may look like the rest of a path.
+                Some(key) => CounterPath {
+                    instance: Some(InstancePath::new(key.parent.as_deref(), &key.name, key.number)),
+                    ..parsed.path
+                },
+                None => parsed.path,
+            });
+            Column {
+                path,
+                parts,
+                counter_type: reading.definition.counter_type,
+                scale: reading.definition.default_scale,
+                time_base: time_base(snapshot, reading),
+                group,
+                wild: instance.is_some(),
+                live: Some(LiveColumn {
+                    object: reading.object,
+                    counter: reading.counter,
+                    instance: instance.map(InstanceKey::to_string),
+                    local_path: local_path(reading, values.names()),
+                }),
+            }
+        };
+        readings.iter().map(column).collect()
+    }
+}
+
+fn cell_of(value: CounterValue<'_>, with_errors: bool) -> Cell {
+    if !with_errors || value.cell.value.is_err() {
+        return value.cell;
+    }
+    let has_error = value.precision.is_some() && value.definition.counter_type.needs_two_samples();
+    let error = value.error().or(has_error.then_some(f64::INFINITY));
+    Cell { error, ..value.cell }
+}
+
+/// Ticks per second of the clock of a counter.
+fn time_base(snapshot: Option<&Snapshot>, reading: &Reading) -> Frequency {
+    let known = match reading.definition.counter_type.denominator() {
+        Denominator::PerfTime | Denominator::BaseAndPerfFrequency => {
+            snapshot.map(|snapshot| snapshot.header().perf_freq)
+        }
+        Denominator::Time100ns => Some(Frequency(UNITS_PER_SECOND.cast_signed())),
+        Denominator::ObjectTime => {
+            let object = snapshot.and_then(|snapshot| snapshot.object(reading.object));
+            object.map(|object| object.header().perf_freq)
+        }
+        _ => Some(Frequency(0)),
+    };
+    known.or(reading.cell.sample.map(|sample| sample.frequency)).unwrap_or_default()
+}
+
+/// A path with its host. Paths of several hosts have one already.
+fn full_path<'p>(host: &str, path: &'p str) -> Cow<'p, str> {
+    if path.starts_with("\\\\") { Cow::Borrowed(path) } else { Cow::Owned(format!("\\\\{host}{path}")) }
+}
+
+/// The path of a reading for people, with the host if the reading has one.
+fn local_path(reading: &Reading, names: &Names) -> String {
+    let host = reading.path.strip_prefix("\\\\").and_then(|rest| rest.find('\\'));
+    let host = host.map_or(0, |end| end.saturating_add(2));
+    let (host, path) = reading.path.split_at_checked(host).unwrap_or_default();
+    let reading = Reading { path: path.to_owned(), ..reading.clone() };
+    format!("{host}{}", reading.local_path(names))
+}
