@@ -11,8 +11,8 @@ use tallymon::Log;
 use tallymon::core::path::CounterPath;
 use tallymon::log::{Format, Selection, relog};
 
+use crate::app::App;
 use crate::settings::EXTENSION;
-use crate::tui::App;
 
 pub use picture::{Other, Page, html, svg};
 pub use text::csv;

@@ -7,7 +7,7 @@ use tallymon::core::counter::g17;
 use tallymon::core::time::FileTime;
 
 use crate::model::{Alerts, Compared, Crossing, Monitor, Series};
-use crate::tui::LocalTime;
+use crate::workspace::options::LocalTime;
 
 /// Writes the list of the thresholds that were crossed, oldest first, for a spreadsheet.
 pub(super) fn alerts(
