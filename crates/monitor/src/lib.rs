@@ -35,9 +35,10 @@ mod workspace;
 
 pub use app::App;
 pub use app::browse::browse;
+pub use app::run::run;
+pub use log::counters::{meant_of_log, usual_of_log};
 pub use source::SourceThread;
 pub use term::chart;
-pub use term::terminal::{put_back, run};
+pub use term::terminal::put_back;
 pub use term::theme::Colours;
-pub use workspace::open::{meant_of_log, usual_of_log};
 pub use workspace::options::{LocalTime, Options};

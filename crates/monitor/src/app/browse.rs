@@ -11,7 +11,7 @@ use tallymon::core::title::TitleIndex;
 use crate::screens::add::{AddDialog, Asked};
 use crate::term::chart::Glyphs;
 use crate::term::input::unfolded;
-use crate::term::terminal::Screen;
+use crate::term::terminal::FullScreen;
 use crate::term::theme::{Colours, Theme};
 use crate::words::Words;
 
@@ -36,23 +36,23 @@ pub fn browse(
     let theme = Theme::new(Colours::of_environment(), Glyphs::of_environment());
     let hosts = vec![query.system_name().to_string()];
     let mut dialog = AddDialog::open(query, hosts, 0, begin).map_err(io::Error::other)?;
-    let mut screen = Screen::open()?;
+    let mut screen = FullScreen::open()?;
     let mut next = Instant::now();
     loop {
         if Instant::now() >= next {
-            dialog.sample();
+            dialog.collect();
             next = Instant::now() + PACE;
         }
         screen.show(|frame| {
             let area = frame.area();
-            dialog.draw(frame.buffer_mut(), area, words, theme);
+            dialog.drawn(frame.buffer_mut(), area, words, theme);
         })?;
         if !poll(next.saturating_duration_since(Instant::now()))? {
             continue;
         }
         for event in unfolded(read()?) {
             match event {
-                Event::Key(key) if key.kind != KeyEventKind::Release => match dialog.key(key) {
+                Event::Key(key) if key.kind != KeyEventKind::Release => match dialog.dialog_key(key) {
                     Asked::Close => return Ok(()),
                     Asked::Add(path) => {
                         if act(path).is_break() {
@@ -62,7 +62,7 @@ pub fn browse(
                     // There is one host only.
                     Asked::Host(_) | Asked::Nothing => {}
                 },
-                Event::Paste(text) => dialog.paste(&text),
+                Event::Paste(text) => dialog.search_for(&text),
                 Event::Resize(..) => screen.resize()?,
                 _ => {}
             }

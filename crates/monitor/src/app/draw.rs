@@ -1,96 +1,48 @@
-//! The whole screen: title, view, footer, and what lies over them.
+//! The whole screen: title, view, footer, and the dialogs over them.
 
-use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::{App, Overlay, View};
+use crate::app::App;
 use crate::log::names;
-use crate::model::Switch;
-use crate::screens::alerts;
-use crate::screens::chart::bars;
-use crate::screens::chart::graph;
-use crate::screens::chart::report;
-use crate::screens::chart::spike;
-use crate::screens::chart::split;
-use crate::screens::chart::tooltip;
-use crate::screens::properties;
-use crate::screens::providers;
-use crate::screens::sessions;
+use crate::model::{Switch, format};
+use crate::screens::chart::is_small;
+use crate::screens::screen::{Layer, Screen};
 use crate::term::chart::Glyphs;
-use crate::term::frame;
 use crate::term::text::{cut, put, put_right, rule, width};
 use crate::words::Word;
-use crate::workspace::playback;
+use crate::workspace::state::{View, Workspace};
+use crate::workspace::time::units;
 
-/// A terminal with fewer columns or rows than these has place for a report only.
-pub(crate) const LEAST: (u16, u16) = (60, 15);
-
-/// A terminal with fewer columns has no place for our name.
+/// A terminal with fewer columns has no room for the name of the program.
 const LEAST_NAMED: u16 = 30;
 
-pub(crate) fn screen(app: &mut App, frame: &mut Frame<'_>) {
-    let area = frame.area();
-    let buffer = frame.buffer_mut();
-    app.places.chart = Rect::ZERO;
-    app.places.lines.clear();
-    app.places.slider = Rect::ZERO;
-    app.places.spike = Rect::ZERO;
-    app.places.makers.clear();
-    if area.height == 0 || area.width == 0 {
-        return;
-    }
-    let small = area.width < LEAST.0 || area.height < LEAST.1;
-    title(app, buffer, area, small);
-    let banner = u16::from(failure(app, buffer, area));
-    let footer_at = area.bottom().saturating_sub(1);
-    let top = area.top().saturating_add(1).saturating_add(banner);
-    let slider = u16::from(app.replay.is_some() && !small);
-    let body = Rect { y: top, height: footer_at.saturating_sub(top).saturating_sub(slider), ..area };
-    app.words = app.words.grouped(app.monitor.picture.parts.has(Switch::DigitGrouping));
-    let body = if small || app.view == View::Table { body } else { graph::heading(app, buffer, body) };
-    match app.view {
-        _ if small => report::draw(app, buffer, body),
-        View::Graph | View::Area | View::Stacked => graph::draw(app, buffer, body),
-        View::Bars => bars::draw(app, buffer, body),
-        View::Report => report::draw(app, buffer, body),
-        View::Split => split::draw(app, buffer, body),
-        View::Table => {
-            let (words, theme) = (app.words, app.theme);
-            if let Some(table) = &mut app.table {
-                table.draw(buffer, body, words, theme);
-            }
+impl App {
+    pub(super) fn draw_screens(&mut self, buffer: &mut Buffer, area: Rect) {
+        if area.height == 0 || area.width == 0 {
+            return;
         }
-    }
-    if app.places.chart.height > 4 {
-        spike::draw(app, buffer);
-    }
-    if !small {
-        tooltip::draw(app, buffer, body);
-    }
-    if slider > 0 {
-        playback::slider(app, buffer, Rect { y: body.bottom(), height: 1, ..area });
-    }
-    footer(app, buffer, area);
-    properties::draw(app, buffer, area);
-    alerts::draw(app, buffer, area);
-    providers::draw(app, buffer, area);
-    sessions::draw(app, buffer, area);
-    let (words, theme) = (app.words, app.theme);
-    match &mut app.overlay {
-        Overlay::Add(dialog) => dialog.draw(buffer, area, words, theme),
-        Overlay::Help => frame::help(buffer, area, words, theme),
-        Overlay::Explain(lines) => frame::explain(buffer, area, words, theme, lines),
-        // These have more of the screen, or need more than their own.
-        Overlay::None
-        | Overlay::Prompt(..)
-        | Overlay::Properties(_)
-        | Overlay::Alerts(_)
-        | Overlay::Providers(_)
-        | Overlay::Sessions(_) => {}
-    }
-    if theme.glyphs == Glyphs::Ascii {
-        to_ascii(buffer);
+        let App { workspace, chart, screens, hint, .. } = self;
+        let small = is_small(area);
+        title(workspace, buffer, area, small);
+        let banner = u16::from(failure(workspace, buffer, area));
+        let footer_at = area.bottom().saturating_sub(1);
+        let top = area.top().saturating_add(1).saturating_add(banner);
+        let body = Rect { y: top, height: footer_at.saturating_sub(top), ..area };
+        workspace.words = workspace.words.grouped(workspace.monitor.picture.parts.has(Switch::DigitGrouping));
+        let table = screens.iter_mut().rev().find(|screen| screen.layer() == Layer::Body);
+        match table.filter(|_| !small) {
+            Some(table) => table.draw(buffer, body, workspace),
+            None => chart.draw(buffer, body, workspace),
+        }
+        let front = screens.last().and_then(|screen| screen.footer(workspace));
+        footer(workspace, front, *hint, buffer, area);
+        for screen in screens.iter_mut().filter(|screen| screen.layer() != Layer::Body) {
+            screen.draw(buffer, area, workspace);
+        }
+        if workspace.theme.glyphs == Glyphs::Ascii {
+            to_ascii(buffer);
+        }
     }
 }
 
@@ -112,8 +64,8 @@ fn to_ascii(buffer: &mut Buffer) {
     }
 }
 
-fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
-    let theme = app.theme;
+fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
+    let theme = workspace.theme;
     let y = area.top();
     rule(buffer, area, y, theme.either("─", "-"), theme.dim());
     // Where there is hardly any place, the state is what one has to know.
@@ -126,53 +78,54 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
             x = put(buffer, x.saturating_add(1), y, space, text, style);
         }
     };
-    let window = &app.monitor.window;
-    if let Some(replay) = &app.replay {
+    let window = &workspace.monitor.window;
+    if let Some(replay) = &workspace.replay {
         let name = names::title(&replay.log);
-        part(&format!(" {} ", app.words.get(Word::Log)), theme.badge());
+        part(&format!(" {} ", workspace.words.get(Word::Log)), theme.badge());
         part(&format!(" {name} "), theme.bold());
     } else if window.is_frozen() {
-        part(&format!(" {} ", app.words.get(Word::Frozen)), theme.badge());
+        part(&format!(" {} ", workspace.words.get(Word::Frozen)), theme.badge());
     } else if window.is_back() {
-        part(&format!(" {} ", app.words.get(Word::Back)), theme.badge());
+        part(&format!(" {} ", workspace.words.get(Word::Back)), theme.badge());
     } else {
-        part(&format!(" {} {} ", app.words.get(Word::Live), theme.either("▶", ">")), theme.good());
+        part(&format!(" {} {} ", workspace.words.get(Word::Live), theme.either("▶", ">")), theme.good());
     }
     // Who does not see everything has to know that, also where there is little place.
-    if let Some(ticked) = app.ticked_title(area.width / 4) {
+    if let Some(ticked) = workspace.ticked_title(area.width / 4) {
         part(&format!(" {ticked} "), theme.warning());
     }
-    let newest = app.monitor.next().checked_sub(1).and_then(|row| app.monitor.time(row));
-    if let Some(time) = newest.filter(|_| app.replay.is_none()) {
-        part(&format!(" {} ", app.clock(time)), theme.plain());
+    let newest = workspace.monitor.next().checked_sub(1).and_then(|row| workspace.monitor.time(row));
+    if let Some(time) = newest.filter(|_| workspace.replay.is_none()) {
+        part(&format!(" {} ", workspace.clock(time)), theme.plain());
     }
-    if let Some(replay) = &app.replay {
-        let date = app.local_time(replay.log.summary().first).time;
+    if let Some(replay) = &workspace.replay {
+        let date = workspace.local_time(replay.log.summary().first).time;
         let records = replay.log.summary().records;
         part(&format!(" {:04}-{:02}-{:02} ", date.year, date.month, date.day), theme.plain());
-        part(&format!(" {records} {} ", app.words.get(Word::Records)), theme.plain());
+        part(&format!(" {records} {} ", workspace.words.get(Word::Records)), theme.plain());
     } else {
-        part(&format!(" {} ", interval(app.options.interval)), theme.plain());
+        part(&format!(" {} ", format::interval(workspace.options.interval)), theme.plain());
     }
-    if let Some(compared) = app.compared_title() {
+    if let Some(compared) = workspace.compared_title() {
         part(&format!(" {} {compared} ", theme.either("≈", "~")), theme.warning());
     }
-    part(&format!(" {} ", app.hosts().join(", ")), theme.plain());
-    let unseen = app.monitor.alerts.unseen();
+    part(&format!(" {} ", workspace.hosts().join(", ")), theme.plain());
+    let unseen = workspace.monitor.alerts.unseen();
     if unseen > 0 {
-        part(&format!(" {}: {unseen} ", app.words.get(Word::Alerts)), theme.bad());
+        part(&format!(" {}: {unseen} ", workspace.words.get(Word::Alerts)), theme.bad());
     }
-    if !app.filter.is_empty() {
-        part(&format!(" /{} ", app.filter), theme.warning());
+    if !workspace.filter.is_empty() {
+        part(&format!(" /{} ", workspace.filter), theme.warning());
     }
-    if !small && app.replay.is_none() {
-        let rows = app.monitor.rows();
-        let oldest = app.monitor.time(rows.start);
+    if !small && workspace.replay.is_none() {
+        let rows = workspace.monitor.rows();
+        let oldest = workspace.monitor.time(rows.start);
         // It changes once a minute only, so as not to send more than there is news.
         if let (Some(oldest), Some(newest)) = (oldest, newest) {
-            let minutes = newest.0.saturating_sub(oldest.0) / crate::app::units(60);
+            let minutes = newest.0.saturating_sub(oldest.0) / units(60);
             if minutes > 0 {
-                let kept = format!(" {} {}:{:02} ", app.words.get(Word::Kept), minutes / 60, minutes % 60);
+                let kept =
+                    format!(" {} {}:{:02} ", workspace.words.get(Word::Kept), minutes / 60, minutes % 60);
                 part(&kept, theme.dim());
             }
         }
@@ -183,87 +136,54 @@ fn title(app: &App, buffer: &mut Buffer, area: Rect, small: bool) {
     }
 }
 
-/// An interval as it is said: `500 ms`, `1 s`, `1 min`.
-pub(crate) fn interval(interval: std::time::Duration) -> String {
-    let milliseconds = interval.as_millis();
-    if !milliseconds.is_multiple_of(1_000) {
-        format!("{milliseconds} ms")
-    } else if milliseconds >= 60_000 && milliseconds.is_multiple_of(60_000) {
-        format!("{} min", milliseconds / 60_000)
-    } else {
-        format!("{} s", milliseconds / 1_000)
-    }
-}
-
 /// A source that does not answer: why, and when it is asked again, or how late it is; what is wrong with a log. Whether
 /// there is anything.
-fn failure(app: &App, buffer: &mut Buffer, area: Rect) -> bool {
-    let (text, aside) = match (app.late(), &app.failure) {
-        (Some(late), _) => (app.words.get(Word::NoAnswer).to_string(), format!(" {} s ", late.as_secs())),
-        (None, Some(error)) => {
-            let left = app.countdown.map_or_else(|| app.pause(), std::time::Duration::from_secs);
-            (error.to_string(), format!(" {} {} ", app.words.get(Word::Retry), interval(left)))
+fn failure(workspace: &Workspace, buffer: &mut Buffer, area: Rect) -> bool {
+    let (text, aside) = match (workspace.late(), &workspace.failure) {
+        (Some(late), _) => {
+            (workspace.words.get(Word::NoAnswer).to_string(), format!(" {} s ", late.as_secs()))
         }
-        (None, None) => match app.log_notes() {
+        (None, Some(error)) => {
+            let left = workspace.countdown.map_or_else(|| workspace.pause(), std::time::Duration::from_secs);
+            (error.to_string(), format!(" {} {} ", workspace.words.get(Word::Retry), format::interval(left)))
+        }
+        (None, None) => match workspace.log_notes() {
             Some(notes) => (notes, String::new()),
             None => return false,
         },
     };
     let y = area.top().saturating_add(1);
-    let style = app.theme.bad().patch(app.theme.badge());
+    let style = workspace.theme.bad().patch(workspace.theme.badge());
     rule(buffer, area, y, " ", style);
     let place = area.width.saturating_sub(width(&aside)).saturating_sub(1);
-    let text = format!(" {} {text}", app.theme.either("⚠", "!"));
+    let text = format!(" {} {text}", workspace.theme.either("⚠", "!"));
     put(buffer, area.left(), y, place, &cut(&text, place), style);
     put_right(buffer, area.left(), y, area.width, &aside, style);
     true
 }
 
-fn footer(app: &App, buffer: &mut Buffer, area: Rect) {
-    let theme = app.theme;
+/// What is in progress, a message, or the keys of the screen in front.
+fn footer(workspace: &Workspace, front: Option<Word>, hint: bool, buffer: &mut Buffer, area: Rect) {
+    let (words, theme) = (workspace.words, workspace.theme);
     let y = area.bottom().saturating_sub(1);
     if y <= area.top() {
         return;
     }
     rule(buffer, area, y, " ", theme.plain());
+    let progress = workspace.progress();
+    let keys = match front {
+        Some(keys) => keys,
+        None if workspace.replay.is_some() => Word::LogKeys,
+        None => Word::Footer,
+    };
+    let (text, style) = match progress.as_ref().or(workspace.message.as_ref()) {
+        Some(message) => (message.clone(), theme.warning()),
+        None if hint && workspace.monitor.window.is_live() && workspace.view == View::Graph => {
+            (words.get(Word::Hint).to_string(), theme.bold())
+        }
+        None => (words.get(keys).replace('\u{232b}', theme.either("\u{232b}", "BkSp")), theme.dim()),
+    };
     let columns = area.width.saturating_sub(1);
-    match &app.overlay {
-        Overlay::Prompt(prompt, text) => {
-            let word = app.words.get(frame::prompt_word(*prompt));
-            let x = put(buffer, area.left(), y, columns, &format!(" {word}: "), theme.bold());
-            let left = area.right().saturating_sub(x).saturating_sub(1);
-            // The end of a long text is what is being typed.
-            let mut shown: &str = text;
-            while width(shown) > left.saturating_sub(1) {
-                let mut letters = shown.chars();
-                letters.next();
-                shown = letters.as_str();
-            }
-            let x = put(buffer, x, y, left, shown, theme.plain());
-            put(buffer, x, y, 1, " ", theme.selected());
-        }
-        _ => {
-            let footer_words = app.words.get(Word::Footer).replace('⌫', theme.either("⌫", "BkSp"));
-            let progress = app.progress();
-            let (text, style) = match progress.as_ref().or(app.message.as_ref()) {
-                Some(message) => (message.as_str(), theme.warning()),
-                None if app.hint && app.monitor.window.is_live() && app.view == View::Graph => {
-                    (app.words.get(Word::Hint), theme.bold())
-                }
-                None if app.replay.is_some() && app.view != View::Table => {
-                    (app.words.get(Word::LogKeys), theme.dim())
-                }
-                None if app.view == View::Table => (app.words.get(Word::TableKeys), theme.dim()),
-                None => (footer_words.as_str(), theme.dim()),
-            };
-            put(
-                buffer,
-                area.left().saturating_add(1),
-                y,
-                columns,
-                &cut(text, columns.saturating_sub(1)),
-                style,
-            );
-        }
-    }
+    let x = area.left().saturating_add(1);
+    put(buffer, x, y, columns, &cut(&text, columns.saturating_sub(1)), style);
 }

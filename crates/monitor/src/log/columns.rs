@@ -8,8 +8,6 @@ use std::time::{Duration, Instant};
 use tallymon::core::flow::{NoValue, SourceError, Value};
 use tallymon::core::time::FileTime;
 
-use crate::workspace::reading::Staged;
-
 /// Values that are handed over at once, and how many such parts may wait for the screen: a few megabytes.
 const PART: usize = 8_192;
 const PARTS: usize = 16;
@@ -58,6 +56,14 @@ impl Rows {
         };
         self.times.iter().enumerate().map(move |(nth, time)| (*time, values(nth)))
     }
+}
+
+/// Rows that wait until what somebody wants to see is among them: the picture of before stays that long.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    pub(crate) parts: Vec<Rows>,
+    /// Where the rows that are shown begin, and whether the log goes on behind them.
+    pub(crate) before: (FileTime, bool),
 }
 
 /// Columns on their way. When this goes away, nobody wants them any more, and the thread ends at the next record.

@@ -3,145 +3,138 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tallymon::core::time::FileTime;
 
-use crate::app::{App, Overlay, Prompt, View};
 use crate::model::Crossing;
 use crate::save;
+use crate::screens::screen::{Action, Layer, Question, Screen};
 use crate::term::frame::screen_frame;
 use crate::term::list::{self, Cell, Column};
 use crate::words::Word;
+use crate::workspace::state::{View, Workspace};
 
 /// What is open of the screen.
 #[derive(Debug, Default)]
 pub(crate) struct AlertScreen {
     /// The chosen one: it stays chosen when newer ones come.
     chosen: Option<Crossing>,
-    /// Where each stood on the last screen.
-    places: Vec<(u16, usize)>,
+    /// The screen row of each line.
+    rows: Vec<(u16, usize)>,
 }
 
 impl AlertScreen {
-    fn at(&self, app: &App) -> usize {
+    fn at(&self, workspace: &Workspace) -> usize {
         let chosen = self.chosen.as_ref();
-        newest_first(app).position(|crossing| Some(crossing) == chosen).unwrap_or(0)
+        newest_first(workspace).position(|crossing| Some(crossing) == chosen).unwrap_or(0)
     }
 
-    fn choose(&mut self, app: &App, at: usize) {
-        self.chosen = newest_first(app).nth(at).cloned();
+    fn choose(&mut self, workspace: &Workspace, at: usize) {
+        self.chosen = newest_first(workspace).nth(at).cloned();
     }
 }
 
-fn newest_first(app: &App) -> impl Iterator<Item = &Crossing> {
-    app.monitor.alerts.crossings().iter().rev()
+fn newest_first(workspace: &Workspace) -> impl Iterator<Item = &Crossing> {
+    workspace.monitor.alerts.crossings().iter().rev()
 }
 
-impl App {
-    /// Opens the screen.
-    pub(crate) fn open_alerts(&mut self) {
-        // What was read of a log may be more than when it was looked for last.
-        if self.replay.is_some() {
-            self.monitor.find_all_crossings();
+impl AlertScreen {
+    /// Opens the screen with the newest crossing chosen.
+    pub(crate) fn open(workspace: &mut Workspace) -> AlertScreen {
+        // More of a log may be in memory than when its crossings were looked for last.
+        if workspace.replay.is_some() {
+            workspace.monitor.find_all_crossings();
         }
         let mut screen = AlertScreen::default();
-        screen.choose(self, 0);
-        self.overlay = Overlay::Alerts(screen);
+        screen.choose(workspace, 0);
+        screen
+    }
+}
+
+/// Shows a crossing in the chart, with its counter chosen.
+fn show_crossing(crossing: &Crossing, workspace: &mut Workspace) {
+    // A view without a time axis can not show it.
+    if matches!(workspace.view, View::Bars | View::Report | View::Table) {
+        workspace.view = View::Graph;
+    }
+    workspace.monitor.select_path(&crossing.path);
+    if !workspace.go_to_time(crossing.time) {
+        workspace.message = Some(workspace.words.get(Word::NotInMemory).to_string());
+    }
+}
+
+impl Screen for AlertScreen {
+    fn layer(&self) -> Layer {
+        Layer::Dialog
     }
 
-    /// Shows a time, if it is in memory or in the log; whether it is.
-    pub(crate) fn go_to_time(&mut self, time: FileTime) -> bool {
-        if self.jump_in_log(time) {
-            return true;
+    fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('c') if control => return Action::Close,
+            KeyCode::Char(_) if control => {}
+            KeyCode::Esc | KeyCode::Char('q' | 'E') => return Action::Close,
+            KeyCode::Enter => {
+                if let Some(crossing) = &self.chosen {
+                    show_crossing(crossing, workspace);
+                    return Action::Close;
+                }
+            }
+            KeyCode::Char('w') => {
+                let name = format!("{}-alerts.csv", save::file_name(workspace));
+                return Action::Ask(Question::SaveAlerts, name);
+            }
+            code => {
+                let count = workspace.monitor.alerts.crossings().len();
+                if let Some(at) = list::moved(code, self.at(workspace), count) {
+                    self.choose(workspace, at);
+                }
+            }
         }
-        let rows = self.monitor.rows();
-        let Some(row) = self.monitor.row_at(time) else { return false };
-        self.monitor.window.go_to(&rows, row);
-        self.monitor.time(rows.start).is_some_and(|oldest| time >= oldest)
+        Action::Done
     }
 
-    /// Shows an event in the chart, with its counter chosen.
-    fn show_crossing(&mut self, crossing: &Crossing) {
-        // What has no time axis can not show it.
-        if matches!(self.view, View::Bars | View::Report | View::Table) {
-            self.table = None;
-            self.view = View::Graph;
+    /// A click chooses a line, a click on the chosen one shows it in the chart, and the wheel goes through the lines.
+    fn mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) -> Action {
+        let last = workspace.monitor.alerts.crossings().len().saturating_sub(1);
+        let at = self.at(workspace);
+        match event.kind {
+            MouseEventKind::Down(MouseButton::Left) => {
+                let found = list::line_at(&self.rows, event.row);
+                if found == Some(at) {
+                    return self.key(KeyCode::Enter.into(), workspace);
+                }
+                if let Some(found) = found {
+                    self.choose(workspace, found);
+                }
+            }
+            MouseEventKind::ScrollUp => self.choose(workspace, at.saturating_sub(1)),
+            MouseEventKind::ScrollDown => self.choose(workspace, at.saturating_add(1).min(last)),
+            _ => {}
         }
-        self.monitor.select_path(&crossing.path);
-        if !self.go_to_time(crossing.time) {
-            self.message = Some(self.words.get(Word::NotInMemory).to_string());
-        }
+        Action::Done
     }
 
-    /// Saves the list under a name, and shows it again.
-    pub(crate) fn save_alerts(&mut self, name: &str) {
-        self.message = Some(match save::save_alerts(self, name) {
-            Ok(()) => format!("{}: {name}", self.words.get(Word::Saved)),
+    fn answer(&mut self, question: Question, name: &str, workspace: &mut Workspace) -> Action {
+        if question != Question::SaveAlerts {
+            return Action::Ignored;
+        }
+        let name = name.trim();
+        workspace.message = Some(match save::save_alerts(workspace, name) {
+            Ok(()) => format!("{}: {name}", workspace.words.get(Word::Saved)),
             Err(error) => error.to_string(),
         });
-        self.open_alerts();
+        *self = AlertScreen::open(workspace);
+        Action::Done
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
+        workspace.monitor.alerts.look();
+        drawn(workspace, self, buffer, area);
     }
 }
 
-/// A key while the screen is open.
-pub(crate) fn key(app: &mut App, mut screen: AlertScreen, key: KeyEvent) {
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    match key.code {
-        KeyCode::Char('c') if control => return,
-        KeyCode::Char(_) if control => {}
-        KeyCode::Esc | KeyCode::Char('q' | 'E') => return,
-        KeyCode::Enter => {
-            if let Some(crossing) = &screen.chosen {
-                app.show_crossing(crossing);
-                return;
-            }
-        }
-        KeyCode::Char('w') => {
-            app.overlay = Overlay::Prompt(Prompt::SaveAlerts, format!("{}-alerts.csv", save::file_name(app)));
-            return;
-        }
-        code => {
-            if let Some(at) = list::moved(code, screen.at(app), app.monitor.alerts.crossings().len()) {
-                screen.choose(app, at);
-            }
-        }
-    }
-    app.overlay = Overlay::Alerts(screen);
-}
-
-/// A click chooses a line, a click on the chosen one leads to it, and the wheel goes through them.
-pub(crate) fn mouse(app: &mut App, mut screen: AlertScreen, event: MouseEvent) {
-    let last = app.monitor.alerts.crossings().len().saturating_sub(1);
-    match event.kind {
-        MouseEventKind::Down(MouseButton::Left) => {
-            let found = list::line_at(&screen.places, event.row);
-            if found == Some(screen.at(app)) {
-                return key(app, screen, KeyCode::Enter.into());
-            }
-            if let Some(at) = found {
-                screen.choose(app, at);
-            }
-        }
-        MouseEventKind::ScrollUp => screen.choose(app, screen.at(app).saturating_sub(1)),
-        MouseEventKind::ScrollDown => screen.choose(app, screen.at(app).saturating_add(1).min(last)),
-        _ => {}
-    }
-    app.overlay = Overlay::Alerts(screen);
-}
-
-pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
-    match std::mem::take(&mut app.overlay) {
-        Overlay::Alerts(mut screen) => {
-            app.monitor.alerts.look();
-            drawn(app, &mut screen, buffer, area);
-            app.overlay = Overlay::Alerts(screen);
-        }
-        other => app.overlay = other,
-    }
-}
-
-fn drawn(app: &App, screen: &mut AlertScreen, buffer: &mut Buffer, area: Rect) {
-    let (words, theme) = (app.words, app.theme);
-    let crossings = app.monitor.alerts.crossings();
+fn drawn(workspace: &Workspace, screen: &mut AlertScreen, buffer: &mut Buffer, area: Rect) {
+    let (words, theme) = (workspace.words, workspace.theme);
+    let crossings = workspace.monitor.alerts.crossings();
     let title = format!("{} ({})", words.get(Word::Alerts), crossings.len());
     let inside = screen_frame(buffer, area, &title, words.get(Word::AlertKeys), theme);
     let columns = [
@@ -156,12 +149,12 @@ fn drawn(app: &App, screen: &mut AlertScreen, buffer: &mut Buffer, area: Rect) {
         true => theme.either("▲", "^"),
         false => theme.either("▼", "v"),
     };
-    let cells: Vec<Vec<Cell>> = newest_first(app)
+    let cells: Vec<Vec<Cell>> = newest_first(workspace)
         .map(|crossing| {
             let style = if crossing.rises { theme.bad() } else { theme.plain() };
             vec![
                 (crossing.path.clone(), theme.plain()),
-                (app.clock_between(crossing.time, from, to), theme.plain()),
+                (workspace.clock_between(crossing.time, from, to), theme.plain()),
                 (format!("{} {}", up(crossing), words.numbers().number(crossing.value)), style),
                 (words.numbers().number(crossing.threshold), theme.dim()),
             ]
@@ -174,7 +167,7 @@ fn drawn(app: &App, screen: &mut AlertScreen, buffer: &mut Buffer, area: Rect) {
             let word = if crossing.rises { Word::Over } else { Word::Under };
             let number = words.numbers().number(crossing.threshold);
             let state = format!("{} {number}: {}", words.get(word), words.numbers().number(crossing.value));
-            let time = app.local_time(crossing.time).time;
+            let time = workspace.local_time(crossing.time).time;
             vec![
                 (crossing.path.clone(), theme.bold()),
                 (state, if crossing.rises { theme.bad() } else { theme.plain() }),
@@ -182,5 +175,5 @@ fn drawn(app: &App, screen: &mut AlertScreen, buffer: &mut Buffer, area: Rect) {
             ]
         }
     };
-    screen.places = list::draw(buffer, inside, theme, &columns, &cells, screen.at(app), &texts);
+    screen.rows = list::draw(buffer, inside, theme, &columns, &cells, screen.at(workspace), &texts);
 }

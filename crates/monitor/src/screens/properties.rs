@@ -4,12 +4,13 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::app::{App, Overlay};
 use crate::model::{Axis, Grid, Scale, Series, Switch, format};
+use crate::screens::screen::{Action, Layer, Screen};
 use crate::term::chart::PATTERNS;
 use crate::term::frame::frame;
 use crate::term::text::{cut, put, width};
 use crate::words::{Word, Words};
+use crate::workspace::state::Workspace;
 
 /// What is open of the dialog: everything in it is changed at once, and Ctrl-Z takes it back.
 #[derive(Debug, Default)]
@@ -18,8 +19,8 @@ pub(crate) struct Properties {
     at: usize,
     /// What is typed instead of a text or a number.
     typed: Option<String>,
-    /// Where each property stood on the last screen.
-    places: Vec<Rect>,
+    /// Where each property lies on the screen.
+    rows: Vec<Rect>,
 }
 
 /// One line of the dialog.
@@ -70,70 +71,80 @@ impl Properties {
         PROPERTIES.get(self.at).map_or(Property::Title, |(property, _)| *property)
     }
 
-    /// Text that was pasted is as if it was typed.
-    pub(crate) fn paste(&mut self, text: &str) {
-        if self.chosen().is_typed() {
-            self.typed.get_or_insert_default().push_str(text.lines().next().unwrap_or_default());
-        }
-    }
-
     /// Without a line there are only those of the picture.
-    fn choose(&mut self, app: &App, at: usize) {
-        let count = if app.monitor.chosen().is_some() { PROPERTIES.len() } else { OF_PICTURE };
+    fn choose(&mut self, workspace: &Workspace, at: usize) {
+        let count = if workspace.monitor.chosen().is_some() { PROPERTIES.len() } else { OF_PICTURE };
         self.at = at.min(count.saturating_sub(1));
         self.typed = None;
     }
 }
 
-/// A key while the dialog is open.
-pub(crate) fn key(app: &mut App, mut dialog: Properties, key: KeyEvent) {
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    let property = dialog.chosen();
-    match key.code {
-        KeyCode::Char('c') if control => return,
-        KeyCode::Char('z') if control => app.undo(),
-        KeyCode::Char('u') if control => dialog.typed = property.is_typed().then(String::new),
-        KeyCode::Esc if dialog.typed.is_none() => return,
-        KeyCode::Esc => dialog.typed = None,
-        KeyCode::Enter => match dialog.typed.take() {
-            Some(text) => set(app, property, &text),
-            None if property.is_typed() => dialog.typed = Some(text_of(app, property)),
-            None => step(app, property, true),
-        },
-        KeyCode::Up | KeyCode::BackTab => dialog.choose(app, dialog.at.saturating_sub(1)),
-        KeyCode::Down | KeyCode::Tab => dialog.choose(app, dialog.at.saturating_add(1)),
-        KeyCode::Left if dialog.typed.is_none() => step(app, property, false),
-        KeyCode::Right if dialog.typed.is_none() => step(app, property, true),
-        KeyCode::Backspace if property.is_typed() => {
-            let text = dialog.typed.get_or_insert_with(|| text_of(app, property));
-            text.pop();
-        }
-        KeyCode::Char(letter) if !control && property.is_typed() => {
-            dialog.typed.get_or_insert_default().push(letter);
-        }
-        _ => {}
+impl Screen for Properties {
+    fn layer(&self) -> Layer {
+        Layer::Dialog
     }
-    app.overlay = Overlay::Properties(dialog);
-}
 
-/// A click chooses a property, and a click on the chosen one changes it.
-pub(crate) fn mouse(app: &mut App, mut dialog: Properties, event: MouseEvent) {
-    let place = Position { x: event.column, y: event.row };
-    if event.kind == MouseEventKind::Down(MouseButton::Left)
-        && let Some(at) = dialog.places.iter().position(|area| area.contains(place))
-    {
-        if at == dialog.at {
-            return key(app, dialog, KeyCode::Enter.into());
+    fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let property = self.chosen();
+        match key.code {
+            KeyCode::Char('c') if control => return Action::Close,
+            KeyCode::Char('z') if control => workspace.undo(),
+            KeyCode::Char('u') if control => self.typed = property.is_typed().then(String::new),
+            KeyCode::Esc if self.typed.is_none() => return Action::Close,
+            KeyCode::Esc => self.typed = None,
+            KeyCode::Enter => match self.typed.take() {
+                Some(text) => set(workspace, property, &text),
+                None if property.is_typed() => self.typed = Some(text_of(workspace, property)),
+                None => step(workspace, property, true),
+            },
+            KeyCode::Up | KeyCode::BackTab => self.choose(workspace, self.at.saturating_sub(1)),
+            KeyCode::Down | KeyCode::Tab => self.choose(workspace, self.at.saturating_add(1)),
+            KeyCode::Left if self.typed.is_none() => step(workspace, property, false),
+            KeyCode::Right if self.typed.is_none() => step(workspace, property, true),
+            KeyCode::Backspace if property.is_typed() => {
+                let text = self.typed.get_or_insert_with(|| text_of(workspace, property));
+                text.pop();
+            }
+            KeyCode::Char(letter) if !control && property.is_typed() => {
+                self.typed.get_or_insert_default().push(letter);
+            }
+            _ => {}
         }
-        dialog.choose(app, at);
+        Action::Done
     }
-    app.overlay = Overlay::Properties(dialog);
+
+    /// A click chooses a property, and a click on the chosen one changes it.
+    fn mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) -> Action {
+        let place = Position { x: event.column, y: event.row };
+        if event.kind == MouseEventKind::Down(MouseButton::Left)
+            && let Some(at) = self.rows.iter().position(|area| area.contains(place))
+        {
+            if at == self.at {
+                return self.key(KeyCode::Enter.into(), workspace);
+            }
+            self.choose(workspace, at);
+        }
+        Action::Done
+    }
+
+    /// Pasted text counts as typed.
+    fn paste(&mut self, text: &str, _workspace: &mut Workspace) -> Action {
+        if self.chosen().is_typed() {
+            self.typed.get_or_insert_default().push_str(text.lines().next().unwrap_or_default());
+        }
+        Action::Done
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
+        drawn(workspace, self, buffer, area);
+    }
 }
 
 /// Takes what was typed.
-fn set(app: &mut App, property: Property, text: &str) {
+fn set(workspace: &mut Workspace, property: Property, text: &str) {
     let text = text.trim();
-    let picture = &mut app.monitor.picture;
+    let picture = &mut workspace.monitor.picture;
     let number = text.replace(',', "").parse::<f64>();
     match property {
         Property::Title => picture.title = text.to_string(),
@@ -145,7 +156,7 @@ fn set(app: &mut App, property: Property, text: &str) {
             });
             match axis {
                 Some(axis) => picture.axis = axis,
-                None => app.message = Some(format!("{text}: {}", app.words.get(Word::NoAxis))),
+                None => workspace.message = Some(format!("{text}: {}", workspace.words.get(Word::NoAxis))),
             }
         }
         _ => {}
@@ -153,8 +164,8 @@ fn set(app: &mut App, property: Property, text: &str) {
 }
 
 /// The next value of a property, or the one before.
-fn step(app: &mut App, property: Property, forward: bool) {
-    let picture = &mut app.monitor.picture;
+fn step(workspace: &mut Workspace, property: Property, forward: bool) {
+    let picture = &mut workspace.monitor.picture;
     let next = |number: usize, count: usize| {
         number.saturating_add(if forward { 1 } else { count.saturating_sub(1) }) % count.max(1)
     };
@@ -169,9 +180,9 @@ fn step(app: &mut App, property: Property, forward: bool) {
         }
         Property::Grid => picture.grid = picture.grid.step(forward),
         Property::Switch(switch) => picture.parts.toggle(switch),
-        Property::Scale => app.monitor.step_scale(forward),
+        Property::Scale => workspace.monitor.step_scale(forward),
         Property::Colour | Property::Pattern | Property::Width => {
-            let Some(series) = app.monitor.chosen_mut() else { return };
+            let Some(series) = workspace.monitor.chosen_mut() else { return };
             match property {
                 // The pattern stays what it is when only the colour is another.
                 Property::Colour => {
@@ -192,8 +203,8 @@ fn step(app: &mut App, property: Property, forward: bool) {
 const COLOURS: usize = crate::term::theme::COLOUR_COUNT;
 
 /// What a text or a number is now.
-fn text_of(app: &App, property: Property) -> String {
-    let picture = &app.monitor.picture;
+fn text_of(workspace: &Workspace, property: Property) -> String {
+    let picture = &workspace.monitor.picture;
     match property {
         Property::Title => picture.title.clone(),
         Property::Label => picture.label.clone(),
@@ -204,16 +215,16 @@ fn text_of(app: &App, property: Property) -> String {
 }
 
 /// What a property of a line is now, in words.
-fn words_of(app: &App, property: Property, series: &Series, words: Words) -> String {
+fn words_of(workspace: &Workspace, property: Property, series: &Series, words: Words) -> String {
     match property {
         Property::Colour => (series.colour % COLOURS).saturating_add(1).to_string(),
         Property::Pattern => {
             let pattern = series.pattern.unwrap_or(series.colour) % PATTERNS.len();
-            format!("{} {}", pattern.saturating_add(1), app.theme.sample(series).0)
+            format!("{} {}", pattern.saturating_add(1), workspace.theme.sample(series).0)
         }
         Property::Width => words.get(if series.thick { Word::Thick } else { Word::Thin }).to_string(),
         _ => {
-            let scale = format::scale(app.monitor.power(series));
+            let scale = format::scale(workspace.monitor.power(series));
             match series.scale {
                 Scale::Auto => format!("{scale} ({})", words.get(Word::ScaleDefault)),
                 Scale::Fit => format!("{scale} ({})", words.get(Word::ScaleFit)),
@@ -232,18 +243,9 @@ fn grid_word(grid: Grid) -> Word {
     }
 }
 
-pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
-    match std::mem::take(&mut app.overlay) {
-        Overlay::Properties(dialog) => {
-            app.overlay = Overlay::Properties(drawn(app, dialog, buffer, area));
-        }
-        other => app.overlay = other,
-    }
-}
-
-fn drawn(app: &App, mut dialog: Properties, buffer: &mut Buffer, area: Rect) -> Properties {
-    let (words, theme) = (app.words, app.theme);
-    let chosen = app.monitor.chosen();
+fn drawn(workspace: &Workspace, dialog: &mut Properties, buffer: &mut Buffer, area: Rect) {
+    let (words, theme) = (workspace.words, workspace.theme);
+    let chosen = workspace.monitor.chosen();
     let count = if chosen.is_some() { PROPERTIES.len() } else { OF_PICTURE };
     // A line of its own says which line the last ones are of.
     let rows = u16::try_from(count).unwrap_or(0).saturating_add(2 + u16::from(chosen.is_some()));
@@ -260,7 +262,7 @@ fn drawn(app: &App, mut dialog: Properties, buffer: &mut Buffer, area: Rect) -> 
         at = at.saturating_add(1);
         row.filter(|row| row.y < inside.bottom())
     };
-    dialog.places.clear();
+    dialog.rows.clear();
     for (number, (property, word)) in PROPERTIES.iter().enumerate().take(count) {
         if number == OF_PICTURE
             && let Some(series) = chosen
@@ -270,7 +272,7 @@ fn drawn(app: &App, mut dialog: Properties, buffer: &mut Buffer, area: Rect) -> 
             put(buffer, row.x.saturating_add(1), row.y, columns, &cut(&series.path, columns), theme.dim());
         }
         let row = next_row();
-        dialog.places.push(row.unwrap_or_default());
+        dialog.rows.push(row.unwrap_or_default());
         let Some(row) = row else { continue };
         let is_chosen = number == dialog.at;
         let style = if is_chosen { theme.selected() } else { theme.plain() };
@@ -280,13 +282,13 @@ fn drawn(app: &App, mut dialog: Properties, buffer: &mut Buffer, area: Rect) -> 
         let left = row.right().saturating_sub(x);
         let text = match (&dialog.typed, property, chosen) {
             (Some(typed), _, _) if is_chosen => format!("{typed}{}", theme.either("▏", "_")),
-            (_, Property::Grid, _) => words.get(grid_word(app.monitor.picture.grid)).to_string(),
+            (_, Property::Grid, _) => words.get(grid_word(workspace.monitor.picture.grid)).to_string(),
             (_, Property::Switch(switch), _) => {
-                let on = app.monitor.picture.parts.has(*switch);
+                let on = workspace.monitor.picture.parts.has(*switch);
                 words.get(if on { Word::On } else { Word::Off }).to_string()
             }
-            (_, property, _) if property.is_typed() => text_of(app, *property),
-            (_, property, Some(series)) => words_of(app, *property, series, words),
+            (_, property, _) if property.is_typed() => text_of(workspace, *property),
+            (_, property, Some(series)) => words_of(workspace, *property, series, words),
             (_, _, None) => String::new(),
         };
         let own = match (property, chosen) {
@@ -295,5 +297,4 @@ fn drawn(app: &App, mut dialog: Properties, buffer: &mut Buffer, area: Rect) -> 
         };
         put(buffer, x, row.y, left, &cut(&text, left), own);
     }
-    dialog
 }

@@ -1,90 +1,10 @@
-//! What lies over a view: help, an explanation.
+//! Boxes with a border, a title and the keys that work inside.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::Prompt;
-use crate::term::text::{clear, cut, put, rule, width, wrap};
+use crate::term::text::{clear, put, rule, width};
 use crate::term::theme::Theme;
-use crate::words::{Word, Words};
-
-/// Every key with what it does.
-const KEYS: &[(&str, Word)] = &[
-    ("a Ins", Word::KeysAdd),
-    ("Del Space e", Word::KeysRemove),
-    ("\u{2191} \u{2193} j k", Word::KeysSelect),
-    ("\u{2190} \u{2192} h l", Word::KeysCursor),
-    ("\u{232b} c", Word::KeysHighlight),
-    ("g A G b r v T", Word::KeysViews),
-    ("+ - S F = L", Word::KeysScale),
-    ("f u d", Word::KeysFreeze),
-    ("PgUp PgDn Home t", Word::KeysTime),
-    ("[ ] :", Word::KeysZoom),
-    (", . t", Word::KeysPlay),
-    ("Enter click", Word::KeysSpike),
-    ("< > m", Word::KeysInterval),
-    ("x /", Word::KeysExplain),
-    ("P Ctrl-Q 1..6 #", Word::KeysProperties),
-    ("y Y V p", Word::KeysCopy),
-    ("w o Ctrl-L Ctrl-T", Word::KeysSave),
-    ("C { }", Word::KeysCompare),
-    ("Ctrl-Z drag", Word::KeysUndo),
-    ("\u{2190}\u{2192} i H n N Space U", Word::KeysTable),
-    ("D p R E", Word::KeysScreens),
-    ("q Ctrl-C Z", Word::KeysQuit),
-];
-
-pub(crate) const fn prompt_word(prompt: Prompt) -> Word {
-    match prompt {
-        Prompt::Filter => Word::Filter,
-        Prompt::GoTo => Word::GoTo,
-        Prompt::Save => Word::SaveAs,
-        Prompt::Paste => Word::Paste,
-        Prompt::Open => Word::OpenFile,
-        Prompt::Threshold => Word::Threshold,
-        Prompt::Compare => Word::CompareWith,
-        Prompt::SaveAlerts => Word::SaveList,
-    }
-}
-
-pub(crate) fn help(buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
-    let rows = u16::try_from(KEYS.len()).unwrap_or(0).saturating_add(2);
-    let inside =
-        frame(buffer, area, (74, rows), words.get(Word::HelpTitle), words.get(Word::CloseKeys), theme);
-    for (y, (keys, word)) in (inside.top()..inside.bottom()).zip(KEYS) {
-        let keys = if theme.either("", "a").is_empty() { (*keys).to_string() } else { plain(keys) };
-        put(buffer, inside.x.saturating_add(1), y, 18, &keys, theme.bold());
-        let x = inside.x.saturating_add(20);
-        let left = inside.right().saturating_sub(x);
-        put(buffer, x, y, left, &cut(words.get(*word), left), theme.plain());
-    }
-}
-
-/// Titles and texts, one below the other.
-pub(crate) fn explain(
-    buffer: &mut Buffer,
-    area: Rect,
-    words: Words,
-    theme: Theme,
-    lines: &[(String, String)],
-) {
-    let columns = area.width.saturating_sub(6).min(100);
-    let mut shown: Vec<(String, String)> = Vec::new();
-    for (title, text) in lines.iter().filter(|(_, text)| !text.is_empty()) {
-        for (number, line) in wrap(text, columns.saturating_sub(14)).into_iter().enumerate() {
-            shown.push((if number == 0 { title.clone() } else { String::new() }, line));
-        }
-    }
-    let rows = u16::try_from(shown.len()).unwrap_or(u16::MAX).saturating_add(2);
-    let title = words.get(Word::ExplainTitle);
-    let inside =
-        frame(buffer, area, (columns.saturating_add(2), rows), title, words.get(Word::CloseKeys), theme);
-    for (y, (title, text)) in (inside.top()..inside.bottom()).zip(&shown) {
-        put(buffer, inside.x.saturating_add(1), y, 12, &cut(title, 12), theme.dim());
-        let x = inside.x.saturating_add(14);
-        put(buffer, x, y, inside.right().saturating_sub(x), text, theme.plain());
-    }
-}
 
 /// An empty box over everything but the last line, which has what there is to say; returns the place inside.
 pub(crate) fn screen_frame(buffer: &mut Buffer, area: Rect, title: &str, below: &str, theme: Theme) -> Rect {
@@ -142,10 +62,4 @@ pub(crate) fn frame_at(buffer: &mut Buffer, place: Rect, title: &str, below: &st
         width: columns.saturating_sub(2),
         height: rows.saturating_sub(2),
     }
-}
-
-/// Names instead of signs, for terminals without them.
-fn plain(keys: &str) -> String {
-    let signs = [("\u{2191} \u{2193}", "Up Dn"), ("\u{2190} \u{2192}", "Lt Rt"), ("\u{232b}", "BkSp")];
-    signs.iter().fold(keys.to_string(), |keys, (sign, name)| keys.replace(sign, name))
 }

@@ -3,12 +3,12 @@
 use std::io;
 
 /// Nothing ever comes.
-pub(crate) struct Job;
+pub(crate) struct JobControl;
 
-impl Job {
+impl JobControl {
     /// There is nothing to note.
-    pub(crate) const fn watch() -> io::Result<Job> {
-        Ok(Job)
+    pub(crate) const fn watch() -> io::Result<JobControl> {
+        Ok(JobControl)
     }
 
     /// Nobody can stop us.

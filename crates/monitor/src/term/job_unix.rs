@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 
 /// Signals that came.
-pub(crate) struct Job {
+pub(crate) struct JobControl {
     stop: Arc<AtomicBool>,
     go_on: Arc<AtomicBool>,
 }
 
-impl Job {
+impl JobControl {
     /// Notes the signals from now on.
-    pub(crate) fn watch() -> io::Result<Job> {
-        let job = Job { stop: Arc::default(), go_on: Arc::default() };
+    pub(crate) fn watch() -> io::Result<JobControl> {
+        let job = JobControl { stop: Arc::default(), go_on: Arc::default() };
         signal_hook::flag::register(SIGTSTP, Arc::clone(&job.stop))?;
         signal_hook::flag::register(SIGCONT, Arc::clone(&job.go_on))?;
         Ok(job)

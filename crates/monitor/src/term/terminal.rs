@@ -1,12 +1,11 @@
-//! The terminal: opened, put back whatever happens, and fed with samples at even times.
+//! The terminal: taken over, drawn, and restored whatever happens.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event, poll, read,
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
 use crossterm::execute;
 use crossterm::terminal::{
@@ -15,109 +14,9 @@ use crossterm::terminal::{
 };
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
-use tallymon::Query;
-
-use crate::app::App;
-use crate::term::input::unfolded;
-use crate::term::job::Job;
-use crate::workspace::options::Options;
-
-/// How long a request to end may wait, since it does not wake whoever waits for a key.
-const ATTENTION: Duration = Duration::from_millis(200);
-
-/// How long to wait for a key while the values of a log come.
-const READS: Duration = Duration::from_millis(5);
-
-/// How long the screen waits for a sample; most answer much faster.
-const AT_ONCE: Duration = Duration::from_millis(50);
-
-/// Runs the monitor until the user quits, over a query without paths yet.
-///
-/// Samples are taken at multiples of the interval, also while the picture is frozen. The screen is drawn only after a
-/// sample, a key or a change of size, and each second while a source that failed is not tried yet.
-///
-/// # Errors
-///
-/// The terminal can not be used. It is put back before this returns, and also before the message of a panic.
-pub fn run(query: Query, options: Options) -> io::Result<()> {
-    let stop = options.stop.clone();
-    let mut app = App::new(query, options);
-    let job = Job::watch()?;
-    let mut screen = Screen::open()?;
-    let mut next = Instant::now();
-    loop {
-        if Instant::now() >= next {
-            app.begin_sample();
-            // An answer that comes at once is on the same screen as its time.
-            app.sample_comes(AT_ONCE);
-            let pause = app.pause();
-            next += pause;
-            // Samples that were missed, as in a suspended machine, are left out.
-            if next <= Instant::now() {
-                next = Instant::now() + pause;
-            }
-        }
-        app.count_down(next.saturating_duration_since(Instant::now()));
-        if app.begins_to_read() {
-            // Most logs are read before anybody sees that.
-            app.rows_come(AT_ONCE);
-        }
-        screen.draw(&mut app)?;
-        // Everything that was typed in the meantime is one change of the screen.
-        let mut typed = false;
-        loop {
-            let left = if typed { Duration::ZERO } else { next.saturating_duration_since(Instant::now()) };
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            if job.is_to_stop() || app.take_stop() {
-                put_back();
-                job.stop()?;
-                screen.reopen()?;
-                break;
-            }
-            if job.went_on() {
-                screen.reopen()?;
-                break;
-            }
-            let attention = match () {
-                () if app.is_reading() => READS,
-                () if app.is_waiting() || app.is_opening() || app.is_doing() => AT_ONCE,
-                () => ATTENTION,
-            };
-            if !poll(left.min(attention))? {
-                let counts = app.count_down(next.saturating_duration_since(Instant::now()));
-                // Each of them is looked at: the one that came does not keep the other waiting.
-                let sample = app.sample_comes(Duration::ZERO);
-                let file = app.file_comes(Duration::ZERO);
-                let rows = app.rows_come(Duration::ZERO);
-                let deed = app.deed_comes(Duration::ZERO);
-                if left <= attention || sample || file || rows || deed || counts {
-                    break;
-                }
-                continue;
-            }
-            typed = true;
-            let event = read()?;
-            if matches!(event, Event::Resize(..)) {
-                screen.resize()?;
-            }
-            let pause = app.pause();
-            for event in unfolded(event) {
-                app.event(&event);
-                if app.has_quit() {
-                    return Ok(());
-                }
-            }
-            if app.pause() < pause {
-                next = next.min(Instant::now() + app.pause());
-            }
-        }
-    }
-}
 
 /// The terminal in raw mode on its alternate screen; put back when this goes away.
-pub(crate) struct Screen {
+pub(crate) struct FullScreen {
     terminal: Terminal<CrosstermBackend<Face>>,
 }
 
@@ -146,8 +45,8 @@ impl Write for Face {
 /// Whether the terminal is ours now and has to be put back.
 static OPEN: AtomicBool = AtomicBool::new(false);
 
-impl Screen {
-    pub(crate) fn open() -> io::Result<Screen> {
+impl FullScreen {
+    pub(crate) fn open() -> io::Result<FullScreen> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
@@ -159,7 +58,7 @@ impl Screen {
         });
         let opened = take().and_then(|()| Terminal::new(CrosstermBackend::new(Face::default())));
         match opened {
-            Ok(terminal) => Ok(Screen { terminal }),
+            Ok(terminal) => Ok(FullScreen { terminal }),
             Err(error) => {
                 put_back();
                 Err(error)
@@ -168,19 +67,16 @@ impl Screen {
     }
 
     /// Takes the terminal again, whatever others did with it, and draws all of it anew.
-    fn reopen(&mut self) -> io::Result<()> {
+    pub(crate) fn reopen(&mut self) -> io::Result<()> {
         take()?;
         self.terminal.clear()
     }
 
-    fn draw(&mut self, app: &mut App) -> io::Result<()> {
-        self.show(|frame| app.draw(frame))?;
-        if let Some(text) = app.take_clipboard() {
-            let mut face = Face::default();
-            write!(face, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
-            face.flush()?;
-        }
-        Ok(())
+    /// Copies a text to the clipboard of the terminal.
+    pub(crate) fn copy(&self, text: &str) -> io::Result<()> {
+        let mut face = Face::default();
+        write!(face, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+        face.flush()
     }
 
     /// Shows what something draws.
@@ -207,7 +103,7 @@ fn take() -> io::Result<()> {
     execute!(face, EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)
 }
 
-impl Drop for Screen {
+impl Drop for FullScreen {
     fn drop(&mut self) {
         put_back();
     }

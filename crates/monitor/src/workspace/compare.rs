@@ -1,28 +1,18 @@
 //! `C`: another log is laid over what is shown, as Performance Monitor's Compare does: the same counters, from the begin on.
 
-use std::collections::HashMap;
 use std::sync::Weak;
 
-use tallymon::core::flow::SourceError;
-use tallymon::core::path::CounterPath;
+use tallymon::Log;
 use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
-use tallymon::{CounterHandle, Log, Query};
 
-use crate::app::App;
-use crate::log::columns::{Loading, Rows, Span, Values};
+use crate::log::columns::{Loading, Span, Values};
+use crate::log::comparison::{Comparison, columns_of};
 use crate::log::names;
 use crate::log::opening::Opening;
 use crate::model::{Compared, POINT_BYTES, format};
+use crate::workspace::state::Workspace;
 
-/// The log that is laid over what is shown.
-pub(crate) struct Comparison {
-    pub(crate) log: Log,
-    pub(crate) compared: Compared,
-    /// Its values, while they are being read.
-    pub(crate) loading: Option<Loading>,
-}
-
-impl App {
+impl Workspace {
     /// Begins to open a log to compare with; an empty name ends comparing.
     pub(crate) fn compare_with(&mut self, name: &str) {
         self.comparison = None;
@@ -106,51 +96,4 @@ impl App {
             _ => format!("{name} -{distance}"),
         })
     }
-}
-
-impl Comparison {
-    pub(crate) fn take_rows(&mut self, rows: &Rows) {
-        for (time, values) in rows.iter() {
-            self.compared.push(time, values);
-        }
-    }
-}
-
-/// Those of some paths that a log has, each with its column. Names are found in any language; a host that the log does not have
-/// is its first one.
-fn columns_of(log: &Log, ours: &Query, paths: &[String]) -> Result<Vec<(String, usize)>, SourceError> {
-    let language = ours.names().preferred();
-    let mut hosts: Vec<(Log, Query, HashMap<CounterHandle, &String>)> = Vec::new();
-    for path in paths {
-        let Ok(CounterPath { machine, .. }) = path.parse() else { continue };
-        let found = machine.as_ref().and_then(|machine| log.of_host(machine)).unwrap_or_else(|| log.clone());
-        let place = hosts.iter().position(|(known, ..)| known.host() == found.host());
-        let (_, query, asked) = match place.and_then(|place| hosts.get_mut(place)) {
-            Some(host) => host,
-            None => {
-                let query = Query::new(Box::new(found.source()), language)?;
-                hosts.push((found, query, HashMap::new()));
-                let Some(host) = hosts.last_mut() else { continue };
-                host
-            }
-        };
-        let without_host = match &machine {
-            Some(machine) => path.get(machine.len().saturating_add(2)..).unwrap_or(path),
-            None => path,
-        };
-        if let Ok(handle) = query.add(without_host) {
-            asked.insert(handle, path);
-        }
-    }
-    let mut columns = Vec::new();
-    for (log, query, asked) in &mut hosts {
-        query.collect()?;
-        for reading in query.readings() {
-            let column = log.column(reading.object, reading.counter, reading.instance.as_ref());
-            if let (Some(column), Some(path)) = (column, asked.get(&reading.handle)) {
-                columns.push(((*path).clone(), column));
-            }
-        }
-    }
-    Ok(columns)
 }

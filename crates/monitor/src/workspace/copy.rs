@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use tallymon::core::counter::g17;
 
-use crate::app::{App, View};
 use crate::model::{Series, format};
 use crate::words::Word;
+use crate::workspace::state::{View, Workspace};
 
 /// The longest text that is put into a clipboard: many terminals take no more, and say nothing.
 const LONGEST: usize = 100_000;
 
-impl App {
+impl Workspace {
     /// Puts a text into the clipboard.
     pub(crate) fn copy(&mut self, text: Option<String>) {
         if text.is_some() {

@@ -1,49 +1,36 @@
-//! What the user wants done to something else than the picture: a library is disabled, a recording is stopped.
+//! Jobs: work outside the screen, on a thread of its own. A library is disabled, a recording is stopped.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::app::{App, Overlay};
 use crate::term::task::Task;
+use crate::workspace::state::{Done, Workspace};
 
-/// How it went.
-pub(crate) enum Done {
-    /// In a line for the user.
-    Said(String),
-    /// These logs are to be shown.
-    Open(Vec<PathBuf>),
-}
-
-/// Something that is being done; when it fails, why, for the user.
-pub(crate) type Deed = Task<Result<Done, String>>;
-
-impl App {
-    /// Begins to do something; how it went is told when it is done.
-    pub(crate) fn begin_deed(&mut self, work: impl FnOnce() -> Result<Done, String> + Send + 'static) {
+impl Workspace {
+    /// Starts a job. Its result becomes a message, or opens logs.
+    pub(crate) fn begin_job(&mut self, work: impl FnOnce() -> Result<Done, String> + Send + 'static) {
         match Task::begin(work) {
-            Ok(deed) => self.deeds.push(deed),
+            Ok(job) => self.jobs.push(job),
             Err(error) => self.message = Some(error.to_string()),
         }
     }
 
-    /// Whether something is being done, or read for a screen.
-    pub fn is_doing(&self) -> bool {
-        let is_asked = matches!(&self.overlay, Overlay::Sessions(screen) if screen.is_asked());
-        is_asked || !self.deeds.is_empty()
+    /// Whether jobs are running.
+    pub(crate) const fn has_jobs(&self) -> bool {
+        !self.jobs.is_empty()
     }
 
-    /// Takes what is done within a time; whether anything looks different now.
-    pub fn deed_comes(&mut self, patience: Duration) -> bool {
-        let mut done = Vec::new();
-        self.deeds.retain(|deed| match deed.wait(patience) {
+    /// Takes the jobs that end within a time; whether any did.
+    pub(crate) fn take_jobs(&mut self, patience: Duration) -> bool {
+        let mut ended = Vec::new();
+        self.jobs.retain(|job| match job.wait(patience) {
             Some(answer) => {
-                done.push(answer.unwrap_or_else(|words| Err(words.to_string())));
+                ended.push(answer.unwrap_or_else(|words| Err(words.to_string())));
                 false
             }
             None => true,
         });
-        let has_news = !done.is_empty();
-        for answer in done {
+        let has_news = !ended.is_empty();
+        for answer in ended {
             match answer {
                 Ok(Done::Open(logs)) => self.open_files(&logs),
                 // A message has one line.
@@ -52,12 +39,6 @@ impl App {
                 }
             }
         }
-        if has_news {
-            self.look_at_sessions();
-        }
-        match &mut self.overlay {
-            Overlay::Sessions(screen) => screen.comes(patience) || has_news,
-            _ => has_news,
-        }
+        has_news
     }
 }

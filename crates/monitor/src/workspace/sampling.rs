@@ -5,37 +5,42 @@ use std::time::Duration;
 use tallymon::core::flow::{Absence, NoValue, SourceError, SourceErrorKind};
 use tallymon::core::time::FileTime;
 
-use crate::app::{App, Overlay, now};
 use crate::model::Top;
+use crate::workspace::state::Workspace;
+use crate::workspace::time::now;
 
 /// The longest pause between two tries of a source that does not answer.
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// From when on an answer is late, however short the interval.
 const LATE: Duration = Duration::from_secs(1);
 
-impl App {
+impl Workspace {
     /// Takes a sample of everything in view, and waits for it.
-    pub fn sample(&mut self) {
+    pub(crate) fn sample(&mut self) {
         let collected = self.query.collect();
         self.take(collected);
     }
 
-    /// Asks for a sample. When the source has a thread of its own, [`App::sample_comes`] takes the answer; one that is
-    /// still awaited leaves a gap for this time.
-    pub fn begin_sample(&mut self) {
-        self.look_at_sessions();
+    /// Requests a sample; whether it was taken at once, by a source without a thread of its own. A request that has no
+    /// answer yet leaves a gap for this time.
+    pub(crate) fn begin_sample(&mut self) -> bool {
         if self.replay.is_some() {
-            return self.play();
+            self.play();
+            return false;
         }
         match (&self.options.source, &self.pending) {
-            (None, _) => self.sample(),
+            (None, _) => {
+                self.sample();
+                return true;
+            }
             (Some(source), None) => self.pending = Some(source.ask(self.query.request())),
             (Some(_), Some(_)) => self.gap(NoValue::NoData(Absence::ReadFailed)),
         }
+        false
     }
 
     /// Takes the sample that was asked for, if it comes within a time; whether it came.
-    pub fn sample_comes(&mut self, patience: Duration) -> bool {
+    pub(crate) fn sample_comes(&mut self, patience: Duration) -> bool {
         let Some(pending) = &self.pending else { return false };
         let Some(answer) = pending.wait(patience) else { return false };
         let request = self.query.request();
@@ -54,25 +59,25 @@ impl App {
     }
 
     /// Whether a sample was asked for and is not there yet.
-    pub const fn is_waiting(&self) -> bool {
+    pub(crate) const fn is_waiting(&self) -> bool {
         self.pending.is_some()
     }
 
     /// How late the sample is that is awaited; `None` as long as it need not be there.
-    pub fn late(&self) -> Option<Duration> {
+    pub(crate) fn late(&self) -> Option<Duration> {
         let age = self.pending.as_ref()?.age();
         (age >= LATE.max(self.options.interval)).then_some(age)
     }
 
     /// How long to wait for the next sample: longer and longer while the source does not answer.
-    pub fn pause(&self) -> Duration {
+    pub(crate) fn pause(&self) -> Duration {
         let doublings = self.failures.min(16);
         let pause = self.options.interval.saturating_mul(1 << doublings);
         if self.failures == 0 { pause } else { pause.min(LONGEST_RETRY.max(self.options.interval)) }
     }
 
     /// Says how long it is until the source that failed is tried again; whether that looks different now.
-    pub fn count_down(&mut self, left: Duration) -> bool {
+    pub(crate) fn count_down(&mut self, left: Duration) -> bool {
         // The last second is the one that is still to come.
         let seconds = left.as_secs().saturating_add(u64::from(left.subsec_nanos() > 0));
         let countdown = self.failure.as_ref().map(|_| seconds.max(1));
@@ -101,15 +106,6 @@ impl App {
         self.watch_top();
         self.change_query();
         self.choose_what_was_added();
-        if let Overlay::Add(dialog) = &mut self.overlay {
-            dialog.sample();
-        }
-        self.look_at_providers();
-        if let Some(table) = &mut self.table
-            && let Err(error) = table.sample()
-        {
-            self.message = Some(error.to_string());
-        }
     }
 
     /// Nothing came: all series have a gap at the time when it should have.

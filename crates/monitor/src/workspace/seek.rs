@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use tallymon::core::time::FileTime;
 
-use crate::app::App;
-use crate::workspace::playback::Replay;
+use crate::log::replay::{Goal, GoalPosition};
+use crate::workspace::state::Workspace;
 
 /// How long somebody waits for a time that is being read up to, before reading begins there.
 pub(crate) const SOON: Duration = Duration::from_millis(300);
@@ -13,37 +13,7 @@ pub(crate) const SOON: Duration = Duration::from_millis(300);
 /// mean reading anew for each, and the first picture comes soon.
 const BEFORE: usize = 4;
 
-/// A time that somebody wants to see and that is not there yet.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Goal {
-    pub(crate) time: FileTime,
-    pub(crate) since: Instant,
-    /// Reading began a little before it.
-    is_near: bool,
-    at: Place,
-}
-
-/// Where a time is to be seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// In the middle, under the cursor.
-    Cursor,
-    /// The record before it, in the middle.
-    Before,
-    /// At the right end of the chart.
-    End,
-}
-
-impl Replay {
-    /// Time between two records on average.
-    fn step(&self) -> u64 {
-        let summary = self.log.summary();
-        let span = summary.last.0.saturating_sub(summary.first.0);
-        span.checked_div(summary.records.saturating_sub(1)).unwrap_or(0)
-    }
-}
-
-impl App {
+impl Workspace {
     /// Goes to a time of the log, also to one that is not in memory; `false` without a log.
     pub(crate) fn jump_in_log(&mut self, time: FileTime) -> bool {
         let Some(replay) = &mut self.replay else { return false };
@@ -58,9 +28,10 @@ impl App {
         let reaches =
             replay.from.max(replay.log.summary().first).0.saturating_add(replay.step().saturating_mul(most));
         if time > newest && comes && time.0 <= reaches && time <= replay.log.summary().last {
-            replay.goal = Some(Goal { time, since: Instant::now(), is_near: false, at: Place::Cursor });
+            replay.goal =
+                Some(Goal { time, since: Instant::now(), is_near: false, at: GoalPosition::Cursor });
         } else if time < oldest && replay.from.0 > 0 || time > newest && (replay.is_cut || comes) {
-            self.load_near(time, Place::Cursor);
+            self.load_near(time, GoalPosition::Cursor);
             return true;
         }
         self.show_time(time);
@@ -68,7 +39,7 @@ impl App {
     }
 
     /// Reads the log from a little before a time on.
-    pub(crate) fn load_near(&mut self, time: FileTime, at: Place) {
+    pub(crate) fn load_near(&mut self, time: FileTime, at: GoalPosition) {
         let most = self.monitor.most_rows();
         let points = self.monitor.window.points();
         let Some(replay) = &mut self.replay else { return };
@@ -102,7 +73,7 @@ impl App {
         let least = summary.first.0.saturating_add(to.0.saturating_sub(from.0)).min(summary.last.0);
         let end = if by > 0 { to.0.saturating_add(distance) } else { to.0.saturating_sub(distance) };
         let end = end.clamp(least, summary.last.0);
-        self.load_near(FileTime(end), Place::End);
+        self.load_near(FileTime(end), GoalPosition::End);
         true
     }
 
@@ -129,12 +100,12 @@ impl App {
         if is_last {
             return self.jump_in_log(FileTime(time.0.saturating_add(1)));
         }
-        self.load_near(time, Place::Before);
+        self.load_near(time, GoalPosition::Before);
         true
     }
 
     /// Goes to the time that is wanted when it came. What does not come soon is read from there.
-    pub(crate) fn pursue(&mut self) {
+    pub(crate) fn continue_seek(&mut self) {
         let Some(replay) = &self.replay else { return };
         let is_staged = replay.loading.as_ref().is_some_and(|loading| loading.staged.is_some());
         let Some(goal) = replay.goal.filter(|_| !is_staged) else { return };
@@ -163,14 +134,14 @@ impl App {
 
     fn show_goal(&mut self, goal: Goal) {
         match goal.at {
-            Place::Cursor => self.show_time(goal.time),
-            Place::Before => {
+            GoalPosition::Cursor => self.show_time(goal.time),
+            GoalPosition::Before => {
                 let rows = self.monitor.rows();
                 if let Some(row) = self.monitor.row_at(goal.time) {
                     self.monitor.window.go_to(&rows, row.saturating_sub(1));
                 }
             }
-            Place::End => {
+            GoalPosition::End => {
                 let rows = self.monitor.rows();
                 if let Some(row) = self.monitor.row_at(goal.time) {
                     self.monitor.window.end_at(&rows, row);

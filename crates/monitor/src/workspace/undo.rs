@@ -2,36 +2,12 @@
 //!
 //! Nothing has to be noted where something is changed: the choices before and after every event are compared.
 
-use crate::app::{App, View};
-use crate::model::{History, Look, Picture, Series, Ticks, Window};
-use crate::screens::chart::spike::watch;
+use crate::model::History;
+use crate::workspace::state::{Choices, Step, View, Workspace};
+use crate::workspace::top::watch;
 
 /// The most steps that can be undone.
 const MOST_STEPS: usize = 64;
-
-/// What the user chose.
-#[derive(Debug, Clone)]
-pub(crate) struct Choices {
-    window: Window,
-    view: View,
-    filter: String,
-    ticks: Ticks,
-    picture: Picture,
-    paths: Vec<String>,
-    looks: Vec<(String, Look)>,
-}
-
-/// What was chosen before a change, and what it took away.
-#[derive(Debug)]
-pub(crate) struct Step {
-    before: Choices,
-    /// Single series with their positions.
-    removed: Vec<(usize, Series)>,
-    /// Everything that was remembered.
-    cleared: Option<History>,
-    /// The row that came next.
-    at: u64,
-}
 
 impl Step {
     fn bytes(&self) -> usize {
@@ -41,23 +17,23 @@ impl Step {
 }
 
 impl Choices {
-    pub(crate) fn of(app: &App) -> Choices {
-        let series = app.monitor.series();
+    pub(crate) fn of(workspace: &Workspace) -> Choices {
+        let series = workspace.monitor.series();
         Choices {
-            window: app.monitor.window.clone(),
-            view: app.view,
-            filter: app.filter.clone(),
-            ticks: app.monitor.ticks.clone(),
-            picture: app.monitor.picture.clone(),
-            paths: app.paths.clone(),
+            window: workspace.monitor.window.clone(),
+            view: workspace.view,
+            filter: workspace.filter.clone(),
+            ticks: workspace.monitor.ticks.clone(),
+            picture: workspace.monitor.picture.clone(),
+            paths: workspace.paths.clone(),
             looks: series.iter().map(|series| (series.path.clone(), series.look())).collect(),
         }
     }
 
     /// Whether other series are shown now.
-    pub(crate) fn has_other_lines(&self, app: &App) -> bool {
-        let shown = app.monitor.series().iter().map(|series| &series.path);
-        self.paths != app.paths || !shown.eq(self.looks.iter().map(|(path, _)| path))
+    pub(crate) fn has_other_lines(&self, workspace: &Workspace) -> bool {
+        let shown = workspace.monitor.series().iter().map(|series| &series.path);
+        self.paths != workspace.paths || !shown.eq(self.looks.iter().map(|(path, _)| path))
     }
 
     /// Moving in time is no change that one would undo, zooming is.
@@ -73,8 +49,35 @@ impl Choices {
     }
 }
 
-impl App {
-    /// Notes what an event changed.
+impl Workspace {
+    /// The choices before an event, for [`Workspace::end_event`].
+    pub(crate) fn begin_event(&self) -> (Choices, usize) {
+        (Choices::of(self), self.steps.len())
+    }
+
+    /// Reads what an event made necessary, and notes what it changed, to undo it.
+    pub(crate) fn end_event(&mut self, (before, steps): (Choices, usize)) {
+        if self.source_changed {
+            self.follow_cursor();
+            return;
+        }
+        let others = before.has_other_lines(self);
+        if self.replay.is_some() {
+            if others {
+                self.load_log();
+            }
+            self.follow_cursor();
+        }
+        if others {
+            self.compare_again();
+        }
+        // Undoing is no change that can be undone.
+        if self.steps.len() >= steps {
+            self.note(before);
+        }
+    }
+
+    /// Notes what was changed.
     pub(crate) fn note(&mut self, before: Choices) {
         let removed = self.monitor.take_removed();
         let cleared = self.monitor.take_cleared();
@@ -124,7 +127,7 @@ impl App {
             self.remove_path(&path);
         }
         for (path, look) in before.looks {
-            self.monitor.wear(&path, look);
+            self.monitor.apply_style(&path, look);
         }
         self.tick(before.ticks);
     }

@@ -6,17 +6,19 @@ mod search;
 
 use std::collections::HashSet;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tallymon::core::flow::{NoValue, SourceError};
 use tallymon::core::title::TitleIndex;
 use tallymon::{CounterHandle, InstanceKey, Query};
 
+use crate::screens::screen::{Action, Layer, Screen, Tick};
 use crate::term::frame;
 use crate::term::text::{cut, put, put_right, rule, width, wrap};
 use crate::term::theme::Theme;
 use crate::words::{Word, Words};
+use crate::workspace::state::Workspace;
 
 /// Four lists, a search, and a query of its own for the preview: what is looked at is not recorded.
 pub(crate) struct AddDialog {
@@ -111,15 +113,15 @@ impl AddDialog {
         Ok(())
     }
 
-    /// Takes a sample for the preview.
-    pub(crate) fn sample(&mut self) {
+    /// Collects the chosen counter with a query of its own, for the preview.
+    pub(crate) fn collect(&mut self) {
         self.trouble = match (&self.preview, self.query.collect()) {
             (Some(_), Err(error)) => Some(error.to_string()),
             _ => None,
         };
     }
 
-    pub(crate) fn key(&mut self, key: KeyEvent) -> Asked {
+    pub(crate) fn dialog_key(&mut self, key: KeyEvent) -> Asked {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Esc if self.search.is_empty() => return Asked::Close,
@@ -166,8 +168,8 @@ impl AddDialog {
         Asked::Add(path)
     }
 
-    /// Text that was pasted is searched for.
-    pub(crate) fn paste(&mut self, text: &str) {
+    /// Searches for pasted text.
+    pub(crate) fn search_for(&mut self, text: &str) {
         self.search.push_str(text.lines().next().unwrap_or_default());
         self.find();
     }
@@ -269,7 +271,7 @@ impl AddDialog {
             Some((path, handle))
         });
         if self.preview.is_some() {
-            self.sample();
+            self.collect();
         }
     }
 
@@ -290,7 +292,7 @@ impl AddDialog {
         }
     }
 
-    pub(crate) fn draw(&mut self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
+    pub(crate) fn drawn(&mut self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
         let wide = if area.width <= 140 { area.width } else { 140 };
         let size = (wide, area.height.saturating_sub(2).min(40));
         let title = match self.hosts.as_slice() {
@@ -462,5 +464,67 @@ impl AddDialog {
             Err(why) => why.to_string(),
         };
         if count == 0 { text } else { format!("{text} (+{count})") }
+    }
+}
+
+impl AddDialog {
+    /// Opens the dialog at the chosen counter.
+    ///
+    /// # Errors
+    ///
+    /// The source can not be opened again, or its names can not be read.
+    pub(crate) fn of_chosen(workspace: &mut Workspace) -> Result<AddDialog, SourceError> {
+        let chosen = workspace.monitor.chosen().map(|series| (series.object, series.counter));
+        let (hosts, host) = (workspace.hosts(), workspace.chosen_host());
+        workspace.open_host(host).and_then(|query| AddDialog::open(query, hosts, host, chosen))
+    }
+
+    /// Does what a key or a click asks for.
+    fn answer_to(&mut self, asked: Asked, workspace: &mut Workspace) -> Action {
+        match asked {
+            Asked::Close => return Action::Close,
+            Asked::Add(path) => {
+                workspace.choose = Some(path.clone());
+                workspace.add(&path);
+            }
+            Asked::Host(host) => {
+                if let Err(error) = workspace.open_host(host).and_then(|query| self.look_at(host, query)) {
+                    workspace.message = Some(error.to_string());
+                }
+            }
+            Asked::Nothing => {}
+        }
+        Action::Done
+    }
+}
+
+impl Screen for AddDialog {
+    fn layer(&self) -> Layer {
+        Layer::Dialog
+    }
+
+    fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
+        let asked = self.dialog_key(key);
+        self.answer_to(asked, workspace)
+    }
+
+    fn mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) -> Action {
+        let asked = self.dialog_mouse(event);
+        self.answer_to(asked, workspace)
+    }
+
+    fn paste(&mut self, text: &str, _workspace: &mut Workspace) -> Action {
+        self.search_for(text);
+        Action::Done
+    }
+
+    fn sample(&mut self, _tick: &Tick<'_>) -> Result<(), SourceError> {
+        // Its own line says what is wrong.
+        self.collect();
+        Ok(())
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
+        self.drawn(buffer, area, workspace.words, workspace.theme);
     }
 }

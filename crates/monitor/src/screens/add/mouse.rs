@@ -19,7 +19,7 @@ pub(crate) struct Place {
 }
 
 impl AddDialog {
-    pub(crate) fn mouse(&mut self, event: MouseEvent) -> Asked {
+    pub(crate) fn dialog_mouse(&mut self, event: MouseEvent) -> Asked {
         let at = Position { x: event.column, y: event.row };
         let Some(place) = self.places.iter().find(|place| place.area.contains(at)).copied() else {
             return Asked::Nothing;

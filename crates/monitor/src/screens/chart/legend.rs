@@ -5,24 +5,24 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use tallymon::core::flow::NoValue;
 
-use crate::app::App;
 use crate::model::{Series, format};
-use crate::screens::providers::is_at_fault;
+use crate::screens::chart::areas::Areas;
 use crate::term::text::{cut, put, put_right, rule, width};
 use crate::words::Word;
+use crate::workspace::state::Workspace;
 
 /// Draws header and lines into an area, and remembers where they stand.
-pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
-    let lines = app.lines();
+pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer, area: Rect) {
+    let lines = workspace.lines();
     let rows = usize::from(area.height.saturating_sub(1));
     if area.height < 2 {
         return;
     }
-    let theme = app.theme;
-    let columns = Columns::of(app, area.width);
+    let theme = workspace.theme;
+    let columns = Columns::of(workspace, area.width);
     let mut x = area.left().saturating_add(2);
     for column in &columns.0 {
-        let name = app.words.get(column.word);
+        let name = workspace.words.get(column.word);
         if column.right {
             put_right(buffer, x, area.y, column.width, name, theme.dim());
         } else {
@@ -30,17 +30,19 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         }
         x = x.saturating_add(column.width).saturating_add(1);
     }
-    let at = lines.iter().position(|line| *line == app.monitor.selected()).unwrap_or(0);
+    let at = lines.iter().position(|line| *line == workspace.monitor.selected()).unwrap_or(0);
     let top = at.saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));
     let mut places = Vec::new();
     for (y, line) in (area.y.saturating_add(1)..area.bottom()).zip(lines.iter().skip(top)) {
         places.push((Rect { y, height: 1, ..area }, *line));
-        let chosen = *line == app.monitor.selected();
-        match app.monitor.series().get(*line) {
-            Some(series) => series_line(app, series, &columns, buffer, Rect { y, height: 1, ..area }, chosen),
+        let chosen = *line == workspace.monitor.selected();
+        match workspace.monitor.series().get(*line) {
+            Some(series) => {
+                series_line(workspace, series, &columns, buffer, Rect { y, height: 1, ..area }, chosen)
+            }
             None => {
-                let behind = line.saturating_sub(app.monitor.series().len());
-                failed_line(app, behind, buffer, Rect { y, height: 1, ..area }, chosen);
+                let behind = line.saturating_sub(workspace.monitor.series().len());
+                failed_line(workspace, behind, buffer, Rect { y, height: 1, ..area }, chosen);
             }
         }
     }
@@ -49,33 +51,33 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         let more = format!(" +{below} ");
         put_right(buffer, area.left(), area.y, area.width, &more, theme.warning());
     }
-    app.places.lines = places;
+    areas.lines = places;
 }
 
 /// What a series is now, in few words, and how to show it.
-pub(crate) fn now(app: &App, series: &Series) -> (String, Style) {
-    let theme = app.theme;
+pub(crate) fn now(workspace: &Workspace, series: &Series) -> (String, Style) {
+    let theme = workspace.theme;
     let unit = series.counter_type.suffix().as_str();
     let with_unit = |text: String| if unit == "%" { format!("{text} %") } else { text };
     // Of a log the last value is that at the end of what is in view, as in the value bar.
-    let (view, rows) = (app.monitor.view(), app.monitor.rows());
-    let end = view.end.checked_sub(1).filter(|_| app.replay.is_some() && view.end < rows.end);
-    if let Some(cursor) = app.monitor.window.cursor.or(end) {
-        return match series.at(app.monitor.next(), cursor) {
+    let (view, rows) = (workspace.monitor.view(), workspace.monitor.rows());
+    let end = view.end.checked_sub(1).filter(|_| workspace.replay.is_some() && view.end < rows.end);
+    if let Some(cursor) = workspace.monitor.window.cursor.or(end) {
+        return match series.at(workspace.monitor.next(), cursor) {
             Some(Ok(number)) => {
-                (with_unit(app.words.numbers().number_of(number, series.counter_type)), theme.plain())
+                (with_unit(workspace.words.numbers().number_of(number, series.counter_type)), theme.plain())
             }
             Some(Err(_)) => (theme.either("–", "-").to_string(), theme.dim()),
             None => (String::new(), theme.plain()),
         };
     }
     if let Some(time) = series.ended {
-        return (format!("{} {}", app.words.get(Word::Ended), app.clock(time)), theme.dim());
+        return (format!("{} {}", workspace.words.get(Word::Ended), workspace.clock(time)), theme.dim());
     }
     match &series.last {
         Ok(value) => {
             let style = if series.is_over() { theme.bad() } else { theme.plain() };
-            (with_unit(app.words.numbers().value(value, series.counter_type)), style)
+            (with_unit(workspace.words.numbers().value(value, series.counter_type)), style)
         }
         Err(NoValue::FirstSample) => (theme.either("…", "...").to_string(), theme.dim()),
         Err(_) => (theme.either("–", "-").to_string(), theme.warning()),
@@ -83,17 +85,17 @@ pub(crate) fn now(app: &App, series: &Series) -> (String, Style) {
 }
 
 /// How much more it is than in the log that it is compared with.
-fn change(app: &App, series: &Series) -> String {
-    let compared = app.comparison.as_ref().map(|comparison| &comparison.compared);
-    match compared.and_then(|compared| app.monitor.change(compared, series)) {
-        Some(change) => app.words.numbers().change(change, series.counter_type),
-        None => app.theme.either("–", "-").to_string(),
+fn change(workspace: &Workspace, series: &Series) -> String {
+    let compared = workspace.comparison.as_ref().map(|comparison| &comparison.compared);
+    match compared.and_then(|compared| workspace.monitor.change(compared, series)) {
+        Some(change) => workspace.words.numbers().change(change, series.counter_type),
+        None => workspace.theme.either("–", "-").to_string(),
     }
 }
 
 /// One letter for the state: chosen, shown, hidden, without a value, old.
-fn mark(app: &App, series: &Series, chosen: bool) -> (&'static str, Style) {
-    let theme = app.theme;
+fn mark(workspace: &Workspace, series: &Series, chosen: bool) -> (&'static str, Style) {
+    let theme = workspace.theme;
     let waits = matches!(&series.last, Ok(_) | Err(NoValue::FirstSample));
     if series.stale {
         (theme.either("⚠", "!"), theme.warning())
@@ -118,9 +120,9 @@ struct Column {
 struct Columns(Vec<Column>);
 
 impl Columns {
-    fn of(app: &App, space: u16) -> Columns {
-        let series = app.monitor.series();
-        let words = app.words;
+    fn of(workspace: &Workspace, space: u16) -> Columns {
+        let series = workspace.monitor.series();
+        let words = workspace.words;
         let widest = |word: Word, most: u16, text: &dyn Fn(&Series) -> u16| {
             let widest = series.iter().map(text).max().unwrap_or(0);
             widest.max(width(words.get(word))).min(most)
@@ -154,16 +156,18 @@ impl Columns {
             },
             Column {
                 word: Word::Host,
-                width: widest(Word::Host, 16, &|series| width(series.host().unwrap_or(app.system_name()))),
+                width: widest(Word::Host, 16, &|series| {
+                    width(series.host().unwrap_or(workspace.system_name()))
+                }),
                 right: false,
             },
             Column {
-                word: if app.monitor.window.cursor.is_some() { Word::At } else { Word::Last },
+                word: if workspace.monitor.window.cursor.is_some() { Word::At } else { Word::Last },
                 width: last,
                 right: true,
             },
         ];
-        if app.comparison.is_some() {
+        if workspace.comparison.is_some() {
             let word = Word::Change;
             columns.push(Column { word, width: width(words.get(word)).max(20), right: true });
         }
@@ -200,11 +204,18 @@ impl Columns {
     }
 }
 
-fn series_line(app: &App, series: &Series, columns: &Columns, buffer: &mut Buffer, area: Rect, chosen: bool) {
-    let theme = app.theme;
-    let gone = series.ended.is_some() || app.failure.is_some() || series.hidden;
+fn series_line(
+    workspace: &Workspace,
+    series: &Series,
+    columns: &Columns,
+    buffer: &mut Buffer,
+    area: Rect,
+    chosen: bool,
+) {
+    let theme = workspace.theme;
+    let gone = series.ended.is_some() || workspace.failure.is_some() || series.hidden;
     let style = if gone { theme.dim() } else { theme.plain() };
-    let (letter, mark_style) = mark(app, series, chosen);
+    let (letter, mark_style) = mark(workspace, series, chosen);
     put(buffer, area.x, area.y, 1, letter, mark_style);
     let mut x = area.left().saturating_add(2);
     for column in &columns.0 {
@@ -216,15 +227,15 @@ fn series_line(app: &App, series: &Series, columns: &Columns, buffer: &mut Buffe
                 (sample.to_string(), if gone { style } else { own })
             }
             Word::Scale if series.counter_type.is_text() => (dash.to_string(), theme.dim()),
-            Word::Scale => (format::scale(app.monitor.power(series)), style),
+            Word::Scale => (format::scale(workspace.monitor.power(series)), style),
             Word::Counter => (series.counter_name.clone(), style),
             Word::Instance => (series.instance.clone().unwrap_or_else(|| dash.to_string()), style),
             Word::Parent => (series.parent.clone().unwrap_or_else(|| dash.to_string()), style),
             Word::Object => (series.object_name.clone(), style),
-            Word::Host => (series.host().unwrap_or(app.system_name()).to_string(), style),
-            Word::Change => (change(app, series), style),
+            Word::Host => (series.host().unwrap_or(workspace.system_name()).to_string(), style),
+            Word::Change => (change(workspace, series), style),
             _ => {
-                let (text, own) = now(app, series);
+                let (text, own) = now(workspace, series);
                 (text, if gone { style } else { own })
             }
         };
@@ -237,14 +248,18 @@ fn series_line(app: &App, series: &Series, columns: &Columns, buffer: &mut Buffe
         x = x.saturating_add(column.width).saturating_add(1);
     }
     if chosen {
-        invert(app, buffer, Rect { x: area.x, width: x.saturating_sub(area.x).min(area.width), ..area });
+        invert(
+            workspace,
+            buffer,
+            Rect { x: area.x, width: x.saturating_sub(area.x).min(area.width), ..area },
+        );
     }
 }
 
 /// A path that can not be used: red, with the part at fault underlined, and what there is instead.
-fn failed_line(app: &App, behind: usize, buffer: &mut Buffer, area: Rect, chosen: bool) {
-    let Some(error) = app.monitor.failed().get(behind) else { return };
-    let theme = app.theme;
+fn failed_line(workspace: &Workspace, behind: usize, buffer: &mut Buffer, area: Rect, chosen: bool) {
+    let Some(error) = workspace.monitor.failed().get(behind) else { return };
+    let theme = workspace.theme;
     put(buffer, area.x, area.y, 1, "!", theme.bad());
     let mut x = area.left().saturating_add(2);
     let part = |from: usize, to: usize| error.path.get(from..to).unwrap_or_default();
@@ -258,7 +273,11 @@ fn failed_line(app: &App, behind: usize, buffer: &mut Buffer, area: Rect, chosen
     let words = match error.nearest.split_first() {
         Some((best, rest)) => {
             let more: String = rest.iter().map(|name| format!(", {name}")).collect();
-            format!("{}: {} {best}{more}?", app.words.get(Word::Unknown), app.words.get(Word::DidYouMean))
+            format!(
+                "{}: {} {best}{more}?",
+                workspace.words.get(Word::Unknown),
+                workspace.words.get(Word::DidYouMean)
+            )
         }
         None => error.to_string(),
     };
@@ -266,31 +285,33 @@ fn failed_line(app: &App, behind: usize, buffer: &mut Buffer, area: Rect, chosen
     let left = area.right().saturating_sub(x);
     put(buffer, x, area.y, left, &cut(&words, left), theme.warning());
     if chosen {
-        invert(app, buffer, Rect { width: 1, ..area });
+        invert(workspace, buffer, Rect { width: 1, ..area });
     }
 }
 
-fn invert(app: &App, buffer: &mut Buffer, area: Rect) {
-    buffer.set_style(area, app.theme.selected());
+fn invert(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
+    buffer.set_style(area, workspace.theme.selected());
 }
 
 /// A rule with the statistics of the chosen series in it, as the value bar of Performance Monitor.
-pub(crate) fn value_bar(app: &App, buffer: &mut Buffer, area: Rect) {
-    let theme = app.theme;
+pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
+    let theme = workspace.theme;
     rule(buffer, area, area.y, theme.either("─", "-"), theme.dim());
-    let Some(series) = app.monitor.chosen() else { return };
-    let statistics = app.monitor.statistics(series);
+    let Some(series) = workspace.monitor.chosen() else { return };
+    let statistics = workspace.monitor.statistics(series);
     let mut x = area.left().saturating_add(1);
     let number = |number: Option<f64>| {
         let dash = || theme.either("–", "-").into();
-        number.map_or_else(dash, |number| app.words.numbers().number_of(number, series.counter_type))
+        number.map_or_else(dash, |number| workspace.words.numbers().number_of(number, series.counter_type))
     };
-    let duration = app.monitor.view_times().map(|(from, to)| format::duration(from, to));
+    let duration = workspace.monitor.view_times().map(|(from, to)| format::duration(from, to));
     let last = match &series.last {
-        Ok(value) if app.monitor.window.is_live() => app.words.numbers().value(value, series.counter_type),
+        Ok(value) if workspace.monitor.window.is_live() => {
+            workspace.words.numbers().value(value, series.counter_type)
+        }
         _ => number(statistics.last),
     };
-    let (words, style) = match reason(app, series) {
+    let (words, style) = match reason(workspace, series) {
         Some(reason) => (format!(" {reason} "), theme.warning()),
         None => (format!(" {} ", series.path), theme.plain()),
     };
@@ -304,7 +325,7 @@ pub(crate) fn value_bar(app: &App, buffer: &mut Buffer, area: Rect) {
         (Word::Maximum, number(statistics.maximum)),
         (Word::Duration, duration.unwrap_or_default()),
     ] {
-        let name = format!(" {} ", app.words.get(word));
+        let name = format!(" {} ", workspace.words.get(word));
         // Values keep their place while they grow and shrink.
         let wide = width(&text).max(8);
         if x.saturating_add(width(&name)).saturating_add(wide) > end {
@@ -321,28 +342,28 @@ pub(crate) fn value_bar(app: &App, buffer: &mut Buffer, area: Rect) {
 }
 
 /// Why a series has no value now, with the name that the Performance Data Helper has for it, and what to do.
-pub(crate) fn reason(app: &App, series: &Series) -> Option<String> {
-    let why = why(app, series)?;
+pub(crate) fn reason(workspace: &Workspace, series: &Series) -> Option<String> {
+    let why = why(workspace, series)?;
     // The screen of providers tells more.
-    let more = is_at_fault(series).then(|| format!(" (p: {})", app.words.get(Word::Providers)));
+    let more = series.is_at_fault().then(|| format!(" (p: {})", workspace.words.get(Word::Providers)));
     Some(why + more.as_deref().unwrap_or_default())
 }
 
-fn why(app: &App, series: &Series) -> Option<String> {
+fn why(workspace: &Workspace, series: &Series) -> Option<String> {
     use tallymon::core::flow::Absence;
     if series.stale {
-        return Some(app.words.get(Word::OldValue).to_string());
+        return Some(workspace.words.get(Word::OldValue).to_string());
     }
     match &series.last {
         Ok(_) if series.is_over() => {
             let threshold =
-                series.threshold.map(|number| app.words.numbers().number(number)).unwrap_or_default();
-            Some(format!("{} {threshold}: {}", app.words.get(Word::Over), series.path))
+                series.threshold.map(|number| workspace.words.numbers().number(number)).unwrap_or_default();
+            Some(format!("{} {threshold}: {}", workspace.words.get(Word::Over), series.path))
         }
         Ok(_) => None,
-        Err(NoValue::FirstSample) => Some(app.words.get(Word::TwoSamples).to_string()),
+        Err(NoValue::FirstSample) => Some(workspace.words.get(Word::TwoSamples).to_string()),
         Err(why @ NoValue::NoData(Absence::AccessDenied)) => {
-            Some(format!("{why}; {}", app.words.get(Word::Rights)))
+            Some(format!("{why}; {}", workspace.words.get(Word::Rights)))
         }
         Err(why) => Some(format!("{}: {why}", why.pdh_status().name)),
     }

@@ -4,11 +4,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::app::App;
 use crate::model::Series;
+use crate::screens::chart::areas::Areas;
 use crate::screens::chart::legend;
 use crate::term::text::{cut, cut_middle, cut_pair, put, put_right, width};
 use crate::words::Word;
+use crate::workspace::state::Workspace;
 
 /// In fewer columns values have no units, and lines no counters where they have instances.
 const LEAST_WITH_UNITS: u16 = 30;
@@ -23,10 +24,10 @@ enum Line {
     Failed(usize),
 }
 
-pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
-    let theme = app.theme;
-    let mut chosen = app.lines();
-    let series = app.monitor.series();
+pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer, area: Rect) {
+    let theme = workspace.theme;
+    let mut chosen = workspace.lines();
+    let series = workspace.monitor.series();
     // Objects together, in the order of their first counter.
     let first = |object| series.iter().position(|series| series.object == object);
     chosen.sort_by_key(|line| {
@@ -48,7 +49,7 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     }
     let rows = usize::from(area.height);
     let at = lines.iter().position(
-        |line| matches!(line, Line::Series(at) | Line::Failed(at) if *at == app.monitor.selected()),
+        |line| matches!(line, Line::Series(at) | Line::Failed(at) if *at == workspace.monitor.selected()),
     );
     let top = at.unwrap_or(0).saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));
     // Values stand near their names, not at the far side of a wide terminal; reasons have the rest.
@@ -63,14 +64,14 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
                 put(buffer, area.x, y, columns, &cut(name, columns), theme.bold());
                 if has_statistics && y == area.top() {
                     let heads = [Word::Average, Word::Minimum, Word::Maximum];
-                    let heads = heads.map(|head| app.words.get(head).to_string());
+                    let heads = heads.map(|head| workspace.words.get(head).to_string());
                     statistics(buffer, beside, y, &heads, theme.dim());
                 }
             }
             Line::Series(position) => {
                 let Some(own) = series.get(*position) else { continue };
                 places.push((Rect { y, height: 1, ..area }, *position));
-                let (mut text, style) = legend::now(app, own);
+                let (mut text, style) = legend::now(workspace, own);
                 let unit = own.counter_type.suffix().as_str();
                 let is_text = own.counter_type.is_text();
                 let room = columns.saturating_sub(4);
@@ -79,7 +80,7 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
                     text = format!("{text} {unit}");
                 }
                 if width(&text) > room && !is_text {
-                    text = shorter(app, own).unwrap_or(text);
+                    text = shorter(workspace, own).unwrap_or(text);
                 }
                 let text = if is_text { cut(&text, room) } else { cut(&text, room.min(24)) };
                 let left = room.saturating_sub(width(&text)).saturating_sub(1);
@@ -94,19 +95,20 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
                     (Some(instance), None) => cut_pair(&own.counter_name, "  ", instance, left),
                     (None, _) => cut(&own.counter_name, left),
                 };
-                let row = if *position == app.monitor.selected() { theme.selected() } else { theme.plain() };
+                let row =
+                    if *position == workspace.monitor.selected() { theme.selected() } else { theme.plain() };
                 buffer.set_style(Rect { x: area.x, y, width: columns, height: 1 }, row);
                 put(buffer, area.x.saturating_add(2), y, left, &name, row);
                 put_right(buffer, area.x, y, columns.saturating_sub(1), &text, style.patch(row));
                 let space = area.width.saturating_sub(columns).saturating_sub(2);
-                if let Some(reason) = legend::reason(app, own).filter(|_| space > 10) {
+                if let Some(reason) = legend::reason(workspace, own).filter(|_| space > 10) {
                     put(buffer, beside, y, space, &cut(&reason, space), theme.warning());
                 } else if has_statistics && !is_text {
-                    let known = app.monitor.statistics(own);
+                    let known = workspace.monitor.statistics(own);
                     let dash = || theme.either("–", "-").to_string();
                     let texts = [known.average, known.minimum, known.maximum].map(|number| {
                         number.map_or_else(dash, |number| {
-                            app.words.numbers().number_of(number, own.counter_type)
+                            workspace.words.numbers().number_of(number, own.counter_type)
                         })
                     });
                     statistics(buffer, beside, y, &texts, theme.plain());
@@ -115,19 +117,19 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
             Line::Failed(position) => {
                 places.push((Rect { y, height: 1, ..area }, *position));
                 let behind = position.saturating_sub(series.len());
-                let Some(error) = app.monitor.failed().get(behind) else { continue };
+                let Some(error) = workspace.monitor.failed().get(behind) else { continue };
                 let text = format!("! {error}");
                 put(buffer, area.x, y, area.width, &cut(&text, area.width), theme.bad());
             }
         }
     }
-    app.places.lines = places;
+    areas.lines = places;
 }
 
 /// The number of a line in few letters: one that is cut would be another number.
-fn shorter(app: &App, series: &Series) -> Option<String> {
-    let number = match app.monitor.window.cursor {
-        Some(cursor) => series.at(app.monitor.next(), cursor)?.ok()?,
+fn shorter(workspace: &Workspace, series: &Series) -> Option<String> {
+    let number = match workspace.monitor.window.cursor {
+        Some(cursor) => series.at(workspace.monitor.next(), cursor)?.ok()?,
         None if series.ended.is_some() => return None,
         None => series.last.as_ref().ok()?.as_f64()?,
     };

@@ -3,26 +3,29 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::App;
 use crate::model::Switch;
+use crate::screens::chart::areas::Areas;
 use crate::screens::chart::graph;
 use crate::screens::chart::legend;
 use crate::term::chart::Chart;
 use crate::term::text::{cut, cut_pair, put, put_right, width};
+use crate::workspace::state::Workspace;
 
 /// The least place that a chart is worth.
 const LEAST: (u16, u16) = (36, 6);
 
-pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
-    let lines: Vec<usize> = app
+pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer, area: Rect) {
+    let lines: Vec<usize> = workspace
         .lines()
         .into_iter()
-        .filter(|line| app.monitor.series().get(*line).is_some_and(|series| app.monitor.is_drawn(series)))
+        .filter(|line| {
+            workspace.monitor.series().get(*line).is_some_and(|series| workspace.monitor.is_drawn(series))
+        })
         .collect();
     let mut area = area;
-    if app.monitor.picture.parts.has(Switch::ValueBar) {
+    if workspace.monitor.picture.parts.has(Switch::ValueBar) {
         area.height = area.height.saturating_sub(1);
-        legend::value_bar(app, buffer, Rect { y: area.bottom(), height: 1, ..area });
+        legend::value_bar(workspace, buffer, Rect { y: area.bottom(), height: 1, ..area });
     }
     if lines.is_empty() {
         return;
@@ -32,7 +35,7 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
     let columns = count.min(most.0).min((f32::from(count)).sqrt().ceil() as u16).max(1);
     let rows = count.div_ceil(columns).min(most.1).max(1);
     let page = usize::from(columns).saturating_mul(usize::from(rows)).max(1);
-    let at = lines.iter().position(|line| *line == app.monitor.selected()).unwrap_or(0);
+    let at = lines.iter().position(|line| *line == workspace.monitor.selected()).unwrap_or(0);
     let top = (at / page).saturating_mul(page);
     let (wide, high) = (area.width / columns, area.height / rows);
     let mut places = Vec::new();
@@ -41,25 +44,25 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
         let y = area.y.saturating_add((place / columns).saturating_mul(high));
         let place = Rect { x, y, width: wide.saturating_sub(1), height: high };
         places.push((place, *line));
-        small(app, buffer, place, *line);
+        small(workspace, buffer, place, *line);
     }
-    app.places.lines = places;
+    areas.lines = places;
 }
 
-fn small(app: &App, buffer: &mut Buffer, area: Rect, position: usize) {
-    let Some(series) = app.monitor.series().get(position) else { return };
-    let theme = app.theme;
-    let (text, style) = legend::now(app, series);
-    let maximum = app.monitor.statistics(series).maximum.unwrap_or(0.0);
+fn small(workspace: &Workspace, buffer: &mut Buffer, area: Rect, position: usize) {
+    let Some(series) = workspace.monitor.series().get(position) else { return };
+    let theme = workspace.theme;
+    let (text, style) = legend::now(workspace, series);
+    let maximum = workspace.monitor.statistics(series).maximum.unwrap_or(0.0);
     let top = round_up(if series.counter_type.caps_at_100() { 100.0 } else { maximum });
     // The range stands beside the value, where no line runs over it.
-    let text = format!("{text} / {}", app.words.numbers().number(top));
+    let text = format!("{text} / {}", workspace.words.numbers().number(top));
     let left = area.width.saturating_sub(width(&text)).saturating_sub(2);
     let name = match &series.instance {
         Some(instance) => cut_pair(&series.counter_name, " ", instance, left),
         None => cut(&series.counter_name, left),
     };
-    let title = if position == app.monitor.selected() { theme.selected() } else { theme.bold() };
+    let title = if position == workspace.monitor.selected() { theme.selected() } else { theme.bold() };
     put(buffer, area.x, area.y, left, &name, title);
     put_right(buffer, area.x, area.y, area.width, &text, style);
     let plot = Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area };
@@ -70,8 +73,8 @@ fn small(app: &App, buffer: &mut Buffer, area: Rect, position: usize) {
     let mut chart = Chart::new(inside, theme.glyphs);
     // Alone in its chart it needs no pattern.
     let line = crate::term::chart::LineStyle { pattern: 0, ..theme.line(series) };
-    graph::compared_line(app, &mut chart, series, |value| value / top, line);
-    graph::line_of(app, &mut chart, series, &graph::slot_rows(app), |value| value / top, line);
+    graph::compared_line(workspace, &mut chart, series, |value| value / top, line);
+    graph::line_of(workspace, &mut chart, series, &graph::slot_rows(workspace), |value| value / top, line);
     chart.render(buffer);
 }
 

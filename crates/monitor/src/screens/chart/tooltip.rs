@@ -4,13 +4,15 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::app::{App, View};
 use crate::model::Switch;
+use crate::screens::chart::areas::{Areas, Pointer};
 use crate::screens::chart::graph::{self, Drawn};
 use crate::screens::chart::legend;
+use crate::screens::chart::spike::SpikePanel;
 use crate::term::chart::Chart;
 use crate::term::text::{clear, cut, put, width};
 use crate::words::Word;
+use crate::workspace::state::{View, Workspace};
 
 /// The widest box.
 const WIDEST: u16 = 60;
@@ -24,27 +26,38 @@ struct Tip {
 }
 
 /// Draws the box, if there is anything to tell; over the chart, below dialogs.
-pub(crate) fn draw(app: &App, buffer: &mut Buffer, body: Rect) {
-    if !app.monitor.picture.parts.has(Switch::ToolTips) {
+pub(crate) fn draw(
+    workspace: &Workspace,
+    areas: &Areas,
+    pointer: &Pointer,
+    spike: Option<&SpikePanel>,
+    buffer: &mut Buffer,
+    body: Rect,
+) {
+    if !workspace.monitor.picture.parts.has(Switch::ToolTips) {
         return;
     }
-    let Some(tip) = pointed_at(app).or_else(|| of_cursor(app)) else { return };
-    let Some(series) = app.monitor.series().get(tip.series) else { return };
+    let Some(tip) =
+        pointed_at(workspace, areas, pointer, spike).or_else(|| of_cursor(workspace, areas, spike))
+    else {
+        return;
+    };
+    let Some(series) = workspace.monitor.series().get(tip.series) else { return };
     let time = match tip.row {
-        Some(row) => app.monitor.time(row).map(|time| app.clock(time)).unwrap_or_default(),
-        None => app.words.get(Word::Last).to_string(),
+        Some(row) => workspace.monitor.time(row).map(|time| workspace.clock(time)).unwrap_or_default(),
+        None => workspace.words.get(Word::Last).to_string(),
     };
     let unit = series.counter_type.suffix().as_str();
-    let value = match tip.row.map(|row| series.at(app.monitor.next(), row)) {
+    let value = match tip.row.map(|row| series.at(workspace.monitor.next(), row)) {
         None => match &series.last {
-            Ok(value) => format!("{} {unit}", app.words.numbers().value(value, series.counter_type)),
-            Err(why) => legend::reason(app, series).unwrap_or_else(|| why.to_string()),
+            Ok(value) => format!("{} {unit}", workspace.words.numbers().value(value, series.counter_type)),
+            Err(why) => legend::reason(workspace, series).unwrap_or_else(|| why.to_string()),
         },
         Some(Some(Ok(number))) => {
-            format!("{} {unit}", app.words.numbers().number_of(number, series.counter_type))
+            format!("{} {unit}", workspace.words.numbers().number_of(number, series.counter_type))
         }
         Some(Some(Err(why))) => why.to_string(),
-        Some(None) => app.theme.either("–", "-").to_string(),
+        Some(None) => workspace.theme.either("–", "-").to_string(),
     };
     let value = format!("{time}  {}", value.trim_end());
     let wide = width(&series.path).max(width(&value)).saturating_add(2).min(WIDEST).min(body.width);
@@ -54,59 +67,64 @@ pub(crate) fn draw(app: &App, buffer: &mut Buffer, body: Rect) {
     }
     clear(buffer, place);
     // It stands out from the chart without a border.
-    buffer.set_style(place, app.theme.badge());
+    buffer.set_style(place, workspace.theme.badge());
     let columns = place.width.saturating_sub(2);
     let x = place.x.saturating_add(1);
-    put(buffer, x, place.y, columns, &cut(&series.path, columns), app.theme.badge());
-    put(buffer, x, place.y.saturating_add(1), columns, &cut(&value, columns), app.theme.badge());
+    put(buffer, x, place.y, columns, &cut(&series.path, columns), workspace.theme.badge());
+    put(buffer, x, place.y.saturating_add(1), columns, &cut(&value, columns), workspace.theme.badge());
 }
 
 /// What the mouse is over: a line of the chart, or one of the legend, the bars or the small charts.
-fn pointed_at(app: &App) -> Option<Tip> {
-    let at = app.places.pointer?;
-    if app.places.dragged.is_some() || app.places.spike.contains(at) {
+fn pointed_at(
+    workspace: &Workspace,
+    areas: &Areas,
+    pointer: &Pointer,
+    spike: Option<&SpikePanel>,
+) -> Option<Tip> {
+    let at = pointer.at?;
+    if pointer.dragged.is_some() || spike.is_some_and(|panel| panel.contains(at)) {
         return None;
     }
-    if app.places.chart.contains(at) {
-        let area = app.places.chart;
-        let row = app.row_below(at.x)?;
+    if areas.chart.contains(at) {
+        let area = areas.chart;
+        let row = graph::row_below(workspace, areas.chart, at.x)?;
         let share = f64::from(area.bottom().saturating_sub(1).saturating_sub(at.y))
             / f64::from(area.height.saturating_sub(1).max(1));
-        let series = nearest(app, row, share)?;
+        let series = nearest(workspace, row, share)?;
         return Some(Tip { series, row: Some(row), at });
     }
-    let (_, line) = app.places.lines.iter().find(|(area, _)| area.contains(at))?;
-    Some(Tip { series: *line, row: app.monitor.window.cursor, at })
+    let (_, line) = areas.lines.iter().find(|(area, _)| area.contains(at))?;
+    Some(Tip { series: *line, row: workspace.monitor.window.cursor, at })
 }
 
 /// The cursor, where nothing else says what it points at.
-fn of_cursor(app: &App) -> Option<Tip> {
-    let parts = app.monitor.picture.parts;
-    let row = app.monitor.window.cursor.filter(|row| app.monitor.view().contains(row))?;
+fn of_cursor(workspace: &Workspace, areas: &Areas, spike: Option<&SpikePanel>) -> Option<Tip> {
+    let parts = workspace.monitor.picture.parts;
+    let row = workspace.monitor.window.cursor.filter(|row| workspace.monitor.view().contains(row))?;
     let is_told = parts.has(Switch::Legend) && parts.has(Switch::TimeLabels);
-    if is_told || app.spike.is_some() || app.places.chart.height == 0 {
+    if is_told || spike.is_some() || areas.chart.height == 0 {
         return None;
     }
-    let (area, window) = (app.places.chart, &app.monitor.window);
-    let chart = Chart::new(Rect { height: 1, ..area }, app.theme.glyphs);
-    let slot = window.slot(&app.monitor.rows(), row);
+    let (area, window) = (areas.chart, &workspace.monitor.window);
+    let chart = Chart::new(Rect { height: 1, ..area }, workspace.theme.glyphs);
+    let slot = window.slot(&workspace.monitor.rows(), row);
     let x = area.x.saturating_add(chart.column(slot, window.points()));
     let at = Position { x, y: area.y };
-    app.monitor.chosen().map(|_| Tip { series: app.monitor.selected(), row: Some(row), at })
+    workspace.monitor.chosen().map(|_| Tip { series: workspace.monitor.selected(), row: Some(row), at })
 }
 
 /// The series whose line is nearest to a share of the height at a row.
-fn nearest(app: &App, row: u64, share: f64) -> Option<usize> {
-    let drawn = graph::drawn(app);
-    let axis = graph::axis_of(app, &drawn);
+fn nearest(workspace: &Workspace, row: u64, share: f64) -> Option<usize> {
+    let drawn = graph::drawn(workspace);
+    let axis = graph::axis_of(workspace, &drawn);
     let mut below = 0.0;
     let mut heights = Vec::new();
     for Drawn { position, series, scale } in &drawn {
-        let Some(Ok(value)) = series.at(app.monitor.next(), row) else { continue };
+        let Some(Ok(value)) = series.at(workspace.monitor.next(), row) else { continue };
         let height = axis.share(value * scale);
         // In a stack each stands on those before it.
-        below += if app.view == View::Stacked { height.max(0.0) } else { 0.0 };
-        let height = if app.view == View::Stacked { below } else { height };
+        below += if workspace.view == View::Stacked { height.max(0.0) } else { 0.0 };
+        let height = if workspace.view == View::Stacked { below } else { height };
         heights.push(((height.clamp(0.0, 1.0) - share).abs(), *position));
     }
     heights.into_iter().min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, position)| position)
