@@ -7,24 +7,38 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`model`] | what is known and chosen, without a screen |
+//! | [`model`] | series, their history and statistics, without a screen |
 //! | [`chart`] | the chart widget |
 //! | [`source`] | a source on a thread of its own |
-//! | [`tui`] | the screen and its keys |
+//! | `term` | the terminal, and what is drawn in it |
+//! | `log` | log files, opened and read on threads |
+//! | `workspace` | what the user works on |
+//! | `screens` | the chart, the table and the dialogs |
+//! | `app` | events and samples go in, a screen comes out |
 //! | [`save`] | the history as a log, the chart as SVG |
 //! | [`sessions`] | recording sessions, as they are shown |
 //! | [`settings`] | settings files |
 //! | [`words`] | words in four languages |
 #![forbid(unsafe_code)]
 
-pub mod chart;
+mod app;
+mod log;
 pub mod model;
 pub mod save;
+mod screens;
 pub mod sessions;
 pub mod settings;
 pub mod source;
-pub mod tui;
+mod term;
 pub mod words;
+mod workspace;
 
+pub use app::App;
+pub use app::browse::browse;
+pub use app::run::run;
+pub use log::counters::{meant_of_log, usual_of_log};
 pub use source::SourceThread;
-pub use tui::{App, Colours, LocalTime, Options, browse, meant_of_log, put_back, run, usual_of_log};
+pub use term::chart;
+pub use term::terminal::put_back;
+pub use term::theme::Colours;
+pub use workspace::options::{LocalTime, Options};

@@ -12,15 +12,15 @@ use tallymon::core::path::CounterPath;
 use tallymon::log::{Format, Selection, relog};
 
 use crate::settings::EXTENSION;
-use crate::tui::App;
+use crate::workspace::state::Workspace;
 
 pub use picture::{Other, Page, html, svg};
 pub use text::csv;
 
 /// A name for files of now.
-pub(crate) fn file_name(app: &App) -> String {
-    let newest = app.monitor().next().checked_sub(1).and_then(|row| app.monitor().time(row));
-    let time = app.local_time(newest.unwrap_or_default()).time;
+pub(crate) fn file_name(workspace: &Workspace) -> String {
+    let newest = workspace.monitor.next().checked_sub(1).and_then(|row| workspace.monitor.time(row));
+    let time = workspace.local_time(newest.unwrap_or_default()).time;
     format!(
         "tallymon-{:04}{:02}{:02}-{:02}{:02}{:02}",
         time.year, time.month, time.day, time.hour, time.minute, time.second
@@ -30,47 +30,48 @@ pub(crate) fn file_name(app: &App) -> String {
 /// Saves under a name: as what its ending says - any format of logs that can be written, a picture, a page with
 /// it, settings - or the history and the picture with none of these endings. Returns the names of the files. A file that exists is not
 /// overwritten.
-pub(crate) fn save(app: &App, name: &str) -> io::Result<Vec<String>> {
+pub(crate) fn save(workspace: &Workspace, name: &str) -> io::Result<Vec<String>> {
     let name = name.trim();
     let ending = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_lowercase();
     if ending == EXTENSION {
-        write(name, app.settings().to_string().as_bytes())?;
+        write(name, workspace.settings().to_string().as_bytes())?;
     } else if ending == "svg" {
-        save_picture(app, name)?;
+        save_picture(workspace, name)?;
     } else if ending == "html" || ending == "htm" {
-        write(name, html(&page(app)).as_bytes())?;
+        write(name, html(&page(workspace)).as_bytes())?;
     } else if let Some(format) = Format::from_name(&ending) {
-        save_log(app, name, format)?;
+        save_log(workspace, name, format)?;
     } else {
         let (log, picture) = (format!("{name}.csv"), format!("{name}.svg"));
-        save_log(app, &log, Format::Csv)?;
-        save_picture(app, &picture)?;
-        if app.monitor().alerts.crossings().is_empty() {
+        save_log(workspace, &log, Format::Csv)?;
+        save_picture(workspace, &picture)?;
+        if workspace.monitor.alerts.crossings().is_empty() {
             return Ok(vec![log, picture]);
         }
         let list = format!("{name}-alerts.csv");
-        save_alerts(app, &list)?;
+        save_alerts(workspace, &list)?;
         return Ok(vec![log, picture, list]);
     }
     Ok(vec![name.to_string()])
 }
 
 /// Saves the list of the thresholds that were crossed. A file that exists is not overwritten.
-pub(crate) fn save_alerts(app: &App, name: &str) -> io::Result<()> {
+pub(crate) fn save_alerts(workspace: &Workspace, name: &str) -> io::Result<()> {
     let mut file = io::BufWriter::new(create(name)?);
-    let written = text::alerts(&app.monitor().alerts, &*app.options.local, &mut file);
+    let written = text::alerts(&workspace.monitor.alerts, &*workspace.options.local, &mut file);
     written.and_then(|()| file.flush()).map_err(|error| named(name, &error))
 }
 
-fn save_picture(app: &App, name: &str) -> io::Result<()> {
-    write(name, svg(&page(app)).as_bytes())
+fn save_picture(workspace: &Workspace, name: &str) -> io::Result<()> {
+    write(name, svg(&page(workspace)).as_bytes())
 }
 
-fn page(app: &App) -> Page<'_> {
-    let other =
-        app.compared().map(|(values, _)| Other { values, title: app.compared_title().unwrap_or_default() });
-    let (monitor, host, local) = (app.monitor(), app.system_name(), &*app.options.local);
-    Page { monitor, host, words: app.words, local, other }
+fn page(workspace: &Workspace) -> Page<'_> {
+    let other = workspace
+        .compared()
+        .map(|(values, _)| Other { values, title: workspace.compared_title().unwrap_or_default() });
+    let (monitor, host, local) = (&workspace.monitor, workspace.system_name(), &*workspace.options.local);
+    Page { monitor, host, words: workspace.words, local, other }
 }
 
 fn write(name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -78,18 +79,18 @@ fn write(name: &str, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The history in a format of logs; what is in view of a log is copied from there, with its raw values.
-fn save_log(app: &App, name: &str, format: Format) -> io::Result<()> {
+fn save_log(workspace: &Workspace, name: &str, format: Format) -> io::Result<()> {
     // Text has what is compared beside it.
-    let is_compared = app.compared().is_some() && matches!(format, Format::Csv | Format::Tsv);
+    let is_compared = workspace.compared().is_some() && matches!(format, Format::Csv | Format::Tsv);
     let is_copied = |log: &&Log| log.overlaps().is_empty() && follow_each_other(log) && !is_compared;
-    if let Some(log) = app.log().filter(is_copied) {
+    if let Some(log) = workspace.log().filter(is_copied) {
         // A path without host would mean that counter of all hosts.
         let of_host = |path: &str| match path.starts_with("\\\\") || log.host().is_empty() {
             true => path.parse::<CounterPath>(),
             false => format!("\\\\{}{path}", log.host()).parse(),
         };
-        let counters = app.monitor().series().iter();
-        let view = app.monitor().view_times();
+        let counters = workspace.monitor.series().iter();
+        let view = workspace.monitor.view_times();
         let options = relog::Options {
             format,
             select: Selection {
@@ -103,11 +104,11 @@ fn save_log(app: &App, name: &str, format: Format) -> io::Result<()> {
         return copied(&files, name, &options);
     }
     if format == Format::Csv {
-        return save_csv(app, name, is_compared);
+        return save_csv(workspace, name, is_compared);
     }
     // The writers of all formats are behind the copying of logs.
     let between = format!("{name}.{}.csv", std::process::id());
-    let saved = save_csv(app, &between, is_compared).and_then(|()| {
+    let saved = save_csv(workspace, &between, is_compared).and_then(|()| {
         copied(&[PathBuf::from(&between)], name, &relog::Options { format, ..relog::Options::default() })
     });
     match (saved, fs::remove_file(&between)) {
@@ -134,14 +135,14 @@ fn copied(from: &[PathBuf], name: &str, options: &relog::Options) -> io::Result<
     }
 }
 
-fn save_csv(app: &App, name: &str, is_compared: bool) -> io::Result<()> {
+fn save_csv(workspace: &Workspace, name: &str, is_compared: bool) -> io::Result<()> {
     let mut file = io::BufWriter::new(create(name)?);
     // Everything that was seen, or what is in view of logs.
-    let monitor = app.monitor();
-    let rows = if app.log().is_some() { monitor.view() } else { monitor.rows() };
-    let compared = app.compared().filter(|_| is_compared);
+    let monitor = &workspace.monitor;
+    let rows = if workspace.log().is_some() { monitor.view() } else { monitor.rows() };
+    let compared = workspace.compared().filter(|_| is_compared);
     let compared = compared.as_ref().map(|(values, host)| (*values, host.as_str()));
-    csv(monitor, rows, app.system_name(), &*app.options.local, compared, &mut file)
+    csv(monitor, rows, workspace.system_name(), &*workspace.options.local, compared, &mut file)
         .and_then(|()| file.flush())
         .map_err(|error| named(name, &error))
 }

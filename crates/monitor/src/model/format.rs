@@ -1,5 +1,7 @@
 //! Numbers and times as the monitor shows them: short, in columns that do not jump.
 
+use std::time::Duration;
+
 use tallymon::core::counter::{self, CounterType, Subtype, Suffix};
 use tallymon::core::flow::Value;
 use tallymon::core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
@@ -156,6 +158,18 @@ pub fn duration(from: FileTime, to: FileTime) -> String {
 /// A time of day.
 pub fn clock(time: SystemTime) -> String {
     format!("{:02}:{:02}:{:02}", time.hour, time.minute, time.second)
+}
+
+/// An interval as it is said: `500 ms`, `1 s`, `1 min`.
+pub fn interval(interval: Duration) -> String {
+    let milliseconds = interval.as_millis();
+    if !milliseconds.is_multiple_of(1_000) {
+        format!("{milliseconds} ms")
+    } else if milliseconds >= 60_000 && milliseconds.is_multiple_of(60_000) {
+        format!("{} min", milliseconds / 60_000)
+    } else {
+        format!("{} s", milliseconds / 1_000)
+    }
 }
 
 #[cfg(test)]

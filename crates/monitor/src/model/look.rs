@@ -40,7 +40,7 @@ impl Series {
         self.threshold.zip(last).is_some_and(|(threshold, last)| last > threshold)
     }
 
-    pub(super) const fn wear(&mut self, look: Look) {
+    pub(super) const fn apply_style(&mut self, look: Look) {
         self.scale = look.scale;
         self.hidden = look.hidden;
         self.threshold = look.threshold;
@@ -54,12 +54,12 @@ impl Series {
 
 impl Monitor {
     /// Shows a series like this, now or when it comes.
-    pub fn wear(&mut self, path: &str, look: Look) {
+    pub fn apply_style(&mut self, path: &str, look: Look) {
         let found = self.index.path(path);
         match found.and_then(|position| Some((position, self.series.get_mut(position)?))) {
             Some((position, series)) => {
                 let before = series.threshold;
-                series.wear(look);
+                series.apply_style(look);
                 if series.threshold != before {
                     self.find_crossings(position);
                 }
@@ -72,7 +72,7 @@ impl Monitor {
     pub(super) fn dress(&mut self, position: usize) {
         let Some(series) = self.series.get_mut(position) else { return };
         if let Some(look) = self.looks.remove(&series.path.to_lowercase()) {
-            series.wear(look);
+            series.apply_style(look);
         }
     }
 

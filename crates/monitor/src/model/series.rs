@@ -80,6 +80,14 @@ pub struct Statistics {
 }
 
 impl Series {
+    /// Whether its provider failed: it has no value, or an old one, for a reason that lies there.
+    pub(crate) fn is_at_fault(&self) -> bool {
+        const FAULTS: [Absence; 4] =
+            [Absence::ReadFailed, Absence::AccessDenied, Absence::NotInThisKernel, Absence::Other];
+        let is_fault = |why: &NoValue| matches!(why, NoValue::NoData(why) if FAULTS.contains(why));
+        self.stale || self.last.as_ref().is_err_and(is_fault)
+    }
+
     /// A series without values for what a reading is of.
     pub fn new(reading: &Reading, query: &Query, colour: usize) -> Series {
         let names = query.names();

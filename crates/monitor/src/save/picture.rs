@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use tallymon::core::flow::Value;
 use tallymon::core::time::FileTime;
 
-use crate::chart::PATTERNS;
 use crate::model::{Compared, Monitor, Series, Switch, factor, format};
-use crate::tui::LocalTime;
+use crate::term::chart::PATTERNS;
 use crate::words::{Word, Words};
+use crate::workspace::options::LocalTime;
 
 const COLOURS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#c8a800", "#d55e00", "#cc79a7", "#5b5bd6", "#555555"];

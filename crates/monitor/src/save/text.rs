@@ -9,7 +9,7 @@ use tallymon::core::time::FileTime;
 use tallymon::log::csv::{CsvOptions, CsvWriter};
 
 use crate::model::{Alerts, Compared, Crossing, Monitor, Series};
-use crate::tui::LocalTime;
+use crate::workspace::options::LocalTime;
 
 /// Writes the list of the thresholds that were crossed, oldest first, for a spreadsheet.
 pub(super) fn alerts(

@@ -277,10 +277,10 @@ impl Bench {
 
     /// Waits until files are open and their values there, and what was begun is done.
     pub(crate) fn settle(&mut self) {
-        while self.app.is_opening() || self.app.is_reading() || self.app.is_doing() {
+        while self.app.is_opening() || self.app.is_reading() || self.app.has_jobs() {
             let minute = Duration::from_secs(60);
-            if self.app.is_doing() {
-                self.app.deed_comes(minute)
+            if self.app.has_jobs() {
+                self.app.jobs_end(minute)
             } else if self.app.is_opening() {
                 self.app.file_comes(minute)
             } else {

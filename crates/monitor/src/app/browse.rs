@@ -1,0 +1,71 @@
+//! The dialog of counters alone, for programs that ask which ones are meant.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{Event, KeyEventKind, poll, read};
+use tallymon::Query;
+use tallymon::core::title::TitleIndex;
+
+use crate::screens::add::{AddDialog, Asked};
+use crate::term::chart::Glyphs;
+use crate::term::input::unfolded;
+use crate::term::terminal::FullScreen;
+use crate::term::theme::{Colours, Theme};
+use crate::words::Words;
+
+/// Time between two samples of the counter that is looked at.
+const PACE: Duration = Duration::from_secs(1);
+
+/// Shows the dialog of counters over a query without paths, until the user closes it; it begins at an object and a
+/// counter, or at the first.
+///
+/// `act` gets each path that the user chooses, in English, as soon as it is chosen, and says whether the dialog goes on.
+/// The dialog is on the terminal of the output, or on that of the errors when the output goes elsewhere.
+///
+/// # Errors
+///
+/// There is no terminal, or the names of the source can not be read. The terminal is put back before this returns.
+pub fn browse(
+    query: Query,
+    begin: Option<(TitleIndex, TitleIndex)>,
+    mut act: impl FnMut(String) -> ControlFlow<()>,
+) -> io::Result<()> {
+    let words = Words::of(query.names().preferred());
+    let theme = Theme::new(Colours::of_environment(), Glyphs::of_environment());
+    let hosts = vec![query.system_name().to_string()];
+    let mut dialog = AddDialog::open(query, hosts, 0, begin).map_err(io::Error::other)?;
+    let mut screen = FullScreen::open()?;
+    let mut next = Instant::now();
+    loop {
+        if Instant::now() >= next {
+            dialog.collect();
+            next = Instant::now() + PACE;
+        }
+        screen.show(|frame| {
+            let area = frame.area();
+            dialog.drawn(frame.buffer_mut(), area, words, theme);
+        })?;
+        if !poll(next.saturating_duration_since(Instant::now()))? {
+            continue;
+        }
+        for event in unfolded(read()?) {
+            match event {
+                Event::Key(key) if key.kind != KeyEventKind::Release => match dialog.dialog_key(key) {
+                    Asked::Close => return Ok(()),
+                    Asked::Add(path) => {
+                        if act(path).is_break() {
+                            return Ok(());
+                        }
+                    }
+                    // There is one host only.
+                    Asked::Host(_) | Asked::Nothing => {}
+                },
+                Event::Paste(text) => dialog.search_for(&text),
+                Event::Resize(..) => screen.resize()?,
+                _ => {}
+            }
+        }
+    }
+}

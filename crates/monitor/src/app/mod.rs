@@ -1,0 +1,358 @@
+//! The monitor without a terminal: events and samples go in, a screen comes out.
+
+pub(crate) mod browse;
+mod draw;
+#[cfg(test)]
+mod reading_tests;
+pub(crate) mod run;
+
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
+use ratatui::Frame;
+use tallymon::core::flow::SourceError;
+use tallymon::core::time::FileTime;
+use tallymon::{Log, Query};
+
+use crate::model::Monitor;
+use crate::screens::add::AddDialog;
+use crate::screens::alerts::AlertScreen;
+use crate::screens::chart::ChartScreen;
+use crate::screens::explain::Explanation;
+use crate::screens::help::Help;
+use crate::screens::prompt::Prompt;
+use crate::screens::properties::Properties;
+use crate::screens::providers::Providers;
+use crate::screens::screen::{Action, Layer, Opens, Question, Screen, Tick};
+use crate::screens::sessions::SessionScreen;
+use crate::screens::table::TableScreen;
+use crate::settings::Settings;
+use crate::workspace::options::{LocalTime, Options};
+use crate::workspace::state::{View, Workspace};
+
+/// What a user sees and does. The terminal around it is [`run`](crate::run).
+pub struct App {
+    workspace: Workspace,
+    chart: ChartScreen,
+    /// The screens over the chart; the last one is in front.
+    screens: Vec<Box<dyn Screen>>,
+    /// The footer names the first keys, until one is pressed.
+    hint: bool,
+    has_quit: bool,
+    /// The user wants the shell back for a while.
+    suspends: bool,
+}
+
+impl App {
+    /// A monitor over a query without paths; paths of the options that can not be used are shown with the reason.
+    pub fn new(query: Query, options: Options) -> App {
+        App {
+            workspace: Workspace::new(query, options),
+            chart: ChartScreen::default(),
+            screens: Vec::new(),
+            hint: true,
+            has_quit: false,
+            suspends: false,
+        }
+    }
+
+    /// Takes a key, a click, a paste.
+    pub fn event(&mut self, event: &Event) {
+        let before = self.workspace.begin_event();
+        self.chart.forget_pointer();
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key),
+            Event::Mouse(event) => self.mouse(*event),
+            Event::Paste(text) => self.paste(text),
+            _ => {}
+        }
+        self.workspace.end_event(before);
+        self.follow_workspace();
+    }
+
+    fn key(&mut self, key: KeyEvent) {
+        self.workspace.message = None;
+        if self.screens.last().is_none_or(|front| front.layer() == Layer::Body) {
+            self.hint = false;
+        }
+        self.offer(|screen, workspace| screen.key(key, workspace));
+    }
+
+    fn mouse(&mut self, event: MouseEvent) {
+        self.offer(|screen, workspace| screen.mouse(event, workspace));
+    }
+
+    fn paste(&mut self, text: &str) {
+        if self.screens.last().is_none_or(|front| front.layer() != Layer::Dialog) {
+            self.hint = false;
+        }
+        self.offer(|screen, workspace| screen.paste(text, workspace));
+    }
+
+    /// Offers an event to the screens from the front one on, until one takes it.
+    fn offer(&mut self, mut event: impl FnMut(&mut dyn Screen, &mut Workspace) -> Action) {
+        for screen in self.screens.iter_mut().rev() {
+            let action = event(screen.as_mut(), &mut self.workspace);
+            if action != Action::Ignored {
+                return self.act(action);
+            }
+        }
+        let action = event(&mut self.chart, &mut self.workspace);
+        self.act(action);
+    }
+
+    /// Does what a screen asks for.
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Done | Action::Ignored => {}
+            Action::Close => drop(self.screens.pop()),
+            Action::Open(screen) => self.open(screen),
+            Action::Ask(question, text) => self.screens.push(Box::new(Prompt::new(question, text))),
+            Action::Typed(question, text) => {
+                // Only a filter shows its effect before Enter.
+                if question == Question::Filter {
+                    self.answer(question, &text, 1);
+                }
+            }
+            Action::Answered(question, text) => {
+                self.screens.pop();
+                self.answer(question, &text, 0);
+            }
+            Action::Quit => self.has_quit = true,
+            Action::Suspend => self.suspends = true,
+        }
+    }
+
+    /// Hands a text to the screen that asked for it, which lies below so many others.
+    fn answer(&mut self, question: Question, text: &str, below: usize) {
+        for screen in self.screens.iter_mut().rev().skip(below) {
+            if screen.answer(question, text, &mut self.workspace) != Action::Ignored {
+                return;
+            }
+        }
+        self.chart.answer(question, text, &mut self.workspace);
+    }
+
+    fn open(&mut self, screen: Opens) {
+        let workspace = &mut self.workspace;
+        let opened: Result<Option<Box<dyn Screen>>, SourceError> = match screen {
+            Opens::Add => AddDialog::of_chosen(workspace).map(|screen| Some(Box::new(screen) as _)),
+            Opens::Alerts => Ok(Some(Box::new(AlertScreen::open(workspace)))),
+            Opens::Explain => {
+                Ok(Explanation::of_chosen(workspace).map(|screen| Box::new(screen) as Box<dyn Screen>))
+            }
+            Opens::Help => Ok(Some(Box::new(Help))),
+            Opens::Properties => Ok(Some(Box::new(Properties::default()))),
+            Opens::Providers { of_chosen } => {
+                Providers::open(workspace, of_chosen).map(|screen| Some(Box::new(screen) as _))
+            }
+            Opens::Sessions => {
+                Ok(SessionScreen::open(workspace).map(|screen| Box::new(screen) as Box<dyn Screen>))
+            }
+            Opens::Table => TableScreen::open(workspace)
+                .map(|table| table.map(|screen| Box::new(screen) as Box<dyn Screen>)),
+        };
+        match opened {
+            Ok(Some(opened)) => {
+                if screen == Opens::Table {
+                    // A table that is open already is replaced.
+                    self.screens.clear();
+                    self.workspace.view = View::Table;
+                }
+                self.screens.push(opened);
+            }
+            Ok(None) => {}
+            Err(error) => self.workspace.message = Some(error.to_string()),
+        }
+    }
+
+    /// Brings the screens in line with the workspace after anything that may have changed it.
+    fn follow_workspace(&mut self) {
+        if self.workspace.take_source_changed() {
+            self.screens.clear();
+            self.chart.source_changed();
+        }
+        // Nobody looks at the values of a table under another view, so they are no longer collected.
+        if self.workspace.view != View::Table {
+            self.screens.retain(|screen| screen.layer() != Layer::Body);
+        }
+        if self.workspace.take_time_moved() {
+            self.sample_screens();
+        }
+    }
+
+    /// Has every open screen show the sample, or the time of the log.
+    fn sample_screens(&mut self) {
+        let mut failed = None;
+        let tick = Tick { workspace: &self.workspace };
+        for screen in &mut self.screens {
+            if let Err(error) = screen.sample(&tick) {
+                failed = Some(error.to_string());
+            }
+        }
+        if failed.is_some() {
+            self.workspace.message = failed;
+        }
+    }
+
+    /// Draws the screen.
+    pub fn draw(&mut self, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        self.draw_screens(frame.buffer_mut(), area);
+    }
+
+    /// Whether the user quit.
+    pub const fn has_quit(&self) -> bool {
+        self.has_quit
+    }
+
+    /// The counters and their history.
+    pub const fn monitor(&self) -> &Monitor {
+        &self.workspace.monitor
+    }
+
+    /// How many rows are in view, 10 to 1,000,000; keys double and halve it.
+    pub fn set_points(&mut self, points: usize) {
+        self.workspace.monitor.window.set_points(points);
+    }
+
+    /// Whether new rows overwrite the oldest from left to right; else everything moves to the left.
+    pub const fn set_sweep(&mut self, sweep: bool) {
+        self.workspace.monitor.window.sweep = sweep;
+    }
+
+    /// The log that is shown, if it is one.
+    pub fn log(&self) -> Option<&Log> {
+        self.workspace.log()
+    }
+
+    /// The current choices, as a settings file keeps them.
+    pub fn settings(&self) -> Settings {
+        self.workspace.settings()
+    }
+
+    /// Replaces the current choices with those of settings.
+    pub fn apply(&mut self, settings: &Settings) {
+        self.workspace.apply(settings);
+        self.follow_workspace();
+    }
+
+    /// Name of the host that the counters are of.
+    pub fn system_name(&self) -> &str {
+        self.workspace.system_name()
+    }
+
+    /// A time on the clock on the wall.
+    pub fn local_time(&self, time: FileTime) -> LocalTime {
+        self.workspace.local_time(time)
+    }
+
+    /// Whether the user wants the shell back for a while, once.
+    pub fn take_suspend(&mut self) -> bool {
+        std::mem::take(&mut self.suspends)
+    }
+
+    /// Text that the user copied, once.
+    pub fn take_clipboard(&mut self) -> Option<String> {
+        self.workspace.clipboard.take()
+    }
+
+    /// Takes a sample of everything in view, and waits for it.
+    pub fn sample(&mut self) {
+        self.workspace.sample();
+        self.sample_screens();
+        self.follow_workspace();
+    }
+
+    /// Requests a sample. When the source has a thread of its own, [`App::sample_comes`] takes the answer; a request that
+    /// has no answer yet leaves a gap for this time. A log that plays goes on by a record.
+    pub fn begin_sample(&mut self) {
+        self.refresh_screens();
+        if self.workspace.begin_sample() {
+            self.sample_screens();
+        }
+        self.follow_workspace();
+    }
+
+    /// Takes the requested sample, if it arrives within a time; whether it arrived.
+    pub fn sample_comes(&mut self, patience: Duration) -> bool {
+        let came = self.workspace.sample_comes(patience);
+        if came {
+            self.sample_screens();
+            self.follow_workspace();
+        }
+        came
+    }
+
+    /// Whether a requested sample has not arrived yet.
+    pub const fn is_waiting(&self) -> bool {
+        self.workspace.is_waiting()
+    }
+
+    /// How late the requested sample is; `None` while it is not late.
+    pub fn late(&self) -> Option<Duration> {
+        self.workspace.late()
+    }
+
+    /// How long to wait for the next sample: longer and longer while the source fails.
+    pub fn pause(&self) -> Duration {
+        self.workspace.pause()
+    }
+
+    /// Notes how long it is until a failed source is tried again; whether that looks different now.
+    pub fn count_down(&mut self, left: Duration) -> bool {
+        self.workspace.count_down(left)
+    }
+
+    /// Whether a file is being opened.
+    pub const fn is_opening(&self) -> bool {
+        self.workspace.is_opening()
+    }
+
+    /// Takes the file that is being opened, if it is there within a time; whether anything looks different now.
+    pub fn file_comes(&mut self, patience: Duration) -> bool {
+        let has_news = self.workspace.file_comes(patience);
+        self.follow_workspace();
+        has_news
+    }
+
+    /// Whether values of a log are being read.
+    pub fn is_reading(&self) -> bool {
+        self.workspace.is_reading()
+    }
+
+    /// Whether values began to be read since the last call.
+    pub(crate) fn begins_to_read(&mut self) -> bool {
+        self.workspace.begins_to_read()
+    }
+
+    /// Takes the values of a log that arrive within a time; whether there are enough of them to draw again.
+    pub fn rows_come(&mut self, patience: Duration) -> bool {
+        let has_news = self.workspace.rows_come(patience);
+        self.follow_workspace();
+        has_news
+    }
+
+    /// Whether a job is running, or something is being read for a screen.
+    pub fn has_jobs(&self) -> bool {
+        self.workspace.has_jobs() || self.screens.iter().any(|screen| screen.is_waiting())
+    }
+
+    /// Takes the jobs that end within a time; whether anything looks different now.
+    pub fn jobs_end(&mut self, patience: Duration) -> bool {
+        let mut has_news = self.workspace.take_jobs(patience);
+        if has_news {
+            self.refresh_screens();
+        }
+        for screen in &mut self.screens {
+            has_news |= screen.poll(patience);
+        }
+        has_news
+    }
+
+    fn refresh_screens(&mut self) {
+        for screen in &mut self.screens {
+            screen.refresh();
+        }
+    }
+}

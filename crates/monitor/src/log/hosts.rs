@@ -1,0 +1,42 @@
+//! The hosts of a log beside the first one: each has a query of its own.
+
+use tallymon::core::flow::SourceError;
+use tallymon::core::title::Language;
+use tallymon::{Log, Query, Reading};
+
+/// A host of a log beside the first one.
+pub(crate) struct OtherHost {
+    pub(crate) log: Log,
+    pub(crate) query: Query,
+}
+
+impl OtherHost {
+    /// All others of a log.
+    ///
+    /// # Errors
+    ///
+    /// The names of the counters can not be read.
+    pub(crate) fn of(log: &Log, language: Language) -> Result<Vec<OtherHost>, SourceError> {
+        let others = log.summary().hosts.iter().filter_map(|host| log.of_host(host));
+        others
+            .filter(|other| other.host() != log.host())
+            .map(|log| Ok(OtherHost { query: Query::new(Box::new(log.source()), language)?, log }))
+            .collect()
+    }
+
+    /// What begins the paths of its series.
+    pub(crate) fn prefix(&self) -> String {
+        format!("\\\\{}", self.log.host())
+    }
+
+    /// Its readings, with the host in their paths: the same counters of others have the same paths otherwise.
+    pub(crate) fn readings(&mut self) -> Result<Vec<Reading>, SourceError> {
+        self.query.collect()?;
+        let prefix = self.prefix();
+        let mut readings = self.query.readings();
+        for reading in &mut readings {
+            reading.path.insert_str(0, &prefix);
+        }
+        Ok(readings)
+    }
+}

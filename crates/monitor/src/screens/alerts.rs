@@ -1,0 +1,179 @@
+//! The screen of alerts: every time that a threshold was crossed, newest first, and the way to it in the chart.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::model::Crossing;
+use crate::save;
+use crate::screens::screen::{Action, Layer, Question, Screen};
+use crate::term::frame::screen_frame;
+use crate::term::list::{self, Cell, Column};
+use crate::words::Word;
+use crate::workspace::state::{View, Workspace};
+
+/// What is open of the screen.
+#[derive(Debug, Default)]
+pub(crate) struct AlertScreen {
+    /// The chosen one: it stays chosen when newer ones come.
+    chosen: Option<Crossing>,
+    /// The screen row of each line.
+    rows: Vec<(u16, usize)>,
+}
+
+impl AlertScreen {
+    fn at(&self, workspace: &Workspace) -> usize {
+        let chosen = self.chosen.as_ref();
+        newest_first(workspace).position(|crossing| Some(crossing) == chosen).unwrap_or(0)
+    }
+
+    fn choose(&mut self, workspace: &Workspace, at: usize) {
+        self.chosen = newest_first(workspace).nth(at).cloned();
+    }
+}
+
+fn newest_first(workspace: &Workspace) -> impl Iterator<Item = &Crossing> {
+    workspace.monitor.alerts.crossings().iter().rev()
+}
+
+impl AlertScreen {
+    /// Opens the screen with the newest crossing chosen.
+    pub(crate) fn open(workspace: &mut Workspace) -> AlertScreen {
+        // More of a log may be in memory than when its crossings were looked for last.
+        if workspace.replay.is_some() {
+            workspace.monitor.find_all_crossings();
+        }
+        let mut screen = AlertScreen::default();
+        screen.choose(workspace, 0);
+        screen
+    }
+}
+
+/// Shows a crossing in the chart, with its counter chosen.
+fn show_crossing(crossing: &Crossing, workspace: &mut Workspace) {
+    // A view without a time axis can not show it.
+    if matches!(workspace.view, View::Bars | View::Report | View::Table) {
+        workspace.view = View::Graph;
+    }
+    workspace.monitor.select_path(&crossing.path);
+    if !workspace.go_to_time(crossing.time) {
+        workspace.message = Some(workspace.words.get(Word::NotInMemory).to_string());
+    }
+}
+
+impl Screen for AlertScreen {
+    fn layer(&self) -> Layer {
+        Layer::Dialog
+    }
+
+    fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('c') if control => return Action::Close,
+            KeyCode::Char(_) if control => {}
+            KeyCode::Esc | KeyCode::Char('q' | 'E') => return Action::Close,
+            KeyCode::Enter => {
+                if let Some(crossing) = &self.chosen {
+                    show_crossing(crossing, workspace);
+                    return Action::Close;
+                }
+            }
+            KeyCode::Char('w') => {
+                let name = format!("{}-alerts.csv", save::file_name(workspace));
+                return Action::Ask(Question::SaveAlerts, name);
+            }
+            code => {
+                let count = workspace.monitor.alerts.crossings().len();
+                if let Some(at) = list::moved(code, self.at(workspace), count) {
+                    self.choose(workspace, at);
+                }
+            }
+        }
+        Action::Done
+    }
+
+    /// A click chooses a line, a click on the chosen one shows it in the chart, and the wheel goes through the lines.
+    fn mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) -> Action {
+        let last = workspace.monitor.alerts.crossings().len().saturating_sub(1);
+        let at = self.at(workspace);
+        match event.kind {
+            MouseEventKind::Down(MouseButton::Left) => {
+                let found = list::line_at(&self.rows, event.row);
+                if found == Some(at) {
+                    return self.key(KeyCode::Enter.into(), workspace);
+                }
+                if let Some(found) = found {
+                    self.choose(workspace, found);
+                }
+            }
+            MouseEventKind::ScrollUp => self.choose(workspace, at.saturating_sub(1)),
+            MouseEventKind::ScrollDown => self.choose(workspace, at.saturating_add(1).min(last)),
+            _ => {}
+        }
+        Action::Done
+    }
+
+    fn answer(&mut self, question: Question, name: &str, workspace: &mut Workspace) -> Action {
+        if question != Question::SaveAlerts {
+            return Action::Ignored;
+        }
+        let name = name.trim();
+        workspace.message = Some(match save::save_alerts(workspace, name) {
+            Ok(()) => format!("{}: {name}", workspace.words.get(Word::Saved)),
+            Err(error) => error.to_string(),
+        });
+        *self = AlertScreen::open(workspace);
+        Action::Done
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
+        workspace.monitor.alerts.look();
+        drawn(workspace, self, buffer, area);
+    }
+}
+
+fn drawn(workspace: &Workspace, screen: &mut AlertScreen, buffer: &mut Buffer, area: Rect) {
+    let (words, theme) = (workspace.words, workspace.theme);
+    let crossings = workspace.monitor.alerts.crossings();
+    let title = format!("{} ({})", words.get(Word::Alerts), crossings.len());
+    let inside = screen_frame(buffer, area, &title, words.get(Word::AlertKeys), theme);
+    let columns = [
+        Column { title: words.get(Word::Counter), least: 16, right: false },
+        Column { title: words.get(Word::Time), least: 8, right: false },
+        Column { title: words.get(Word::Value), least: 9, right: true },
+        Column { title: words.get(Word::Limit), least: 9, right: true },
+    ];
+    let times = (crossings.front(), crossings.back());
+    let (from, to) = times.0.zip(times.1).map_or_else(Default::default, |(from, to)| (from.time, to.time));
+    let up = |crossing: &Crossing| match crossing.rises {
+        true => theme.either("▲", "^"),
+        false => theme.either("▼", "v"),
+    };
+    let cells: Vec<Vec<Cell>> = newest_first(workspace)
+        .map(|crossing| {
+            let style = if crossing.rises { theme.bad() } else { theme.plain() };
+            vec![
+                (crossing.path.clone(), theme.plain()),
+                (workspace.clock_between(crossing.time, from, to), theme.plain()),
+                (format!("{} {}", up(crossing), words.numbers().number(crossing.value)), style),
+                (words.numbers().number(crossing.threshold), theme.dim()),
+            ]
+        })
+        .collect();
+    let texts: Vec<Cell> = match &screen.chosen {
+        _ if crossings.is_empty() => vec![(words.get(Word::NoAlerts).to_string(), theme.warning())],
+        None => Vec::new(),
+        Some(crossing) => {
+            let word = if crossing.rises { Word::Over } else { Word::Under };
+            let number = words.numbers().number(crossing.threshold);
+            let state = format!("{} {number}: {}", words.get(word), words.numbers().number(crossing.value));
+            let time = workspace.local_time(crossing.time).time;
+            vec![
+                (crossing.path.clone(), theme.bold()),
+                (state, if crossing.rises { theme.bad() } else { theme.plain() }),
+                (time.to_string(), theme.dim()),
+            ]
+        }
+    };
+    screen.rows = list::draw(buffer, inside, theme, &columns, &cells, screen.at(workspace), &texts);
+}

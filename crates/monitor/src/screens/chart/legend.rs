@@ -1,0 +1,370 @@
+//! The legend: one line a counter, as below the chart of Performance Monitor, with what it is now or why it is not.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use tallymon::core::flow::NoValue;
+
+use crate::model::{Series, format};
+use crate::screens::chart::areas::Areas;
+use crate::term::text::{cut, put, put_right, rule, width};
+use crate::words::Word;
+use crate::workspace::state::Workspace;
+
+/// Draws header and lines into an area, and remembers where they stand.
+pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer, area: Rect) {
+    let lines = workspace.lines();
+    let rows = usize::from(area.height.saturating_sub(1));
+    if area.height < 2 {
+        return;
+    }
+    let theme = workspace.theme;
+    let columns = Columns::of(workspace, area.width);
+    let mut x = area.left().saturating_add(2);
+    for column in &columns.0 {
+        let name = workspace.words.get(column.word);
+        if column.right {
+            put_right(buffer, x, area.y, column.width, name, theme.dim());
+        } else {
+            put(buffer, x, area.y, column.width, &cut(name, column.width), theme.dim());
+        }
+        x = x.saturating_add(column.width).saturating_add(1);
+    }
+    let at = lines.iter().position(|line| *line == workspace.monitor.selected()).unwrap_or(0);
+    let top = at.saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));
+    let mut places = Vec::new();
+    for (y, line) in (area.y.saturating_add(1)..area.bottom()).zip(lines.iter().skip(top)) {
+        places.push((Rect { y, height: 1, ..area }, *line));
+        let chosen = *line == workspace.monitor.selected();
+        match workspace.monitor.series().get(*line) {
+            Some(series) => {
+                series_line(workspace, series, &columns, buffer, Rect { y, height: 1, ..area }, chosen)
+            }
+            None => {
+                let behind = line.saturating_sub(workspace.monitor.series().len());
+                failed_line(workspace, behind, buffer, Rect { y, height: 1, ..area }, chosen);
+            }
+        }
+    }
+    let below = lines.len().saturating_sub(top).saturating_sub(rows);
+    if below > 0 {
+        let more = format!(" +{below} ");
+        put_right(buffer, area.left(), area.y, area.width, &more, theme.warning());
+    }
+    areas.lines = places;
+}
+
+/// What a series is now, in few words, and how to show it.
+pub(crate) fn now(workspace: &Workspace, series: &Series) -> (String, Style) {
+    let theme = workspace.theme;
+    let unit = series.counter_type.suffix().as_str();
+    let with_unit = |text: String| if unit == "%" { format!("{text} %") } else { text };
+    // Of a log the last value is that at the end of what is in view, as in the value bar.
+    let (view, rows) = (workspace.monitor.view(), workspace.monitor.rows());
+    let end = view.end.checked_sub(1).filter(|_| workspace.replay.is_some() && view.end < rows.end);
+    if let Some(cursor) = workspace.monitor.window.cursor.or(end) {
+        return match series.at(workspace.monitor.next(), cursor) {
+            Some(Ok(number)) => {
+                (with_unit(workspace.words.numbers().number_of(number, series.counter_type)), theme.plain())
+            }
+            Some(Err(_)) => (theme.either("–", "-").to_string(), theme.dim()),
+            None => (String::new(), theme.plain()),
+        };
+    }
+    if let Some(time) = series.ended {
+        return (format!("{} {}", workspace.words.get(Word::Ended), workspace.clock(time)), theme.dim());
+    }
+    match &series.last {
+        Ok(value) => {
+            let style = if series.is_over() { theme.bad() } else { theme.plain() };
+            (with_unit(workspace.words.numbers().value(value, series.counter_type)), style)
+        }
+        Err(NoValue::FirstSample) => (theme.either("…", "...").to_string(), theme.dim()),
+        Err(_) => (theme.either("–", "-").to_string(), theme.warning()),
+    }
+}
+
+/// How much more it is than in the log that it is compared with.
+fn change(workspace: &Workspace, series: &Series) -> String {
+    let compared = workspace.comparison.as_ref().map(|comparison| &comparison.compared);
+    match compared.and_then(|compared| workspace.monitor.change(compared, series)) {
+        Some(change) => workspace.words.numbers().change(change, series.counter_type),
+        None => workspace.theme.either("–", "-").to_string(),
+    }
+}
+
+/// One letter for the state: chosen, shown, hidden, without a value, old.
+fn mark(workspace: &Workspace, series: &Series, chosen: bool) -> (&'static str, Style) {
+    let theme = workspace.theme;
+    let waits = matches!(&series.last, Ok(_) | Err(NoValue::FirstSample));
+    if series.stale {
+        (theme.either("⚠", "!"), theme.warning())
+    } else if series.is_over() || (!waits && series.ended.is_none()) {
+        ("!", theme.bad())
+    } else if chosen {
+        (theme.either("▶", ">"), theme.plain())
+    } else if series.hidden {
+        (theme.either("·", "."), theme.dim())
+    } else {
+        (theme.either("✓", "+"), theme.dim())
+    }
+}
+
+struct Column {
+    word: Word,
+    width: u16,
+    right: bool,
+}
+
+/// The columns that fit: the least needed ones go first.
+struct Columns(Vec<Column>);
+
+impl Columns {
+    fn of(workspace: &Workspace, space: u16) -> Columns {
+        let series = workspace.monitor.series();
+        let words = workspace.words;
+        let widest = |word: Word, most: u16, text: &dyn Fn(&Series) -> u16| {
+            let widest = series.iter().map(text).max().unwrap_or(0);
+            widest.max(width(words.get(word))).min(most)
+        };
+        let optional = |text: &Option<String>| text.as_deref().map_or(1, width);
+        // The widths do not depend on values, or all of it would move with each sample.
+        let ended = width(words.get(Word::Ended)).saturating_add(9);
+        let last = widest(Word::Last, 24, &|series| if series.ended.is_some() { ended } else { 12 }).max(12);
+        let mut columns = vec![
+            Column { word: Word::Colour, width: width(words.get(Word::Colour)).max(4), right: false },
+            Column { word: Word::Scale, width: width(words.get(Word::Scale)).max(8), right: true },
+            Column {
+                word: Word::Counter,
+                width: widest(Word::Counter, 60, &|series| width(&series.counter_name)),
+                right: false,
+            },
+            Column {
+                word: Word::Instance,
+                width: widest(Word::Instance, 48, &|series| optional(&series.instance)),
+                right: false,
+            },
+            Column {
+                word: Word::Parent,
+                width: widest(Word::Parent, 16, &|series| optional(&series.parent)),
+                right: false,
+            },
+            Column {
+                word: Word::Object,
+                width: widest(Word::Object, 40, &|series| width(&series.object_name)),
+                right: false,
+            },
+            Column {
+                word: Word::Host,
+                width: widest(Word::Host, 16, &|series| {
+                    width(series.host().unwrap_or(workspace.system_name()))
+                }),
+                right: false,
+            },
+            Column {
+                word: if workspace.monitor.window.cursor.is_some() { Word::At } else { Word::Last },
+                width: last,
+                right: true,
+            },
+        ];
+        if workspace.comparison.is_some() {
+            let word = Word::Change;
+            columns.push(Column { word, width: width(words.get(word)).max(20), right: true });
+        }
+        if series.iter().all(|series| series.parent.is_none()) {
+            columns.retain(|column| column.word != Word::Parent);
+        }
+        let needed = |columns: &[Column]| {
+            columns.iter().fold(2u16, |sum, column| sum.saturating_add(column.width).saturating_add(1))
+        };
+        let shrink = |columns: &mut Vec<Column>, word: Word, least: u16| {
+            let surplus = needed(columns).saturating_sub(space);
+            if let Some(column) = columns.iter_mut().find(|column| column.word == word) {
+                column.width = column.width.saturating_sub(surplus).max(least.min(column.width));
+            }
+        };
+        for (word, least) in [(Word::Object, 24), (Word::Instance, 24), (Word::Counter, 40)] {
+            shrink(&mut columns, word, least);
+        }
+        // Where hosts differ, their names tell lines apart that are the same otherwise.
+        let hosts_differ = series.iter().any(|series| series.host().is_some());
+        let order = match hosts_differ {
+            true => [Word::Parent, Word::Object, Word::Host],
+            false => [Word::Host, Word::Parent, Word::Object],
+        };
+        for word in order {
+            if needed(&columns) > space {
+                columns.retain(|column| column.word != word);
+            }
+        }
+        for (word, least) in [(Word::Instance, 10), (Word::Counter, 12)] {
+            shrink(&mut columns, word, least);
+        }
+        Columns(columns)
+    }
+}
+
+fn series_line(
+    workspace: &Workspace,
+    series: &Series,
+    columns: &Columns,
+    buffer: &mut Buffer,
+    area: Rect,
+    chosen: bool,
+) {
+    let theme = workspace.theme;
+    let gone = series.ended.is_some() || workspace.failure.is_some() || series.hidden;
+    let style = if gone { theme.dim() } else { theme.plain() };
+    let (letter, mark_style) = mark(workspace, series, chosen);
+    put(buffer, area.x, area.y, 1, letter, mark_style);
+    let mut x = area.left().saturating_add(2);
+    for column in &columns.0 {
+        let dash = theme.either("—", "-");
+        let (text, style) = match column.word {
+            Word::Colour if series.counter_type.is_text() => (String::new(), style),
+            Word::Colour => {
+                let (sample, own) = theme.sample(series);
+                (sample.to_string(), if gone { style } else { own })
+            }
+            Word::Scale if series.counter_type.is_text() => (dash.to_string(), theme.dim()),
+            Word::Scale => (format::scale(workspace.monitor.power(series)), style),
+            Word::Counter => (series.counter_name.clone(), style),
+            Word::Instance => (series.instance.clone().unwrap_or_else(|| dash.to_string()), style),
+            Word::Parent => (series.parent.clone().unwrap_or_else(|| dash.to_string()), style),
+            Word::Object => (series.object_name.clone(), style),
+            Word::Host => (series.host().unwrap_or(workspace.system_name()).to_string(), style),
+            Word::Change => (change(workspace, series), style),
+            _ => {
+                let (text, own) = now(workspace, series);
+                (text, if gone { style } else { own })
+            }
+        };
+        let text = cut(&text, column.width);
+        if column.right {
+            put_right(buffer, x, area.y, column.width, &text, style);
+        } else {
+            put(buffer, x, area.y, column.width, &text, style);
+        }
+        x = x.saturating_add(column.width).saturating_add(1);
+    }
+    if chosen {
+        invert(
+            workspace,
+            buffer,
+            Rect { x: area.x, width: x.saturating_sub(area.x).min(area.width), ..area },
+        );
+    }
+}
+
+/// A path that can not be used: red, with the part at fault underlined, and what there is instead.
+fn failed_line(workspace: &Workspace, behind: usize, buffer: &mut Buffer, area: Rect, chosen: bool) {
+    let Some(error) = workspace.monitor.failed().get(behind) else { return };
+    let theme = workspace.theme;
+    put(buffer, area.x, area.y, 1, "!", theme.bad());
+    let mut x = area.left().saturating_add(2);
+    let part = |from: usize, to: usize| error.path.get(from..to).unwrap_or_default();
+    for (text, style) in [
+        (part(0, error.span.start), theme.bad()),
+        (part(error.span.start, error.span.end), theme.fault()),
+        (part(error.span.end, error.path.len()), theme.bad()),
+    ] {
+        x = put(buffer, x, area.y, area.right().saturating_sub(x), text, style);
+    }
+    let words = match error.nearest.split_first() {
+        Some((best, rest)) => {
+            let more: String = rest.iter().map(|name| format!(", {name}")).collect();
+            format!(
+                "{}: {} {best}{more}?",
+                workspace.words.get(Word::Unknown),
+                workspace.words.get(Word::DidYouMean)
+            )
+        }
+        None => error.to_string(),
+    };
+    let x = x.saturating_add(2);
+    let left = area.right().saturating_sub(x);
+    put(buffer, x, area.y, left, &cut(&words, left), theme.warning());
+    if chosen {
+        invert(workspace, buffer, Rect { width: 1, ..area });
+    }
+}
+
+fn invert(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
+    buffer.set_style(area, workspace.theme.selected());
+}
+
+/// A rule with the statistics of the chosen series in it, as the value bar of Performance Monitor.
+pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
+    let theme = workspace.theme;
+    rule(buffer, area, area.y, theme.either("─", "-"), theme.dim());
+    let Some(series) = workspace.monitor.chosen() else { return };
+    let statistics = workspace.monitor.statistics(series);
+    let mut x = area.left().saturating_add(1);
+    let number = |number: Option<f64>| {
+        let dash = || theme.either("–", "-").into();
+        number.map_or_else(dash, |number| workspace.words.numbers().number_of(number, series.counter_type))
+    };
+    let duration = workspace.monitor.view_times().map(|(from, to)| format::duration(from, to));
+    let last = match &series.last {
+        Ok(value) if workspace.monitor.window.is_live() => {
+            workspace.words.numbers().value(value, series.counter_type)
+        }
+        _ => number(statistics.last),
+    };
+    let (words, style) = match reason(workspace, series) {
+        Some(reason) => (format!(" {reason} "), theme.warning()),
+        None => (format!(" {} ", series.path), theme.plain()),
+    };
+    // A reason is read to its end; statistics that have no place beside it wait.
+    let reserved = if series.last.is_ok() && !series.stale { 0 } else { width(&words) };
+    let end = area.right().saturating_sub(reserved).saturating_sub(1);
+    for (word, text) in [
+        (Word::Last, last),
+        (Word::Average, number(statistics.average)),
+        (Word::Minimum, number(statistics.minimum)),
+        (Word::Maximum, number(statistics.maximum)),
+        (Word::Duration, duration.unwrap_or_default()),
+    ] {
+        let name = format!(" {} ", workspace.words.get(word));
+        // Values keep their place while they grow and shrink.
+        let wide = width(&text).max(8);
+        if x.saturating_add(width(&name)).saturating_add(wide) > end {
+            break;
+        }
+        x = put(buffer, x, area.y, area.width, &name, theme.dim());
+        put(buffer, x, area.y, wide, &format!("{text:<8}"), theme.bold());
+        x = x.saturating_add(wide);
+    }
+    let space = area.right().saturating_sub(x).saturating_sub(1);
+    if space > 8 {
+        put_right(buffer, x, area.y, space, &cut(&words, space), style);
+    }
+}
+
+/// Why a series has no value now, with the name that the Performance Data Helper has for it, and what to do.
+pub(crate) fn reason(workspace: &Workspace, series: &Series) -> Option<String> {
+    let why = why(workspace, series)?;
+    // The screen of providers tells more.
+    let more = series.is_at_fault().then(|| format!(" (p: {})", workspace.words.get(Word::Providers)));
+    Some(why + more.as_deref().unwrap_or_default())
+}
+
+fn why(workspace: &Workspace, series: &Series) -> Option<String> {
+    use tallymon::core::flow::Absence;
+    if series.stale {
+        return Some(workspace.words.get(Word::OldValue).to_string());
+    }
+    match &series.last {
+        Ok(_) if series.is_over() => {
+            let threshold =
+                series.threshold.map(|number| workspace.words.numbers().number(number)).unwrap_or_default();
+            Some(format!("{} {threshold}: {}", workspace.words.get(Word::Over), series.path))
+        }
+        Ok(_) => None,
+        Err(NoValue::FirstSample) => Some(workspace.words.get(Word::TwoSamples).to_string()),
+        Err(why @ NoValue::NoData(Absence::AccessDenied)) => {
+            Some(format!("{why}; {}", workspace.words.get(Word::Rights)))
+        }
+        Err(why) => Some(format!("{}: {why}", why.pdh_status().name)),
+    }
+}

@@ -1,0 +1,87 @@
+//! A question in the last row, with one line of text as its answer.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::screens::screen::{Action, Layer, Question, Screen};
+use crate::term::text::{put, rule, width};
+use crate::words::Word;
+use crate::workspace::state::Workspace;
+
+/// A question and the text that was typed so far.
+pub(crate) struct Prompt {
+    question: Question,
+    text: String,
+}
+
+impl Prompt {
+    /// A question with a text to begin with.
+    pub(crate) const fn new(question: Question, text: String) -> Prompt {
+        Prompt { question, text }
+    }
+}
+
+impl Screen for Prompt {
+    fn layer(&self) -> Layer {
+        Layer::Line
+    }
+
+    fn key(&mut self, key: KeyEvent, _workspace: &mut Workspace) -> Action {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            // A filter shows its effect while it is typed: Escape takes it back.
+            KeyCode::Esc if self.question == Question::Filter => {
+                return Action::Answered(self.question, String::new());
+            }
+            KeyCode::Esc => return Action::Close,
+            KeyCode::Char('c') if control => return Action::Close,
+            KeyCode::Char('u') if control => self.text.clear(),
+            KeyCode::Enter => return Action::Answered(self.question, std::mem::take(&mut self.text)),
+            KeyCode::Backspace => {
+                self.text.pop();
+            }
+            KeyCode::Char(letter) if !control => self.text.push(letter),
+            _ => {}
+        }
+        Action::Typed(self.question, self.text.clone())
+    }
+
+    fn paste(&mut self, text: &str, _workspace: &mut Workspace) -> Action {
+        self.text.push_str(text.lines().next().unwrap_or_default());
+        Action::Done
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
+        let theme = workspace.theme;
+        let y = area.bottom().saturating_sub(1);
+        rule(buffer, area, y, " ", theme.plain());
+        let columns = area.width.saturating_sub(1);
+        let word = workspace.words.get(label(self.question));
+        let x = put(buffer, area.left(), y, columns, &format!(" {word}: "), theme.bold());
+        let left = area.right().saturating_sub(x).saturating_sub(1);
+        // The end of a long text is what is being typed.
+        let mut shown: &str = &self.text;
+        while width(shown) > left.saturating_sub(1) {
+            let mut letters = shown.chars();
+            letters.next();
+            shown = letters.as_str();
+        }
+        let x = put(buffer, x, y, left, shown, theme.plain());
+        put(buffer, x, y, 1, " ", theme.selected());
+    }
+}
+
+/// The words before the text.
+const fn label(question: Question) -> Word {
+    match question {
+        Question::Filter => Word::Filter,
+        Question::GoTo => Word::GoTo,
+        Question::Save => Word::SaveAs,
+        Question::Paste => Word::Paste,
+        Question::Open => Word::OpenFile,
+        Question::Threshold => Word::Threshold,
+        Question::Compare => Word::CompareWith,
+        Question::SaveAlerts => Word::SaveList,
+    }
+}

@@ -1,0 +1,274 @@
+//! The screen of providers: who gives the counters, how each of them is, and what it costs.
+//!
+//! A library of this machine can be enabled and disabled here, as `tally provider` does it; whoever may not is told so.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tallymon::core::counter::CounterType;
+use tallymon::core::flow::SourceError;
+use tallymon::registry::{Installed, Writer};
+use tallymon::{Health, Query};
+
+use crate::model::{PROVIDERS_PATH, Provider, ProviderKind, format, objects, providers};
+use crate::screens::screen::{Action, Layer, Screen, Tick};
+use crate::term::frame::screen_frame;
+use crate::term::list::{self, Cell, Column};
+use crate::term::theme::Theme;
+use crate::words::{Word, Words};
+use crate::workspace::state::{Done, Workspace};
+
+/// What is open of the screen.
+pub(crate) struct Providers {
+    query: Query,
+    /// Name of the host.
+    host: String,
+    /// The source has an object that tells of its providers.
+    tells: bool,
+    /// It is how they are now, so that something can be done about it.
+    is_now: bool,
+    providers: Vec<Provider>,
+    /// Name of the chosen one: it stays chosen wherever it comes to stand.
+    chosen: Option<String>,
+    /// Somebody wants the chosen library enabled, or disabled, and is asked once more.
+    wants: Option<bool>,
+    /// The screen row of each line.
+    rows: Vec<(u16, usize)>,
+}
+
+impl Providers {
+    /// The screen with its first sample, over a query without paths.
+    fn over(
+        mut query: Query,
+        host: String,
+        chosen: Option<String>,
+        is_now: bool,
+    ) -> Result<Providers, SourceError> {
+        let tells = query.add(PROVIDERS_PATH).is_ok();
+        let (providers, wants, rows) = (Vec::new(), None, Vec::new());
+        let mut screen = Providers { query, host, tells, is_now, providers, chosen, wants, rows };
+        screen.collect()?;
+        Ok(screen)
+    }
+
+    /// Collects the state of the providers, with a query of its own: now, or at the time at which the log stands.
+    fn collect(&mut self) -> Result<(), SourceError> {
+        if self.tells {
+            self.query.collect()?;
+            self.providers = providers(&self.query);
+        } else if self.providers.is_empty() {
+            self.providers = objects(&self.query);
+        }
+        // It stays chosen also when others come before it.
+        self.chosen = self.chosen.take().or_else(|| self.providers.first().map(|row| row.name.clone()));
+        Ok(())
+    }
+
+    fn at(&self) -> usize {
+        self.providers.iter().position(|row| Some(&row.name) == self.chosen.as_ref()).unwrap_or(0)
+    }
+
+    fn choose(&mut self, at: usize) {
+        self.chosen = self.providers.get(at).map(|row| row.name.clone());
+        self.wants = None;
+    }
+
+    fn drawn(&mut self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
+        let title = format!("{}: {} ({})", words.get(Word::Providers), self.host, self.providers.len());
+        let inside = screen_frame(buffer, area, &title, words.get(Word::ProviderKeys), theme);
+        let columns = [
+            Column { title: words.get(Word::Name), least: 16, right: false },
+            Column { title: words.get(Word::State), least: 0, right: false },
+            Column { title: words.get(Word::Took), least: 7, right: true },
+            Column { title: words.get(Word::Kind), least: 0, right: false },
+            Column { title: words.get(Word::Share), least: 8, right: true },
+            Column { title: words.get(Word::Asked), least: 8, right: true },
+            Column { title: words.get(Word::Errors), least: 6, right: true },
+            Column { title: words.get(Word::Late), least: 6, right: true },
+            Column { title: words.get(Word::Restarts), least: 6, right: true },
+        ];
+        let cells: Vec<Vec<Cell>> = self.providers.iter().map(|row| cells(row, words, theme)).collect();
+        let at = self.at();
+        let mut texts: Vec<Cell> = Vec::new();
+        if !self.tells {
+            texts.push((words.get(Word::NotTold).to_string(), theme.warning()));
+        }
+        if let Some(row) = self.providers.get(at) {
+            texts.extend(self.wants.zip(row.service()).map(|(enabled, service)| {
+                let word = if enabled { Word::Enable } else { Word::Disable };
+                (format!("{}: {service}? y n", words.get(word)), theme.bold())
+            }));
+            texts.extend(details(row, self.is_now, words, theme));
+        }
+        self.rows = list::draw(buffer, inside, theme, &columns, &cells, at, &texts);
+    }
+}
+
+/// The line of a provider.
+fn cells(row: &Provider, words: Words, theme: Theme) -> Vec<Cell> {
+    let dash = || theme.either("–", "-").to_string();
+    let count = |number: Option<f64>| (number.map_or_else(dash, |count| whole(words, count)), theme.plain());
+    let (state, style) = match row.health {
+        _ if row.is_disabled() => (words.get(Word::Disabled), theme.dim()),
+        Some(Health::NotAsked) => (words.get(Word::NotAsked), theme.dim()),
+        Some(Health::Healthy) => (words.get(Word::Healthy), theme.good()),
+        Some(Health::Degraded) => (words.get(Word::Degraded), theme.warning()),
+        Some(Health::Unsupported) => (words.get(Word::Unsupported), theme.dim()),
+        Some(Health::Failed) => (words.get(Word::Failed), theme.bad()),
+        None => (theme.either("–", "-"), theme.dim()),
+    };
+    let kind = match row.kind {
+        ProviderKind::Library => Word::KindLibrary,
+        ProviderKind::SharedMemory => Word::KindShared,
+        ProviderKind::BuiltIn => Word::KindBuiltIn,
+        ProviderKind::Elsewhere => Word::KindElsewhere,
+    };
+    vec![
+        (row.title.clone(), theme.plain()),
+        (state.to_string(), style),
+        (row.last.map_or_else(dash, format::seconds), theme.plain()),
+        (words.get(kind).to_string(), theme.plain()),
+        (row.share.map_or_else(dash, |share| format!("{share:.3} %")), theme.plain()),
+        count(row.collections),
+        count(row.errors),
+        count(row.late),
+        count(row.restarts),
+    ]
+}
+
+/// How often something happened.
+fn whole(words: Words, count: f64) -> String {
+    words.numbers().number_of(count, CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
+}
+
+/// All that is known of the chosen one: a narrow screen has no columns for it.
+fn details(row: &Provider, is_now: bool, words: Words, theme: Theme) -> Vec<Cell> {
+    let health = row.health.unwrap_or_default();
+    let remedy = match row.kind {
+        ProviderKind::BuiltIn if is_now => health.remedy(&row.reason),
+        _ => "",
+    };
+    let numbers: Vec<String> = [
+        (Word::Took, row.last.map(format::seconds)),
+        (Word::Average, row.average.map(format::seconds)),
+        (Word::Share, row.share.map(|share| format!("{share:.3} %"))),
+        (Word::Asked, row.collections.map(|count| whole(words, count))),
+        (Word::Errors, row.errors.map(|count| whole(words, count))),
+        (Word::Late, row.late.map(|count| whole(words, count))),
+        (Word::Restarts, row.restarts.map(|count| whole(words, count))),
+    ]
+    .into_iter()
+    .filter_map(|(word, text)| Some(format!("{} {}", words.get(word), text?)))
+    .collect();
+    let between = theme.either(" · ", " . ");
+    vec![
+        (row.title.clone(), theme.bold()),
+        (row.reason.clone(), theme.warning()),
+        (remedy.to_string(), theme.plain()),
+        (numbers.join(between), theme.dim()),
+    ]
+}
+
+impl Providers {
+    /// Opens the screen at the first failing provider, or at the provider of the chosen counter.
+    ///
+    /// # Errors
+    ///
+    /// The source can not be opened again, or does not answer.
+    pub(crate) fn open(workspace: &mut Workspace, of_chosen: bool) -> Result<Providers, SourceError> {
+        let host = workspace.chosen_host();
+        let name = workspace.hosts().into_iter().nth(host).unwrap_or_default();
+        let is_now = workspace.replay.is_none();
+        let chosen = if of_chosen { chosen_provider(workspace, host) } else { None };
+        workspace.open_host(host).and_then(|query| Providers::over(query, name, chosen, is_now))
+    }
+}
+
+/// Name of the provider of the chosen counter.
+fn chosen_provider(workspace: &Workspace, host: usize) -> Option<String> {
+    let object = workspace.monitor.chosen()?.object;
+    let installed = registry(workspace).map(|roots| Installed::read_what_is_whole(roots).0);
+    let service = installed.as_ref().and_then(|installed| {
+        let (_, service) = installed.services().find(|(_, service)| service.object_list.contains(&object))?;
+        Some(format!("service {}", service.name))
+    });
+    Some(service.unwrap_or_else(|| workspace.query_of(host).names().english(object)))
+}
+
+/// The registries of what is shown, if that is this machine now.
+fn registry(workspace: &Workspace) -> Option<&tallymon::registry::Roots> {
+    workspace.options.registry.as_ref().filter(|_| workspace.replay.is_none())
+}
+
+/// Has the chosen library asked, or asked no longer, from the next sample on.
+fn enable(workspace: &mut Workspace, service: &str, enabled: bool) {
+    let Some(roots) = registry(workspace).cloned() else { return };
+    let service = service.to_string();
+    let state = workspace.words.get(if enabled { Word::Enabled } else { Word::Disabled });
+    workspace.begin_job(move || {
+        let writer = Writer::of_service(&roots, None, &service).map_err(|error| error.to_string())?;
+        writer.set_enabled(&service, enabled).map_err(|error| error.to_string())?;
+        Ok(Done::Said(format!("{service}: {state}")))
+    });
+}
+
+impl Screen for Providers {
+    fn layer(&self) -> Layer {
+        Layer::Dialog
+    }
+
+    fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let wanted = self.wants.take();
+        let service = self.providers.get(self.at()).and_then(Provider::service).map(str::to_string);
+        match key.code {
+            KeyCode::Char('c') if control => return Action::Close,
+            KeyCode::Char(_) if control => {}
+            KeyCode::Char('y') if wanted.is_some() => {
+                if let Some((service, enabled)) = service.zip(wanted) {
+                    enable(workspace, &service, enabled);
+                }
+            }
+            KeyCode::Esc | KeyCode::Char('n') if wanted.is_some() => {}
+            KeyCode::Esc | KeyCode::Char('q' | 'D') => return Action::Close,
+            KeyCode::Char(letter @ ('e' | 'd')) => match (service, registry(workspace)) {
+                (Some(_), Some(_)) => self.wants = Some(letter == 'e'),
+                (Some(_), None) => {
+                    workspace.message = Some(workspace.words.get(Word::NotHere).to_string());
+                }
+                (None, _) => workspace.message = Some(workspace.words.get(Word::OnlyLibraries).to_string()),
+            },
+            code => {
+                if let Some(at) = list::moved(code, self.at(), self.providers.len()) {
+                    self.choose(at);
+                }
+            }
+        }
+        Action::Done
+    }
+
+    /// A click chooses a line, and the wheel goes through the lines.
+    fn mouse(&mut self, event: MouseEvent, _workspace: &mut Workspace) -> Action {
+        match event.kind {
+            MouseEventKind::Down(MouseButton::Left) => {
+                if let Some(at) = list::line_at(&self.rows, event.row) {
+                    self.choose(at);
+                }
+            }
+            MouseEventKind::ScrollUp => self.choose(self.at().saturating_sub(3)),
+            MouseEventKind::ScrollDown => {
+                self.choose(self.at().saturating_add(3).min(self.providers.len().saturating_sub(1)));
+            }
+            _ => {}
+        }
+        Action::Done
+    }
+
+    fn sample(&mut self, _tick: &Tick<'_>) -> Result<(), SourceError> {
+        self.collect()
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
+        self.drawn(buffer, area, workspace.words, workspace.theme);
+    }
+}

@@ -1,0 +1,145 @@
+//! What every screen can do, and what it may ask for.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tallymon::core::flow::SourceError;
+
+use crate::words::Word;
+use crate::workspace::state::Workspace;
+
+/// A screen: the chart, the table, or a dialog over them.
+pub(crate) trait Screen {
+    /// Where the screen lies.
+    fn layer(&self) -> Layer;
+
+    /// Takes a key.
+    fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action;
+
+    /// Takes a click, a drag, or a turn of the wheel.
+    fn mouse(&mut self, _event: MouseEvent, _workspace: &mut Workspace) -> Action {
+        Action::Done
+    }
+
+    /// Takes text that was pasted.
+    fn paste(&mut self, _text: &str, _workspace: &mut Workspace) -> Action {
+        Action::Done
+    }
+
+    /// Takes the text that the user typed for a question of this screen.
+    fn answer(&mut self, _question: Question, _text: &str, _workspace: &mut Workspace) -> Action {
+        Action::Ignored
+    }
+
+    /// Shows a new sample, or a log at another time.
+    ///
+    /// # Errors
+    ///
+    /// The values of this screen could not be collected.
+    fn sample(&mut self, _tick: &Tick<'_>) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    /// Starts to read what is not a counter, such as the list of recording sessions. Called once an interval.
+    fn refresh(&mut self) {}
+
+    /// Takes what [`Screen::refresh`] read, if it arrives within a time; whether it arrived.
+    fn poll(&mut self, _patience: Duration) -> bool {
+        false
+    }
+
+    /// Whether [`Screen::poll`] has something to wait for.
+    fn is_waiting(&self) -> bool {
+        false
+    }
+
+    /// The keys that the footer names while this screen is in front.
+    fn footer(&self, _workspace: &Workspace) -> Option<Word> {
+        None
+    }
+
+    /// Draws the screen into an area, and notes what lies where, for the mouse.
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace);
+}
+
+/// Where a screen lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layer {
+    /// Between title and footer. Keys that it ignores go to the screen below.
+    Body,
+    /// Over the whole screen. It takes every key.
+    Dialog,
+    /// In the last row. It takes every key.
+    Line,
+}
+
+/// A sample of everything in view has arrived, or a log stands at another time.
+pub(crate) struct Tick<'a> {
+    /// What was sampled.
+    pub(crate) workspace: &'a Workspace,
+}
+
+/// What a screen wants the monitor to do after an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Nothing more.
+    Done,
+    /// The event means nothing here: the screen below takes it.
+    Ignored,
+    /// Close this screen.
+    Close,
+    /// Open another screen over this one.
+    Open(Opens),
+    /// Ask for a line of text, with this one to begin with.
+    Ask(Question, String),
+    /// The text of a question changed.
+    Typed(Question, String),
+    /// A question is answered: close this screen, and hand the text to the screen below.
+    Answered(Question, String),
+    /// End the monitor.
+    Quit,
+    /// Give the terminal back to the shell for a while.
+    Suspend,
+}
+
+/// A screen that another one can open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opens {
+    Add,
+    Alerts,
+    Explain,
+    Help,
+    Properties,
+    Providers {
+        /// Begin at the provider of the chosen counter.
+        of_chosen: bool,
+    },
+    Sessions,
+    Table,
+}
+
+/// A question that one line of text answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Question {
+    Filter,
+    GoTo,
+    Save,
+    Paste,
+    Threshold,
+    Open,
+    Compare,
+    SaveAlerts,
+}
+
+/// What a key does in a screen that any key closes. Ctrl-C ends the monitor as always.
+pub(crate) fn close_or_quit(key: KeyEvent) -> Action {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    if control && key.code == KeyCode::Char('c') { Action::Quit } else { Action::Close }
+}
+
+/// What the mouse does in a screen that a click closes.
+pub(crate) fn close_by_click(event: MouseEvent) -> Action {
+    if event.kind == MouseEventKind::Down(MouseButton::Left) { Action::Close } else { Action::Done }
+}

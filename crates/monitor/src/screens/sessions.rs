@@ -1,0 +1,243 @@
+//! The screen of recording sessions: what each does, started and stopped after a question, and its log in the monitor.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::model::format;
+use crate::screens::screen::{Action, Layer, Screen};
+use crate::sessions::{Session, SessionState, Sessions};
+use crate::term::frame::screen_frame;
+use crate::term::list::{self, Cell, Column};
+use crate::term::task::Task;
+use crate::words::Word;
+use crate::workspace::state::{Done, Workspace};
+
+/// How long the screen waits for its first list: mostly a few small files are read.
+const AT_ONCE: Duration = Duration::from_millis(50);
+
+/// What is open of the screen.
+pub(crate) struct SessionScreen {
+    keeper: Arc<dyn Sessions>,
+    sessions: Vec<Session>,
+    /// Why there is no list.
+    failure: Option<String>,
+    /// The list that was asked for.
+    asked: Option<Task<Result<Vec<Session>, String>>>,
+    /// Name of the chosen one.
+    chosen: Option<String>,
+    /// The chosen one is to be started, or stopped, and the user is asked once more.
+    is_asking: bool,
+    /// The screen row of each line.
+    rows: Vec<(u16, usize)>,
+}
+
+impl SessionScreen {
+    fn at(&self) -> usize {
+        self.sessions.iter().position(|row| Some(&row.name) == self.chosen.as_ref()).unwrap_or(0)
+    }
+
+    fn session(&self) -> Option<&Session> {
+        self.sessions.get(self.at())
+    }
+
+    fn choose(&mut self, at: usize) {
+        self.chosen = self.sessions.get(at).map(|row| row.name.clone());
+        self.is_asking = false;
+    }
+}
+
+impl SessionScreen {
+    /// Opens the screen, and waits a moment for its first list. `None` where there are no sessions.
+    pub(crate) fn open(workspace: &mut Workspace) -> Option<SessionScreen> {
+        let Some(keeper) = workspace.options.sessions.clone() else {
+            workspace.message = Some(workspace.words.get(Word::NoSessions).to_string());
+            return None;
+        };
+        let mut screen = SessionScreen {
+            keeper,
+            sessions: Vec::new(),
+            failure: None,
+            asked: None,
+            chosen: None,
+            is_asking: false,
+            rows: Vec::new(),
+        };
+        screen.refresh();
+        screen.poll(AT_ONCE);
+        Some(screen)
+    }
+
+    /// Starts a session, or stops it.
+    fn switch(&self, name: String, starts: bool, workspace: &mut Workspace) {
+        let keeper = Arc::clone(&self.keeper);
+        let state = workspace.words.get(if starts { Word::Recording } else { Word::Stopped });
+        workspace.message = Some(format!("{name}{}", workspace.theme.either("…", "...")));
+        workspace.begin_job(move || {
+            let done = if starts { keeper.start(&name) } else { keeper.stop(&name) };
+            done.map(|()| Done::Said(format!("{name}: {state}")))
+        });
+    }
+
+    /// Opens the logs of a session.
+    fn open_logs(&self, name: String, workspace: &mut Workspace) {
+        let keeper = Arc::clone(&self.keeper);
+        let nothing = workspace.words.get(Word::NoLogYet);
+        workspace.begin_job(move || {
+            let logs = keeper.logs(&name)?;
+            if logs.is_empty() { Err(format!("{name}: {nothing}")) } else { Ok(Done::Open(logs)) }
+        });
+    }
+}
+
+impl Screen for SessionScreen {
+    fn layer(&self) -> Layer {
+        Layer::Dialog
+    }
+
+    fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let was_asking = std::mem::take(&mut self.is_asking);
+        let chosen = self.session().map(|session| (session.name.clone(), starts(session)));
+        match key.code {
+            KeyCode::Char('c') if control => return Action::Close,
+            KeyCode::Char(_) if control => {}
+            KeyCode::Char('y') if was_asking => {
+                if let Some((name, starts)) = chosen {
+                    self.switch(name, starts, workspace);
+                }
+            }
+            KeyCode::Esc | KeyCode::Char('n') if was_asking => {}
+            KeyCode::Esc | KeyCode::Char('q' | 'R') => return Action::Close,
+            KeyCode::Char('s' | ' ') => self.is_asking = chosen.is_some(),
+            KeyCode::Enter => {
+                if let Some((name, _)) = chosen {
+                    self.open_logs(name, workspace);
+                }
+            }
+            code => {
+                if let Some(at) = list::moved(code, self.at(), self.sessions.len()) {
+                    self.choose(at);
+                }
+            }
+        }
+        Action::Done
+    }
+
+    /// A click chooses a line, and the wheel goes through the lines.
+    fn mouse(&mut self, event: MouseEvent, _workspace: &mut Workspace) -> Action {
+        let last = self.sessions.len().saturating_sub(1);
+        let at = match event.kind {
+            MouseEventKind::Down(MouseButton::Left) => list::line_at(&self.rows, event.row),
+            MouseEventKind::ScrollUp => Some(self.at().saturating_sub(1)),
+            MouseEventKind::ScrollDown => Some(self.at().saturating_add(1).min(last)),
+            _ => None,
+        };
+        if let Some(at) = at {
+            self.choose(at);
+        }
+        Action::Done
+    }
+
+    fn refresh(&mut self) {
+        if self.asked.is_none() {
+            let keeper = Arc::clone(&self.keeper);
+            match Task::begin(move || keeper.list()) {
+                Ok(task) => self.asked = Some(task),
+                Err(error) => self.failure = Some(error.to_string()),
+            }
+        }
+    }
+
+    fn poll(&mut self, patience: Duration) -> bool {
+        let Some(answer) = self.asked.as_ref().and_then(|task| task.wait(patience)) else { return false };
+        self.asked = None;
+        match answer.unwrap_or_else(|words| Err(words.to_string())) {
+            Ok(sessions) => {
+                self.sessions = sessions;
+                self.failure = None;
+                let first = || self.sessions.first().map(|session| session.name.clone());
+                self.chosen = self.chosen.take().or_else(first);
+            }
+            Err(words) => self.failure = Some(words),
+        }
+        true
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
+        drawn(workspace, self, buffer, area);
+    }
+}
+
+/// Whether the key starts it; else it stops it.
+const fn starts(session: &Session) -> bool {
+    matches!(session.state, SessionState::Stopped | SessionState::Killed)
+}
+
+fn drawn(workspace: &Workspace, screen: &mut SessionScreen, buffer: &mut Buffer, area: Rect) {
+    let (words, theme) = (workspace.words, workspace.theme);
+    let title = format!("{} ({})", words.get(Word::Sessions), screen.sessions.len());
+    let inside = screen_frame(buffer, area, &title, words.get(Word::SessionKeys), theme);
+    let columns = [
+        Column { title: words.get(Word::Name), least: 12, right: false },
+        Column { title: words.get(Word::State), least: 0, right: false },
+        Column { title: words.get(Word::Interval), least: 6, right: true },
+        Column { title: words.get(Word::Size), least: 8, right: true },
+        Column { title: words.get(Word::Records), least: 8, right: true },
+        Column { title: words.get(Word::Errors), least: 6, right: true },
+        Column { title: words.get(Word::Logs), least: 4, right: true },
+        Column { title: words.get(Word::Last), least: 8, right: true },
+    ];
+    let cells: Vec<Vec<Cell>> = screen.sessions.iter().map(|row| cells(workspace, row)).collect();
+    let mut texts: Vec<Cell> = Vec::new();
+    if let Some(failure) = &screen.failure {
+        texts.push((failure.clone(), theme.bad()));
+    } else if screen.sessions.is_empty() && !screen.is_waiting() {
+        texts.push((words.get(Word::NoSessions).to_string(), theme.warning()));
+    }
+    if let Some(row) = screen.session() {
+        if screen.is_asking {
+            let word = if starts(row) { Word::Start } else { Word::Stop };
+            texts.push((format!("{}: {}? y n", words.get(word), row.name), theme.bold()));
+        }
+        texts.push((row.last_error.clone().unwrap_or_default(), theme.bad()));
+        texts.push((row.folder.display().to_string(), theme.plain()));
+        let between = theme.either(" · ", " . ");
+        let counters = if row.counters.is_empty() {
+            words.get(Word::AllObjects).to_string()
+        } else {
+            row.counters.join(between)
+        };
+        texts.push((counters, theme.dim()));
+    }
+    screen.rows = list::draw(buffer, inside, theme, &columns, &cells, screen.at(), &texts);
+}
+
+/// The line of a session.
+fn cells(workspace: &Workspace, row: &Session) -> Vec<Cell> {
+    let (words, theme) = (workspace.words, workspace.theme);
+    let (state, style) = match row.state {
+        SessionState::Recording => (Word::Recording, theme.good()),
+        SessionState::Waiting => (Word::Waiting, theme.warning()),
+        SessionState::Stopped => (Word::Stopped, theme.dim()),
+        SessionState::Killed => (Word::Killed, theme.bad()),
+    };
+    let last = row.last.map_or_else(|| theme.either("–", "-").to_string(), |time| workspace.clock(time));
+    vec![
+        (row.name.clone(), theme.plain()),
+        (words.get(state).to_string(), style),
+        (format::interval(row.interval), theme.plain()),
+        (format::bytes(row.bytes), theme.plain()),
+        (row.records.to_string(), theme.plain()),
+        (row.errors.to_string(), if row.errors > 0 { theme.bad() } else { theme.plain() }),
+        (row.logs.to_string(), theme.plain()),
+        (last, theme.plain()),
+    ]
+}

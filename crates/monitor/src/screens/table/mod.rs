@@ -1,0 +1,183 @@
+//! The table screen: all instances of an object, sorted by any counter.
+
+mod instances;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use tallymon::core::flow::SourceError;
+use tallymon::core::title::TitleIndex;
+
+use crate::model::PROCESS;
+use crate::screens::screen::{Action, Layer, Question, Screen, Tick};
+use crate::screens::slider;
+use crate::screens::table::instances::Table;
+use crate::words::Word;
+use crate::workspace::state::{View, Workspace};
+
+/// A table in place of the chart.
+pub(crate) struct TableScreen {
+    table: Table,
+    /// Where the time slider of a log lies.
+    slider: Rect,
+}
+
+impl TableScreen {
+    /// Opens the table of the chosen counter's object, else that of the processes. `None` where no object has instances.
+    ///
+    /// # Errors
+    ///
+    /// The source can not be opened again, or does not answer.
+    pub(crate) fn open(workspace: &mut Workspace) -> Result<Option<TableScreen>, SourceError> {
+        let host = workspace.chosen_host();
+        let chosen = workspace.monitor.chosen().filter(|series| series.instance.is_some());
+        let (object, counter) = match chosen.map(|series| (series.object, series.counter)) {
+            Some((object, counter)) => (object, Some(counter)),
+            None => {
+                let catalog = workspace.query_of(host).catalog();
+                let any = catalog.objects().iter().find(|object| object.has_instances);
+                match catalog.object(PROCESS).or(any).map(|object| object.name) {
+                    Some(object) => (object, None),
+                    None => return Ok(None),
+                }
+            }
+        };
+        let table = open_table(workspace, host, object, counter)?;
+        Ok(table.map(|table| TableScreen { table, slider: Rect::ZERO }))
+    }
+
+    /// Shows the next object with instances, or the one before.
+    fn other_object(&mut self, forward: bool, workspace: &mut Workspace) {
+        let Some(object) = self.table.other_object(forward) else { return };
+        match open_table(workspace, self.table.host, object, None) {
+            Ok(Some(table)) => self.table = table,
+            Ok(None) => {}
+            Err(error) => workspace.message = Some(error.to_string()),
+        }
+    }
+
+    /// Adds the sorted column of the chosen instance to the chart.
+    fn chart_chosen(&self, workspace: &mut Workspace) {
+        if let Some(path) = self.table.chosen_path() {
+            let path = workspace.prefix(self.table.host) + &path;
+            workspace.add_and_choose(&path);
+        }
+    }
+
+    /// Ticks the chosen instance, or removes its tick.
+    fn tick_chosen(&mut self, workspace: &mut Workspace) {
+        let Some(tick) = self.table.chosen_tick() else { return };
+        let mut ticks = workspace.monitor.ticks.clone();
+        ticks.toggle(tick);
+        workspace.tick(ticks);
+        self.table.ticks.clone_from(&workspace.monitor.ticks);
+    }
+}
+
+impl Screen for TableScreen {
+    fn layer(&self) -> Layer {
+        Layer::Body
+    }
+
+    fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return Action::Ignored;
+        }
+        let table = &mut self.table;
+        match key.code {
+            KeyCode::Char(' ') => self.tick_chosen(workspace),
+            KeyCode::Down | KeyCode::Char('j') => table.move_row(1),
+            KeyCode::Up | KeyCode::Char('k') => table.move_row(-1),
+            KeyCode::PageDown => table.move_row(20),
+            KeyCode::PageUp => table.move_row(-20),
+            KeyCode::Home => table.move_row(isize::MIN),
+            KeyCode::End => table.move_row(isize::MAX),
+            KeyCode::Left | KeyCode::Char('h') => table.move_column(-1),
+            KeyCode::Right | KeyCode::Char('l') => table.move_column(1),
+            KeyCode::Char('i') => table.reverse(),
+            KeyCode::Char('H') => {
+                if !table.toggle_tree() {
+                    workspace.message = Some(workspace.words.get(Word::NoParents).to_string());
+                }
+            }
+            KeyCode::Char('n') => self.other_object(true, workspace),
+            KeyCode::Char('N') => self.other_object(false, workspace),
+            KeyCode::Char('/') => return Action::Ask(Question::Filter, table.filter().to_string()),
+            KeyCode::Enter => self.chart_chosen(workspace),
+            KeyCode::Esc => {
+                workspace.view = View::Graph;
+                return Action::Close;
+            }
+            // Also the keys of the other views: the chart takes them, and the table closes.
+            _ => return Action::Ignored,
+        }
+        Action::Done
+    }
+
+    fn mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) -> Action {
+        let at = Position { x: event.column, y: event.row };
+        match event.kind {
+            MouseEventKind::Down(MouseButton::Left) => {
+                if self.table.click(at) {
+                    self.chart_chosen(workspace);
+                } else if self.slider.contains(at) {
+                    slider::go_to(workspace, self.slider, at.x);
+                }
+            }
+            MouseEventKind::Down(MouseButton::Right) => {
+                self.table.click(at);
+                self.tick_chosen(workspace);
+            }
+            MouseEventKind::ScrollUp => self.table.move_row(-3),
+            MouseEventKind::ScrollDown => self.table.move_row(3),
+            _ => {}
+        }
+        Action::Done
+    }
+
+    fn answer(&mut self, question: Question, text: &str, _workspace: &mut Workspace) -> Action {
+        if question != Question::Filter {
+            return Action::Ignored;
+        }
+        self.table.set_filter(text.to_lowercase());
+        Action::Done
+    }
+
+    fn paste(&mut self, _text: &str, _workspace: &mut Workspace) -> Action {
+        Action::Ignored
+    }
+
+    fn sample(&mut self, tick: &Tick<'_>) -> Result<(), SourceError> {
+        self.table.ticks.clone_from(&tick.workspace.monitor.ticks);
+        self.table.collect()
+    }
+
+    fn footer(&self, _workspace: &Workspace) -> Option<Word> {
+        Some(Word::TableKeys)
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
+        // Undo, and keys of the chart, change the ticks as well.
+        self.table.ticks.clone_from(&workspace.monitor.ticks);
+        let slider = u16::from(workspace.replay.is_some());
+        let body = Rect { height: area.height.saturating_sub(slider), ..area };
+        self.table.draw(buffer, body, workspace.words, workspace.theme);
+        if slider > 0 {
+            self.slider = slider::draw(workspace, buffer, Rect { y: body.bottom(), height: 1, ..area });
+        }
+    }
+}
+
+fn open_table(
+    workspace: &mut Workspace,
+    host: usize,
+    object: TitleIndex,
+    counter: Option<TitleIndex>,
+) -> Result<Option<Table>, SourceError> {
+    let query = workspace.open_host(host)?;
+    let Some(mut table) = Table::open(query, host, object, counter)? else { return Ok(None) };
+    table.ticks.clone_from(&workspace.monitor.ticks);
+    // Ticks have no name for the first host.
+    table.host_name = workspace.prefix(host).strip_prefix("\\\\").map(str::to_string);
+    Ok(Some(table))
+}

@@ -1,0 +1,179 @@
+//! A list with columns, one line chosen: what the screens of providers, sessions and alerts are made of.
+
+use crossterm::event::KeyCode;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use crate::term::text::{cut, put, put_right, width, wrap};
+use crate::term::theme::Theme;
+
+/// The first column is at least as wide, whatever goes for it.
+const LEAST_FIRST: u16 = 14;
+
+/// A column. Those that have no place go from the last one on; the first one stays and has what is left.
+pub(crate) struct Column {
+    pub(crate) title: &'static str,
+    /// It does not become narrower, so that it stays where it is while its values change.
+    pub(crate) least: u16,
+    pub(crate) right: bool,
+}
+
+/// A text, and how it looks.
+pub(crate) type Cell = (String, Style);
+
+/// Draws a list, and below it what there is to say of the chosen line, which has half of the room at most; returns where
+/// each line stands.
+pub(crate) fn draw(
+    buffer: &mut Buffer,
+    area: Rect,
+    theme: Theme,
+    columns: &[Column],
+    rows: &[Vec<Cell>],
+    at: usize,
+    texts: &[Cell],
+) -> Vec<(u16, usize)> {
+    let below = height(texts, area.width).min(area.height / 2);
+    let above = area.height.saturating_sub(below);
+    let places = lines(buffer, Rect { height: above, ..area }, theme, columns, rows, at);
+    details(buffer, Rect { y: area.y.saturating_add(above), height: below, ..area }, texts);
+    places
+}
+
+/// Draws a heading and lines, so that the chosen one is among them; returns where each stands.
+fn lines(
+    buffer: &mut Buffer,
+    area: Rect,
+    theme: Theme,
+    columns: &[Column],
+    rows: &[Vec<Cell>],
+    at: usize,
+) -> Vec<(u16, usize)> {
+    let widths = widths(area.width, columns, rows);
+    let mut x = area.x;
+    for (column, wide) in columns.iter().zip(&widths) {
+        let title = cut(column.title, *wide);
+        if column.right {
+            put_right(buffer, x, area.y, *wide, &title, theme.dim());
+        } else {
+            put(buffer, x, area.y, *wide, &title, theme.dim());
+        }
+        x = x.saturating_add(*wide).saturating_add(1);
+    }
+    let high = usize::from(area.height.saturating_sub(1));
+    let top = at.saturating_add(1).saturating_sub(high);
+    let mut places = Vec::new();
+    for (y, (number, row)) in (area.y.saturating_add(1)..area.bottom()).zip(rows.iter().enumerate().skip(top))
+    {
+        places.push((y, number));
+        let mut x = area.x;
+        for ((column, wide), (text, style)) in columns.iter().zip(&widths).zip(row) {
+            let text = cut(text, *wide);
+            if column.right {
+                put_right(buffer, x, y, *wide, &text, *style);
+            } else {
+                put(buffer, x, y, *wide, &text, *style);
+            }
+            x = x.saturating_add(*wide).saturating_add(1);
+        }
+        if number == at {
+            buffer.set_style(Rect { y, height: 1, ..area }, theme.selected());
+        }
+    }
+    places
+}
+
+/// Widths of the columns that fit.
+fn widths(space: u16, columns: &[Column], rows: &[Vec<Cell>]) -> Vec<u16> {
+    let wanted = |(nth, column): (usize, &Column)| {
+        let cells = rows.iter().filter_map(|row| row.get(nth)).map(|(text, _)| width(text));
+        cells.max().unwrap_or(0).max(width(column.title)).max(column.least)
+    };
+    let mut widths: Vec<u16> = columns.iter().enumerate().map(wanted).collect();
+    let first = widths.first().copied().unwrap_or(0);
+    loop {
+        let others =
+            widths.iter().skip(1).fold(0u16, |sum, wide| sum.saturating_add(*wide).saturating_add(1));
+        let left = space.saturating_sub(others);
+        if widths.len() <= 1 || left >= LEAST_FIRST.min(first) {
+            if let Some(first) = widths.first_mut() {
+                *first = (*first).min(left);
+            }
+            return widths;
+        }
+        widths.pop();
+    }
+}
+
+/// Texts below a list, each broken into lines that fit; what has no place is left out.
+fn details(buffer: &mut Buffer, area: Rect, texts: &[Cell]) {
+    let filled = texts.iter().filter(|(text, _)| !text.is_empty());
+    let lines =
+        filled.flat_map(|(text, style)| wrap(text, area.width).into_iter().map(move |line| (line, style)));
+    for (y, (line, style)) in (area.y..area.bottom()).zip(lines) {
+        put(buffer, area.x, y, area.width, &line, *style);
+    }
+}
+
+/// How many lines texts need below a list of this width.
+fn height(texts: &[Cell], columns: u16) -> u16 {
+    let lines = texts.iter().filter(|(text, _)| !text.is_empty()).map(|(text, _)| wrap(text, columns).len());
+    u16::try_from(lines.sum::<usize>()).unwrap_or(u16::MAX)
+}
+
+/// The line that stands in a row of the screen.
+pub(crate) fn line_at(places: &[(u16, usize)], row: u16) -> Option<usize> {
+    places.iter().find(|(y, _)| *y == row).map(|(_, at)| *at)
+}
+
+/// The line that a key chooses of so many; `None` for a key that means something else.
+pub(crate) fn moved(key: KeyCode, at: usize, count: usize) -> Option<usize> {
+    let last = count.saturating_sub(1);
+    let to = match key {
+        KeyCode::Up | KeyCode::Char('k') => at.saturating_sub(1),
+        KeyCode::Down | KeyCode::Char('j') => at.saturating_add(1),
+        KeyCode::PageUp => at.saturating_sub(20),
+        KeyCode::PageDown => at.saturating_add(20),
+        KeyCode::Home => 0,
+        KeyCode::End => last,
+        _ => return None,
+    };
+    Some(to.min(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_do_not_fit_go_from_the_last_one_on() {
+        let column = |title, least| Column { title, least, right: false };
+        let columns = [column("Name", 0), column("State", 8), column("Errors", 8)];
+        let rows = [vec![("a name of 20 letters".to_string(), Style::new())]];
+        for (space, expected) in [
+            (60, &[20, 8, 8][..]),
+            (38, &[20, 8, 8]),
+            (37, &[19, 8, 8]),
+            (32, &[14, 8, 8]),
+            (31, &[20, 8]),
+            (23, &[14, 8]),
+            (22, &[20]),
+            (5, &[5]),
+        ] {
+            assert_eq!(widths(space, &columns, &rows), expected, "{space}");
+        }
+    }
+
+    #[test]
+    fn keys_stay_within_the_list() {
+        for (key, at, count, expected) in [
+            (KeyCode::Up, 0, 3, Some(0)),
+            (KeyCode::Char('j'), 2, 3, Some(2)),
+            (KeyCode::End, 0, 0, Some(0)),
+            (KeyCode::PageDown, 1, 30, Some(21)),
+            (KeyCode::Enter, 1, 3, None),
+        ] {
+            assert_eq!(moved(key, at, count), expected, "{key:?}");
+        }
+    }
+}

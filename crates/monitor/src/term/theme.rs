@@ -1,0 +1,188 @@
+//! Colours of the interface, and how lines differ.
+
+use ratatui::style::{Color, Modifier, Style};
+
+use crate::model::Series;
+use crate::term::chart::{Glyphs, LineStyle, PATTERNS};
+
+/// How many colours the terminal has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Colours {
+    /// None: only bold, dim and inverse.
+    None,
+    /// The 16 of every terminal, in the shades that its user chose.
+    #[default]
+    Sixteen,
+    /// 256.
+    Indexed,
+    /// All.
+    True,
+}
+
+impl Colours {
+    /// What the environment says: `NO_COLOR`, `COLORTERM`, `TERM`.
+    pub fn of_environment() -> Colours {
+        let variable = |name: &str| std::env::var(name).unwrap_or_default();
+        if !variable("NO_COLOR").is_empty() || variable("TERM") == "dumb" {
+            Colours::None
+        } else if matches!(variable("COLORTERM").as_str(), "truecolor" | "24bit") {
+            Colours::True
+        } else if variable("TERM").contains("256color") {
+            Colours::Indexed
+        } else {
+            Colours::Sixteen
+        }
+    }
+}
+
+impl Glyphs {
+    /// ASCII where the environment says that the terminal has no more: `TERM=linux` or `dumb`, a locale without UTF-8.
+    pub fn of_environment() -> Glyphs {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| variable(name));
+        let narrow = locale.is_some_and(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            // C is what a container has whose terminal still shows UTF-8.
+            locale.contains('.') && !locale.contains("utf-8") && !locale.contains("utf8")
+        });
+        let old = variable("TERM").is_some_and(|term| matches!(term.as_str(), "linux" | "dumb" | "vt100"));
+        // Terminals that draw octants themselves, whatever their font has.
+        let blocks = variable("TERM").is_some_and(|term| {
+            matches!(term.as_str(), "xterm-kitty" | "xterm-ghostty" | "foot" | "foot-extra")
+        });
+        match (narrow || old, blocks) {
+            (true, _) => Glyphs::Ascii,
+            (false, true) => Glyphs::Octant,
+            (false, false) => Glyphs::Braille,
+        }
+    }
+}
+
+/// Styles of one kind of terminal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Theme {
+    colours: Colours,
+    pub(crate) glyphs: Glyphs,
+}
+
+/// Colours of lines that are told apart also with weak colour sight, brightest first.
+const TRUE: [(u8, u8, u8); 8] = [
+    (86, 180, 233),
+    (230, 159, 0),
+    (0, 190, 140),
+    (240, 228, 66),
+    (213, 94, 0),
+    (204, 121, 167),
+    (150, 150, 255),
+    (190, 190, 190),
+];
+
+/// How many colours lines have before they start over.
+pub(crate) const COLOUR_COUNT: usize = TRUE.len();
+
+const INDEXED: [u8; 8] = [74, 214, 36, 227, 166, 175, 105, 250];
+const SIXTEEN: [Color; 8] = [
+    Color::LightCyan,
+    Color::Yellow,
+    Color::LightGreen,
+    Color::LightMagenta,
+    Color::LightBlue,
+    Color::LightYellow,
+    Color::Green,
+    Color::Cyan,
+];
+
+impl Theme {
+    pub(crate) const fn new(colours: Colours, glyphs: Glyphs) -> Theme {
+        Theme { colours, glyphs }
+    }
+
+    fn coloured(self, colour: Color) -> Style {
+        if self.colours == Colours::None { Style::new() } else { Style::new().fg(colour) }
+    }
+
+    /// How a series is drawn. Colours and patterns are counted on and start over, each after its own number.
+    pub(crate) fn line(self, series: &Series) -> LineStyle {
+        let colour = series.colour % TRUE.len();
+        let style = match self.colours {
+            Colours::None => Style::new(),
+            Colours::Sixteen => Style::new().fg(SIXTEEN.get(colour).copied().unwrap_or(Color::Reset)),
+            Colours::Indexed => Style::new().fg(Color::Indexed(INDEXED.get(colour).copied().unwrap_or(250))),
+            Colours::True => {
+                let (red, green, blue) = TRUE.get(colour).copied().unwrap_or((190, 190, 190));
+                Style::new().fg(Color::Rgb(red, green, blue))
+            }
+        };
+        // Without colours the pattern is all there is; with them it is a second difference.
+        let pattern = series.pattern.unwrap_or(series.colour) % PATTERNS.len();
+        LineStyle { style, pattern, thick: series.thick }
+    }
+
+    /// The highlighted line.
+    pub(crate) fn highlight(self) -> LineStyle {
+        let style = self.coloured(Color::White).add_modifier(Modifier::BOLD);
+        LineStyle { style, pattern: 0, thick: true }
+    }
+
+    /// The sample of a line in the legend: the same colour and the same pattern.
+    pub(crate) fn sample(self, series: &Series) -> (&'static str, Style) {
+        let line = self.line(series);
+        let samples = match self.glyphs {
+            Glyphs::Braille | Glyphs::Octant => ["━━━", "━╺━", "╺╺╺", "━━╸", "╺━━", "· ·"],
+            Glyphs::Ascii => ["---", "- -", "...", "--.", ".--", ". ."],
+        };
+        (samples.get(line.pattern).copied().unwrap_or("---"), line.style)
+    }
+
+    pub(crate) fn bold(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    pub(crate) fn plain(self) -> Style {
+        Style::new()
+    }
+
+    pub(crate) fn dim(self) -> Style {
+        match self.colours {
+            Colours::None => Style::new().add_modifier(Modifier::DIM),
+            _ => Style::new().fg(Color::DarkGray),
+        }
+    }
+
+    pub(crate) fn badge(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD)
+    }
+
+    pub(crate) fn selected(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    pub(crate) fn bad(self) -> Style {
+        self.coloured(Color::LightRed)
+    }
+
+    pub(crate) fn fault(self) -> Style {
+        self.bad().add_modifier(Modifier::UNDERLINED)
+    }
+
+    pub(crate) fn warning(self) -> Style {
+        self.coloured(Color::Yellow)
+    }
+
+    pub(crate) fn good(self) -> Style {
+        self.coloured(Color::LightGreen)
+    }
+
+    /// The time line of a sweep, red as in NT.
+    pub(crate) fn time_line(self) -> Style {
+        self.coloured(Color::LightRed)
+    }
+
+    /// One of two letters.
+    pub(crate) const fn either(self, full: &'static str, ascii: &'static str) -> &'static str {
+        match self.glyphs {
+            Glyphs::Braille | Glyphs::Octant => full,
+            Glyphs::Ascii => ascii,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Counters of the query: added, removed, and the query made anew without those that were removed.
+
+use tallymon::Query;
+
+use crate::words::Word;
+use crate::workspace::state::Workspace;
+
+impl Workspace {
+    /// Adds a path, or shows why it can not be used.
+    pub(crate) fn add(&mut self, path: &str) {
+        if self.paths.iter().any(|known| known == path) {
+            self.monitor.expect(path);
+            self.choose = Some(path.to_string());
+            return;
+        }
+        match self.query_for(path).add(path) {
+            Ok(_) => {
+                let is_own = self.host_of(path) == 0;
+                if let Some(successor) = self.successor.as_mut().filter(|_| is_own) {
+                    // What one query of the source took, the other takes as well.
+                    let _ = successor.add(path);
+                }
+                self.paths.push(path.to_string());
+                self.monitor.expect(path);
+            }
+            Err(error) => {
+                // Its line may be far below what fits on the screen.
+                self.message = Some(error.to_string());
+                self.monitor.fail(error);
+            }
+        }
+    }
+
+    /// Adds the counter paths among some lines of text: one path a line, or a list as settings have it.
+    pub(crate) fn add_lines(&mut self, text: &str) {
+        for line in text.lines() {
+            // A line of the settings that `Y` copies is a path in quotes and a comma.
+            let line = line.trim().trim_end_matches(',').trim_matches(['"', '\'']);
+            let is_path = line.starts_with(['\\', '/']);
+            if is_path {
+                self.choose = Some(line.to_string());
+                self.add(line);
+            }
+        }
+    }
+
+    /// Adds a path, and chooses its line when it is there.
+    pub(crate) fn add_and_choose(&mut self, path: &str) {
+        self.message = Some(format!("{} {path}", self.words.get(Word::Added)));
+        self.choose = Some(path.to_string());
+        self.add(path);
+    }
+
+    /// Removes the chosen line, and its counter from the query when nothing else needs it.
+    pub(crate) fn remove_chosen(&mut self) {
+        let Some(path) = self.monitor.remove_chosen() else { return };
+        self.paths.retain(|known| *known != path);
+        self.successor = self.reopened();
+    }
+
+    /// Removes all that a path asked for.
+    pub(crate) fn remove_path(&mut self, path: &str) {
+        self.monitor.remove_asked(path);
+        self.paths.retain(|known| known != path);
+        self.successor = self.reopened();
+    }
+
+    /// A new counter set.
+    pub(crate) fn remove_all(&mut self) {
+        self.paths.clear();
+        self.monitor.remove_all();
+        self.successor = None;
+        match self.reopened() {
+            Some(query) => self.query = query,
+            None => self.message = Some(self.words.get(Word::NothingFound).to_string()),
+        }
+    }
+
+    /// A query with the paths of now. `None` when the source can not be opened again: then the old query goes on.
+    pub(crate) fn reopened(&mut self) -> Option<Query> {
+        let mut query = (self.options.open)().ok()?;
+        self.keep_watching(&mut query);
+        self.reopen_others().ok()?;
+        for path in self.paths.iter().filter(|path| self.host_of(path) == 0) {
+            query.add(path).ok()?;
+        }
+        Some(query)
+    }
+
+    pub(crate) fn choose_what_was_added(&mut self) {
+        let Some(path) = &self.choose else { return };
+        let found = self.monitor.series().iter().rposition(|series| series.asked == *path);
+        if let Some(position) = found {
+            self.monitor.select(position);
+            self.choose = None;
+        }
+    }
+}

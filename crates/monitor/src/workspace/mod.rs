@@ -1,0 +1,30 @@
+//! What the user works on: the query and its history, an opened log, a log to compare with.
+//!
+//! Screens draw it and change it. It knows no screen and no key.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `state` | [`state::Workspace`], and how the counters are shown |
+//! | `counters`, `lines`, `top` | counters added and removed, lines of the legend, top contributors |
+//! | `sampling`, `time` | live samples, and times as the user reads and types them |
+//! | `open`, `reading`, `seek`, `playback`, `hosts`, `notes` | an opened log |
+//! | `compare` | a log that is compared with what is shown |
+//! | `undo`, `copy`, `jobs` | undo, the clipboard, and work outside the screen |
+
+mod compare;
+mod copy;
+mod counters;
+mod hosts;
+mod jobs;
+mod lines;
+mod notes;
+mod open;
+pub(crate) mod options;
+mod playback;
+mod reading;
+pub(crate) mod sampling;
+pub(crate) mod seek;
+pub(crate) mod state;
+pub(crate) mod time;
+mod top;
+pub(crate) mod undo;

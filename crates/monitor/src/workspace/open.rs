@@ -1,0 +1,118 @@
+//! `o`: a settings file or a log, opened while the monitor runs, and the way back to what happens now.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tallymon::core::flow::SourceError;
+use tallymon::{Log, Query};
+
+use crate::log::counters::usual_of_log;
+use crate::log::opening::{Opened, Opening};
+use crate::log::replay::Replay;
+use crate::model::Monitor;
+use crate::words::Word;
+use crate::workspace::options::Open;
+use crate::workspace::state::{Choices, Live, View, Workspace};
+
+impl Workspace {
+    /// Begins to open what a file is by its content: a log of any format, or settings. Several are logs that become one.
+    pub(crate) fn open_files(&mut self, files: &[PathBuf]) {
+        match Opening::begin(files, &self.options.reading) {
+            Ok(opening) => self.opening = Some(opening),
+            Err(error) => self.message = Some(error.to_string()),
+        }
+    }
+
+    /// Whether a file is being opened.
+    pub(crate) const fn is_opening(&self) -> bool {
+        self.opening.is_some()
+    }
+
+    /// Takes the file that is being opened, if it is there within a time; whether anything looks different now.
+    pub(crate) fn file_comes(&mut self, patience: Duration) -> bool {
+        let Some(opening) = &mut self.opening else { return false };
+        let Some(opened) = opening.wait(patience) else { return opening.moves() };
+        let is_compared = opening.is_compared;
+        self.opening = None;
+        let before = Choices::of(self);
+        match opened {
+            Opened::Log(log) if is_compared => self.compare(log),
+            Opened::Settings(_) if is_compared => {
+                self.message = Some(self.words.get(Word::NoLog).to_string());
+            }
+            Opened::Log(log) => {
+                // Screens show the source of before.
+                self.source_changed = true;
+                if let Err(error) = self.show_log(log) {
+                    self.message = Some(error.to_string());
+                }
+            }
+            Opened::Settings(settings) => self.apply(&settings),
+            Opened::Failed(why) => self.message = Some(why),
+        }
+        if !self.source_changed {
+            self.note(before);
+        }
+        self.follow_cursor();
+        true
+    }
+
+    /// Shows a log with those of the counters of now that it has, else with its usual ones.
+    fn show_log(&mut self, log: Log) -> Result<(), SourceError> {
+        let language = self.query.names().preferred();
+        let mut query = Query::new(Box::new(log.source()), language)?;
+        let fits = |path: &&String| query.add(path).is_ok();
+        let mut paths: Vec<String> = self.paths.iter().filter(fits).cloned().collect();
+        if paths.is_empty() {
+            paths = usual_of_log(&log, language, &[])?;
+        }
+        let again = log.clone();
+        let open: Open = Box::new(move || Query::new(Box::new(again.source()), language));
+        let view = if self.view == View::Table { View::Graph } else { self.view };
+        let monitor = Monitor::new(self.options.budget);
+        let shown = Live { query, paths: Vec::new(), monitor, open, source: None, view };
+        let before = self.change_to(shown);
+        // Of logs that are opened one after the other none is kept: they can be opened again.
+        if self.replay.is_none() {
+            self.live = Some(before);
+        }
+        self.replay = Some(Replay::new(log));
+        self.reopen_others()?;
+        for path in &paths {
+            self.add(path);
+        }
+        self.load_log();
+        Ok(())
+    }
+
+    /// Shows what happens now again, with everything that was seen before the log.
+    pub(crate) fn back_to_now(&mut self) {
+        let Some(aside) = self.live.take() else { return };
+        self.change_to(aside);
+        self.replay = None;
+        // Rates over the time in between would be those of no second: they begin anew.
+        if let Some(query) = self.reopened() {
+            self.query = query;
+        }
+    }
+
+    fn change_to(&mut self, other: Live) -> Live {
+        let before = Live {
+            query: std::mem::replace(&mut self.query, other.query),
+            paths: std::mem::replace(&mut self.paths, other.paths),
+            monitor: std::mem::replace(&mut self.monitor, other.monitor),
+            open: std::mem::replace(&mut self.options.open, other.open),
+            source: std::mem::replace(&mut self.options.source, other.source),
+            view: std::mem::replace(&mut self.view, other.view),
+        };
+        (self.successor, self.pending, self.choose) = (None, None, None);
+        (self.failure, self.failures, self.countdown) = (None, 0, None);
+        self.comparison = None;
+        self.readings.clear();
+        self.filter.clear();
+        // What was changed in the one can not be undone in the other.
+        self.steps.clear();
+        self.source_changed = true;
+        before
+    }
+}

@@ -1,0 +1,159 @@
+//! Going to times of a log: what is in memory is shown at once, the rest is read from near there.
+
+use std::time::{Duration, Instant};
+
+use tallymon::core::time::FileTime;
+
+use crate::log::replay::{Goal, GoalPosition};
+use crate::workspace::state::Workspace;
+
+/// How long somebody waits for a time that is being read up to, before reading begins there.
+pub(crate) const SOON: Duration = Duration::from_millis(300);
+/// How many windows are read before what somebody wants to see, if a tenth of the memory is not less: turning pages does not
+/// mean reading anew for each, and the first picture comes soon.
+const BEFORE: usize = 4;
+
+impl Workspace {
+    /// Goes to a time of the log, also to one that is not in memory; `false` without a log.
+    pub(crate) fn jump_in_log(&mut self, time: FileTime) -> bool {
+        let Some(replay) = &mut self.replay else { return false };
+        replay.goal = None;
+        replay.drop_staged();
+        let rows = self.monitor.rows();
+        let in_memory = |row: Option<u64>| row.and_then(|row| self.monitor.time(row)).unwrap_or_default();
+        let (oldest, newest) = (in_memory(Some(rows.start)), in_memory(rows.end.checked_sub(1)));
+        let comes = replay.loading.as_ref().is_some_and(|loading| loading.filled.is_none());
+        // What is read fills the memory at most.
+        let most = self.monitor.most_rows() as u64;
+        let reaches =
+            replay.from.max(replay.log.summary().first).0.saturating_add(replay.step().saturating_mul(most));
+        if time > newest && comes && time.0 <= reaches && time <= replay.log.summary().last {
+            replay.goal =
+                Some(Goal { time, since: Instant::now(), is_near: false, at: GoalPosition::Cursor });
+        } else if time < oldest && replay.from.0 > 0 || time > newest && (replay.is_cut || comes) {
+            self.load_near(time, GoalPosition::Cursor);
+            return true;
+        }
+        self.show_time(time);
+        true
+    }
+
+    /// Reads the log from a little before a time on.
+    pub(crate) fn load_near(&mut self, time: FileTime, at: GoalPosition) {
+        let most = self.monitor.most_rows();
+        let points = self.monitor.window.points();
+        let Some(replay) = &mut self.replay else { return };
+        let window = points.min(most.saturating_sub(most / 5));
+        let before = window.saturating_add(points.saturating_mul(BEFORE).min(most / 10)) as u64;
+        let step = replay.step();
+        replay.goal = Some(Goal { time, since: Instant::now(), is_near: true, at });
+        // What waits takes memory beside what is shown: a sixteenth of its rows, in a larger form, is an eighth of that.
+        let later = before <= (most / 16) as u64;
+        self.load_from(FileTime(time.0.saturating_sub(step.saturating_mul(before))), later);
+    }
+
+    /// Moves the window by rows; at the end of what is in memory it reads on. `false` when there is nothing to read.
+    pub(crate) fn scroll_in_log(&mut self, by: i64) -> bool {
+        let (rows, view) = (self.monitor.rows(), self.monitor.view());
+        let Some(replay) = &self.replay else { return false };
+        if replay.goal.is_some_and(|goal| goal.is_near) {
+            // It is on its way.
+            return true;
+        }
+        let summary = replay.log.summary();
+        let is_at_end = by > 0 && view.end >= rows.end && replay.is_cut;
+        let is_at_begin = by < 0 && view.start <= rows.start && replay.from > summary.first;
+        let Some((from, to)) = self.monitor.view_times().filter(|_| is_at_end || is_at_begin) else {
+            return false;
+        };
+        let rows_in_view = view.end.saturating_sub(view.start).saturating_sub(1);
+        let step = to.0.saturating_sub(from.0).checked_div(rows_in_view).unwrap_or(0).max(1);
+        let distance = step.saturating_mul(by.unsigned_abs());
+        // A whole window is in view also at the begin of the log.
+        let least = summary.first.0.saturating_add(to.0.saturating_sub(from.0)).min(summary.last.0);
+        let end = if by > 0 { to.0.saturating_add(distance) } else { to.0.saturating_sub(distance) };
+        let end = end.clamp(least, summary.last.0);
+        self.load_near(FileTime(end), GoalPosition::End);
+        true
+    }
+
+    /// Goes to the last record.
+    pub(crate) fn end_of_log(&mut self) {
+        let rows = self.monitor.rows();
+        let last =
+            self.replay.as_ref().filter(|replay| replay.is_cut).map(|replay| replay.log.summary().last);
+        match last {
+            Some(last) => drop(self.jump_in_log(last)),
+            None => self.monitor.window.go_to(&rows, rows.end.saturating_sub(1)),
+        }
+    }
+
+    /// Moves the cursor by a row where that one is not in memory; `false` when it is, or there is none.
+    pub(crate) fn step_in_log(&mut self, by: i64) -> bool {
+        let rows = self.monitor.rows();
+        let Some((replay, cursor)) = self.replay.as_ref().zip(self.monitor.window.cursor) else {
+            return false;
+        };
+        let is_last = by > 0 && cursor.saturating_add(1) >= rows.end && replay.is_cut;
+        let is_first = by < 0 && cursor <= rows.start && replay.from > replay.log.summary().first;
+        let Some(time) = self.monitor.time(cursor).filter(|_| is_last || is_first) else { return false };
+        if is_last {
+            return self.jump_in_log(FileTime(time.0.saturating_add(1)));
+        }
+        self.load_near(time, GoalPosition::Before);
+        true
+    }
+
+    /// Goes to the time that is wanted when it came. What does not come soon is read from there.
+    pub(crate) fn continue_seek(&mut self) {
+        let Some(replay) = &self.replay else { return };
+        let is_staged = replay.loading.as_ref().is_some_and(|loading| loading.staged.is_some());
+        let Some(goal) = replay.goal.filter(|_| !is_staged) else { return };
+        let newest = self.monitor.next().checked_sub(1).and_then(|row| self.monitor.time(row));
+        if newest.is_some_and(|newest| newest >= goal.time) {
+            if let Some(replay) = &mut self.replay {
+                replay.goal = None;
+            }
+            self.show_goal(goal);
+            self.follow_cursor();
+        } else if !goal.is_near && goal.since.elapsed() >= SOON {
+            self.load_near(goal.time, goal.at);
+        }
+    }
+
+    /// Shows the time that was wanted when nothing more comes: of a log that is longer than the memory it may not have come.
+    pub(crate) fn end_at_goal(&mut self, goal: Goal) {
+        let newest = self.monitor.next().checked_sub(1).and_then(|row| self.monitor.time(row));
+        let is_cut = self.replay.as_ref().is_some_and(|replay| replay.is_cut);
+        if is_cut && !goal.is_near && newest.is_some_and(|newest| newest < goal.time) {
+            self.load_near(goal.time, goal.at);
+        } else {
+            self.show_goal(goal);
+        }
+    }
+
+    fn show_goal(&mut self, goal: Goal) {
+        match goal.at {
+            GoalPosition::Cursor => self.show_time(goal.time),
+            GoalPosition::Before => {
+                let rows = self.monitor.rows();
+                if let Some(row) = self.monitor.row_at(goal.time) {
+                    self.monitor.window.go_to(&rows, row.saturating_sub(1));
+                }
+            }
+            GoalPosition::End => {
+                let rows = self.monitor.rows();
+                if let Some(row) = self.monitor.row_at(goal.time) {
+                    self.monitor.window.end_at(&rows, row);
+                }
+            }
+        }
+    }
+
+    fn show_time(&mut self, time: FileTime) {
+        let rows = self.monitor.rows();
+        if let Some(row) = self.monitor.row_at(time) {
+            self.monitor.window.go_to(&rows, row);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The state of the monitor that all screens share.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tallymon::core::flow::SourceError;
+use tallymon::{Log, Query, Reading};
+
+use crate::log::comparison::Comparison;
+use crate::log::opening::Opening;
+use crate::log::replay::Replay;
+use crate::model::{History, Look, Monitor, Picture, Series, Ticks, Window};
+use crate::settings::Settings;
+use crate::source::{Pending, SourceThread};
+use crate::term::task::Task;
+use crate::term::theme::Theme;
+use crate::words::Words;
+use crate::workspace::options::{Open, Options};
+
+/// Everything that the screens show.
+pub(crate) struct Workspace {
+    pub(crate) query: Query,
+    /// A query without the removed counters; it replaces `query` after its second sample.
+    pub(super) successor: Option<Query>,
+    /// The sample that was requested and has not arrived yet.
+    pub(super) pending: Option<Pending>,
+    /// The paths of the query as they were written.
+    pub(super) paths: Vec<String>,
+    pub(crate) options: Options,
+    pub(crate) monitor: Monitor,
+    pub(crate) view: View,
+    pub(crate) words: Words,
+    pub(crate) theme: Theme,
+    /// The readings of the last sample, for explanations.
+    pub(crate) readings: Vec<Reading>,
+    /// One line for the user, until the next key.
+    pub(crate) message: Option<String>,
+    pub(crate) failure: Option<SourceError>,
+    /// How many samples in a row failed.
+    pub(super) failures: u32,
+    /// Whole seconds until a failed source is tried again.
+    pub(crate) countdown: Option<u64>,
+    /// Words that a line of the legend has to contain, in lower case.
+    pub(crate) filter: String,
+    /// The log that is shown instead of samples.
+    pub(crate) replay: Option<Replay>,
+    /// The log that is compared with what is shown.
+    pub(crate) comparison: Option<Comparison>,
+    /// The file that is being opened.
+    pub(crate) opening: Option<Opening>,
+    /// The live samples, set aside while a log is shown that was opened here.
+    pub(super) live: Option<Live>,
+    /// Another source is shown than before: screens over the old one have to close.
+    pub(super) source_changed: bool,
+    /// The log stands at another time: screens that show one moment have to read it again.
+    pub(super) time_moved: bool,
+    /// The path to choose once its series exists.
+    pub(crate) choose: Option<String>,
+    /// What can be undone, newest last.
+    pub(super) steps: VecDeque<Step>,
+    pub(super) jobs: Vec<Job>,
+    /// Text for the clipboard of the terminal.
+    pub(crate) clipboard: Option<String>,
+}
+
+/// How the counters are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum View {
+    #[default]
+    Graph,
+    Area,
+    Stacked,
+    Bars,
+    Report,
+    Split,
+    Table,
+}
+
+/// What the user chose.
+#[derive(Debug, Clone)]
+pub(crate) struct Choices {
+    pub(super) window: Window,
+    pub(super) view: View,
+    pub(super) filter: String,
+    pub(super) ticks: Ticks,
+    pub(super) picture: Picture,
+    pub(super) paths: Vec<String>,
+    pub(super) looks: Vec<(String, Look)>,
+}
+
+/// What was chosen before a change, and what it took away.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(super) before: Choices,
+    /// Single series with their positions.
+    pub(super) removed: Vec<(usize, Series)>,
+    /// Everything that was remembered.
+    pub(super) cleared: Option<History>,
+    /// The row that came next.
+    pub(super) at: u64,
+}
+
+/// The live samples, kept while a log is shown: nothing is sampled meanwhile.
+pub(crate) struct Live {
+    pub(super) query: Query,
+    pub(super) paths: Vec<String>,
+    pub(super) monitor: Monitor,
+    pub(super) open: Open,
+    pub(super) source: Option<SourceThread>,
+    pub(super) view: View,
+}
+
+/// The result of a job.
+pub(crate) enum Done {
+    /// A line for the user.
+    Said(String),
+    /// Logs to open.
+    Open(Vec<PathBuf>),
+}
+
+/// A running job; an error is a line for the user.
+pub(crate) type Job = Task<Result<Done, String>>;
+
+/// The views as settings name them. A table is never saved: it shows one moment.
+const VIEWS: [(&str, View); 6] = [
+    ("graph", View::Graph),
+    ("area", View::Area),
+    ("stacked", View::Stacked),
+    ("bars", View::Bars),
+    ("report", View::Report),
+    ("split", View::Split),
+];
+
+/// The shortest time between samples.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+impl Workspace {
+    /// A workspace over a query without paths; paths of the options that can not be used are shown with the reason.
+    pub(crate) fn new(query: Query, mut options: Options) -> Workspace {
+        let paths = std::mem::take(&mut options.paths);
+        let mut workspace = Workspace {
+            replay: options.log.take().map(Replay::new),
+            words: Words::of(query.names().preferred()),
+            theme: Theme::new(options.colours, options.glyphs),
+            monitor: Monitor::new(options.budget),
+            query,
+            successor: None,
+            pending: None,
+            paths: Vec::new(),
+            options,
+            view: View::default(),
+            readings: Vec::new(),
+            message: None,
+            failure: None,
+            failures: 0,
+            countdown: None,
+            filter: String::new(),
+            comparison: None,
+            opening: None,
+            live: None,
+            source_changed: false,
+            time_moved: false,
+            choose: None,
+            steps: VecDeque::new(),
+            jobs: Vec::new(),
+            clipboard: None,
+        };
+        if let Err(error) = workspace.reopen_others() {
+            workspace.message = Some(error.to_string());
+        }
+        if let Some(settings) = workspace.options.settings.take() {
+            workspace.apply(&settings);
+        }
+        for path in &paths {
+            workspace.add(path);
+        }
+        workspace.watch_top();
+        workspace.load_log();
+        workspace
+    }
+
+    /// The log that is shown, if it is one.
+    pub(crate) fn log(&self) -> Option<&Log> {
+        self.replay.as_ref().map(|replay| &replay.log)
+    }
+
+    /// Name of the host of the query.
+    pub(crate) fn system_name(&self) -> &str {
+        self.query.system_name()
+    }
+
+    /// Whether another source is shown since the last call.
+    pub(crate) fn take_source_changed(&mut self) -> bool {
+        std::mem::take(&mut self.source_changed)
+    }
+
+    /// Whether the log stands at another time since the last call.
+    pub(crate) fn take_time_moved(&mut self) -> bool {
+        std::mem::take(&mut self.time_moved)
+    }
+
+    /// The current choices, as a settings file keeps them.
+    pub(crate) fn settings(&self) -> Settings {
+        let view = VIEWS.iter().find(|(_, view)| *view == self.view).map(|(name, _)| (*name).to_string());
+        let series = self.monitor.series();
+        Settings {
+            counters: self.paths.clone(),
+            view,
+            interval: Some(self.options.interval),
+            points: Some(self.monitor.window.points()),
+            sweep: Some(self.monitor.window.sweep),
+            picture: Some(self.monitor.picture.clone()),
+            looks: series.iter().map(|series| (series.path.clone(), series.look())).collect(),
+            alerts: self.monitor.alerts.crossings().iter().cloned().collect(),
+        }
+    }
+
+    /// Replaces the current choices with those of settings.
+    pub(crate) fn apply(&mut self, settings: &Settings) {
+        self.remove_all();
+        let view = VIEWS.iter().find(|(name, _)| settings.view.as_deref() == Some(name));
+        self.view = view.map_or(View::Graph, |(_, view)| *view);
+        self.options.interval = settings.interval.unwrap_or(self.options.interval).max(SHORTEST);
+        if self.replay.is_none() {
+            self.monitor.window.set_points(settings.points.unwrap_or(self.monitor.window.points()));
+            self.monitor.window.sweep = settings.sweep.unwrap_or(self.monitor.window.sweep);
+        }
+        if let Some(picture) = &settings.picture {
+            self.monitor.picture = picture.clone();
+        }
+        self.monitor.alerts.restore(&settings.alerts);
+        for (path, look) in &settings.looks {
+            self.monitor.apply_style(path, *look);
+        }
+        for path in &settings.counters {
+            self.add(path);
+        }
+        self.load_log();
+    }
+}

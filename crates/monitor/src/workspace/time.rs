@@ -1,0 +1,84 @@
+//! Times: on the clock on the wall, as somebody types them, and the way to them.
+
+use tallymon::core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
+
+use crate::workspace::options::LocalTime;
+use crate::workspace::state::Workspace;
+
+impl Workspace {
+    /// The time of day.
+    pub(crate) fn clock(&self, time: FileTime) -> String {
+        crate::model::format::clock(self.local_time(time).time)
+    }
+
+    /// A time beside others as far apart as these: over a day it has its date, and no seconds.
+    pub(crate) fn clock_between(&self, time: FileTime, from: FileTime, to: FileTime) -> String {
+        if to.0.saturating_sub(from.0) < units(86_400) {
+            return self.clock(time);
+        }
+        let local = self.local_time(time).time;
+        format!("{:02}-{:02} {:02}:{:02}", local.month, local.day, local.hour, local.minute)
+    }
+
+    /// A time on the clock on the wall.
+    pub(crate) fn local_time(&self, time: FileTime) -> LocalTime {
+        (self.options.local)(time)
+    }
+
+    /// Shows a time, if it is in memory or in the log; whether it is.
+    pub(crate) fn go_to_time(&mut self, time: FileTime) -> bool {
+        if self.jump_in_log(time) {
+            return true;
+        }
+        let rows = self.monitor.rows();
+        let Some(row) = self.monitor.row_at(time) else { return false };
+        self.monitor.window.go_to(&rows, row);
+        self.monitor.time(rows.start).is_some_and(|oldest| time >= oldest)
+    }
+
+    /// The last time before the newest that the clock showed this, or the time of a date.
+    pub(crate) fn time_of_day(&self, text: &str) -> Option<FileTime> {
+        let (date, clock) = match text.trim().split_once([' ', 'T']) {
+            Some((date, clock)) => (Some(date), clock),
+            None => (None, text.trim()),
+        };
+        let mut parts = clock.split(':').map(|part| part.parse::<u16>().ok());
+        let (hour, minute) = (parts.next()??, parts.next()??);
+        let second = match parts.next() {
+            Some(part) => part?,
+            None => 0,
+        };
+        if parts.next().is_some() {
+            return None;
+        }
+        let newest = match &self.replay {
+            Some(replay) => replay.log.summary().last,
+            None => self.monitor.time(self.monitor.next().checked_sub(1)?)?,
+        };
+        let local = SystemTime { milliseconds: 0, ..self.local_time(newest).time };
+        let mut wanted = SystemTime { hour, minute, second, ..local };
+        if let Some(date) = date {
+            let mut parts = date.split('-').map(|part| part.parse::<u16>().ok());
+            (wanted.year, wanted.month, wanted.day) = (parts.next()??, parts.next()??, parts.next()??);
+        }
+        let (wanted, now) = (wanted.file_time()?.0, local.file_time()?.0);
+        let back = match now.checked_sub(wanted) {
+            Some(back) => back,
+            None if date.is_some() => 0,
+            None => now.saturating_add(units(86_400)).saturating_sub(wanted),
+        };
+        Some(FileTime(newest.0.saturating_sub(back)))
+    }
+}
+
+/// The clock of this machine.
+pub(crate) fn now() -> FileTime {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let nanoseconds = i128::try_from(since.as_nanos()).unwrap_or_default();
+    FileTime::from_unix_nanoseconds(nanoseconds).unwrap_or_default()
+}
+
+/// Units of a time of day.
+pub(crate) const fn units(seconds: u64) -> u64 {
+    seconds.saturating_mul(UNITS_PER_SECOND)
+}

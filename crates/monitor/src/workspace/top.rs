@@ -1,0 +1,134 @@
+//! Top contributors: the instances that are watched, and the largest of them at a row.
+
+use tallymon::Query;
+use tallymon::core::path::CounterPath;
+use tallymon::core::title::TitleIndex;
+
+use crate::model::{PROCESS, Top, TopGroup};
+use crate::workspace::state::Workspace;
+
+const PROCESSOR_TIME: TitleIndex = TitleIndex(6);
+const WORKING_SET: TitleIndex = TitleIndex(180);
+const IO_DATA_BYTES: TitleIndex = TitleIndex(1424);
+const MEMORY: TitleIndex = TitleIndex(4);
+const PAGING_FILE: TitleIndex = TitleIndex(700);
+const DISKS: [TitleIndex; 2] = [TitleIndex(234), TitleIndex(236)];
+
+impl Workspace {
+    /// Has the instances of what is charted watched, and the processes.
+    pub(crate) fn watch_top(&mut self) {
+        if !self.options.top || self.replay.is_some() {
+            return;
+        }
+        let wanted = self.wanted_top();
+        for (object, counter) in wanted {
+            let is_there = |query: &Query| {
+                let object = query.catalog().object(object).filter(|object| object.has_instances);
+                object.is_some_and(|object| object.counter(counter).is_some())
+            };
+            if self.monitor.top.watches(object, counter)
+                || !is_there(&self.query)
+                || !self.monitor.top.watch(&self.query, object, counter)
+            {
+                continue;
+            }
+            watch(&mut self.query, object, counter);
+            if let Some(successor) = &mut self.successor {
+                watch(successor, object, counter);
+            }
+        }
+    }
+
+    /// The counters whose largest instances make what is charted.
+    pub(crate) fn wanted_top(&self) -> Vec<(TitleIndex, TitleIndex)> {
+        let mut wanted = vec![(PROCESS, PROCESSOR_TIME), (PROCESS, WORKING_SET)];
+        let series = self.monitor.series();
+        // Who reads and writes is dear to know: a file of its own for each process.
+        if series.iter().any(|series| DISKS.contains(&series.object)) {
+            wanted.push((PROCESS, IO_DATA_BYTES));
+        }
+        for series in series {
+            let pair = (series.object, series.counter);
+            if series.instance.is_some() && self.monitor.is_drawn(series) && !wanted.contains(&pair) {
+                wanted.push(pair);
+            }
+        }
+        wanted
+    }
+
+    /// Forgets who made what is no longer charted, and has a new query watch the rest.
+    pub(crate) fn keep_watching(&mut self, query: &mut Query) {
+        let series = self.monitor.series();
+        let charted: Vec<_> = series.iter().map(|series| (series.object, series.counter)).collect();
+        self.monitor.top.retain(|object, counter| object == PROCESS || charted.contains(&(object, counter)));
+        for (object, counter) in self.monitor.top.counters() {
+            watch(query, object, counter);
+        }
+    }
+
+    /// The groups of the row at the cursor: first the object that is charted, then what makes it.
+    pub(crate) fn top_at_cursor(&mut self) -> Vec<TopGroup> {
+        let Some(row) = self.monitor.window.cursor else { return Vec::new() };
+        let chosen = self.monitor.chosen().map(|series| (series.object, series.counter));
+        let mut groups = match self.top_of_log(row) {
+            Some(groups) => groups,
+            None => self.monitor.top.at(self.monitor.next(), row),
+        };
+        groups.sort_by_key(|group| rank(chosen, (group.object, group.counter)));
+        groups
+    }
+    /// Who made the values of a row of a log: nothing was kept, it is read now.
+    pub(crate) fn top_of_log(&mut self, row: u64) -> Option<Vec<TopGroup>> {
+        let host = self.chosen_host();
+        if let Some((_, known)) =
+            self.replay.as_ref()?.top.as_ref().filter(|(known, _)| *known == (row, host))
+        {
+            return Some(known.clone());
+        }
+        self.follow_cursor();
+        let mut query: Query = self.open_host(host).ok()?;
+        let mut top = Top::default();
+        for (object, counter) in self.wanted_top() {
+            let is_there =
+                query.catalog().object(object).is_some_and(|known| known.counter(counter).is_some());
+            if is_there && top.watch(&query, object, counter) {
+                watch(&mut query, object, counter);
+            }
+        }
+        query.collect().ok()?;
+        let mut groups = top.once(&query, &Top::readings(&query));
+        let prefix = self.prefix(host);
+        for instance in groups.iter_mut().flat_map(|group| &mut group.instances) {
+            instance.path.insert_str(0, &prefix);
+        }
+        if let Some(replay) = &mut self.replay {
+            replay.top = Some(((row, host), groups.clone()));
+        }
+        Some(groups)
+    }
+}
+
+/// Has a query collect what is watched.
+pub(crate) fn watch(query: &mut Query, object: TitleIndex, counter: TitleIndex) {
+    if let Ok(parsed) = CounterPath::parse(&format!("\\{}(*)\\{}", object.0, counter.0)) {
+        // That both are there was seen before.
+        let _ = query.add_path(&Top::text(object, counter), &parsed.path);
+    }
+}
+
+/// What comes first: the counter that was clicked, its object, the counter of processes that makes it, the others.
+fn rank(chosen: Option<(TitleIndex, TitleIndex)>, group: (TitleIndex, TitleIndex)) -> u8 {
+    let Some(chosen) = chosen else { return u8::from(group.0 != PROCESS) };
+    let maker = match chosen.0 {
+        MEMORY | PAGING_FILE => WORKING_SET,
+        object if DISKS.contains(&object) => IO_DATA_BYTES,
+        _ => PROCESSOR_TIME,
+    };
+    match group {
+        group if group == chosen => 0,
+        group if group == (PROCESS, maker) => 1,
+        (object, _) if object == chosen.0 => 2,
+        (PROCESS, _) => 3,
+        _ => 4,
+    }
+}
