@@ -9,8 +9,8 @@ use tallymon_core::flow::Source;
 use tallymon_core::request::{Interest, Request};
 use tallymon_core::title::TitleIndex;
 use tallymon_host::Host;
-use tallymon_linux::bpf::record::Asked;
-use tallymon_linux::bpf::tasks::{Tasks, Way};
+use tallymon_linux::kernel::bpf::record::Asked;
+use tallymon_linux::kernel::bpf::tasks::{Tasks, Way};
 use tallymon_provider::{Tier, TierChoice};
 
 use crate::Row;
@@ -71,7 +71,7 @@ fn floors() -> Vec<Row> {
     rows.push(Row {
         name: "floor: clock_gettime of each process".to_string(),
         time: median(ROUNDS, || {
-            let times = pids.iter().filter_map(|pid| tallymon_linux::clock::process_cpu_time(*pid));
+            let times = pids.iter().filter_map(|pid| tallymon_linux::kernel::clock::process_cpu_time(*pid));
             std::hint::black_box(times.sum::<u64>());
         }),
     });

@@ -15,32 +15,11 @@
 //!
 //! A value that the kernel does not give is marked as absent with the reason. It is never made up and never a zero.
 
-pub mod bpf;
-#[allow(unsafe_code, reason = "the CPU clock of another process has no safe interface")]
-pub mod clock;
-pub mod cups;
-pub mod kept;
-pub mod netlink;
-#[allow(unsafe_code, reason = "an event counter of a processor has no safe interface")]
-pub mod perf;
-pub mod pids;
-pub mod proc;
-pub mod root;
-#[allow(unsafe_code, reason = "the policy of another thread has no safe interface")]
-pub mod scheduling;
-pub mod statvfs;
+pub mod kernel;
 
-mod counts;
-mod expression;
-mod made;
-mod meter;
-mod network_counts;
 mod objects;
-mod optional;
-mod rising;
 mod sources;
 mod system;
-mod texts;
 
 pub use objects::spec::{Origin, Quality};
 pub use system::{Clocks, OpenError, System, clocks, host_name};

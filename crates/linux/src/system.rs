@@ -9,13 +9,13 @@ use tallymon_provider::{
     Profile, Provider, ProviderError, ReadWindow, SourceStatus, TitleIndex,
 };
 
-use crate::bpf::tasks::Refusal;
-use crate::clock::{Moment, since_boot};
-use crate::kept::ReadError;
-use crate::meter::Meter;
+use crate::kernel::bpf::tasks::Refusal;
+use crate::kernel::clock::{Moment, since_boot};
+use crate::kernel::reusable_file::ReadError;
+use crate::kernel::root::Root;
+use crate::objects::meter::Meter;
 use crate::objects::spec::Origin;
 use crate::objects::{self, Object};
-use crate::root::Root;
 use crate::sources::Sources;
 use tallymon_provider::{Tier, TierChoice};
 

@@ -6,7 +6,7 @@ use tallymon_provider::Absence;
 
 use super::spec::rows;
 use super::table::{Table, folders, list};
-use crate::netlink::Link;
+use crate::kernel::netlink::Link;
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
@@ -96,7 +96,7 @@ fn interfaces(sources: &mut Sources) -> Result<Vec<(String, PathBuf)>, Absence> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named, names};
+    use super::super::fake_machine::{Machine, collect, instance, named, names};
     use tallymon_provider::{Absence, Interest, TitleIndex, ValueState};
 
     const MISSING: Result<u64, ValueState> = Err(ValueState::Absent(Absence::NotInThisKernel));

@@ -10,7 +10,7 @@ use tallymon_provider::Absence;
 
 use super::spec::rows;
 use super::table::Table;
-use crate::proc::scan::decimal;
+use crate::kernel::proc::scan::decimal;
 use crate::sources::Sources;
 
 rows! { JOB_COUNTERS, JOB_ORIGINS {
@@ -146,9 +146,9 @@ mod tests {
     use std::fs;
     use std::process::Command;
 
-    use super::super::fake::{Machine, collect, instance, named, names};
+    use super::super::fake_machine::{Machine, collect, instance, named, names};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Interest, ValueState};
 
     #[test]

@@ -11,7 +11,7 @@ use tallymon_provider::{
 use super::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{folders, write};
-use crate::proc::scan::decimal;
+use crate::kernel::proc::scan::decimal;
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
@@ -109,7 +109,7 @@ impl Object for EnergyMeter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, named, names};
+    use super::super::fake_machine::{Machine, instance, named, names};
     use super::*;
     use tallymon_provider::ValueState;
 

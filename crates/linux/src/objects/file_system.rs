@@ -9,8 +9,8 @@ use super::Object;
 use super::logical_disk::LogicalDisk;
 use super::spec::{Origin, object, rows};
 use super::table::write;
+use crate::kernel::statvfs::Space;
 use crate::sources::Sources;
-use crate::statvfs::Space;
 
 rows! { COUNTERS, ORIGINS {
     904_802 PERF_COUNTER_LARGE_RAWCOUNT -9 NOVICE: E "statvfs(3): f_blocks * f_frsize" "2.6.0";
@@ -78,7 +78,7 @@ impl Object for FileSystems {
 mod tests {
     use std::process::Command;
 
-    use super::super::fake::{collect, instance, named};
+    use super::super::fake_machine::{collect, instance, named};
     use super::*;
     use tallymon_provider::Interest;
 

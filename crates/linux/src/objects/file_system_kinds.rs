@@ -67,7 +67,7 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use super::super::fake::{Machine, collect, instance, named, names};
+    use super::super::fake_machine::{Machine, collect, instance, named, names};
     use tallymon_provider::{Interest, TitleIndex};
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(named(&values, 904_802).unwrap() - named(&values, 904_804).unwrap(), df[1], "{kind}");
         if df[2] > 0 {
             let files = values.object().position(TitleIndex(904_808)).unwrap();
-            assert_eq!(super::super::fake::raw(&values, files), Ok(df[3]), "{kind}: files in use");
+            assert_eq!(super::super::fake_machine::raw(&values, files), Ok(df[3]), "{kind}: files in use");
         }
         true
     }

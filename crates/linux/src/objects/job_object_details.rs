@@ -81,7 +81,7 @@ mod tests {
     use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
     use tallymon_provider::{Ask, FileTime, Frequency, PerfTime, Provider, TitleIndex};
 
-    use super::super::fake::named;
+    use super::super::fake_machine::named;
     use super::super::{PROCESS, THREAD};
     use super::*;
 

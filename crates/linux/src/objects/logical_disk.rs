@@ -15,12 +15,12 @@ use tallymon_provider::{
 };
 
 use super::Object;
-use super::disk_table::{Device, DiskSum};
-use super::mounts::FileSystem;
 use super::physical_disk::{TRAFFIC, disk_counters, write_total, write_traffic};
 use super::spec::{Origin, object};
+use crate::kernel::statvfs::{Answer, Space, Spaces, now_and_here};
 use crate::sources::Sources;
-use crate::statvfs::{Answer, Space, Spaces, now_and_here};
+use crate::sources::disks::{Device, DiskSum};
+use crate::sources::mounts::FileSystem;
 
 disk_counters! {
     PercentFreeSpace: 408, 409, PERF_RAW_FRACTION, 0, NOVICE: E "statvfs(3): f_bavail * f_frsize / 1048576";
@@ -298,7 +298,7 @@ const _: () = assert!(TRAFFIC.len() + FIRST_OF_TRAFFIC == COUNTERS.len());
 mod tests {
     use std::process::Command;
 
-    use super::super::fake::{Machine, collect, instance, named, names, raw};
+    use super::super::fake_machine::{Machine, collect, instance, named, names, raw};
     use super::*;
     use tallymon_provider::{Interest, TitleIndex};
 

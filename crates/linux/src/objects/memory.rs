@@ -7,9 +7,9 @@ use tallymon_provider::{
 
 use super::Object;
 use super::spec::{Origin, counters, object};
-use crate::proc::meminfo::MemInfo;
-use crate::proc::vmstat::VmStat;
-use crate::proc::{SystemFacts, kib_to_bytes};
+use crate::kernel::proc::meminfo::MemInfo;
+use crate::kernel::proc::vmstat::VmStat;
+use crate::kernel::proc::{SystemFacts, kib_to_bytes};
 use crate::sources::Sources;
 
 counters! {
@@ -227,7 +227,7 @@ fn from_events(v: &VmStat, facts: &SystemFacts, values: &mut CounterBlockMut<'_>
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named};
+    use super::super::fake_machine::{Machine, collect, instance, named};
     use super::*;
     use crate::System;
     use tallymon_provider::{Interest, Tier, TierChoice, TitleIndex, ValueState};

@@ -54,8 +54,8 @@ pub(super) fn memory() -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named};
-    use crate::proc::fixture::fixture;
+    use super::super::fake_machine::{Machine, collect, instance, named};
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Absence, Interest, ValueState};
 
     #[test]

@@ -1,13 +1,12 @@
 //! One object a file: its table of counters, and how they are filled.
 
 pub(crate) mod control_groups;
-pub(crate) mod disk_table;
+pub(crate) mod expression;
 #[cfg(test)]
-pub(crate) mod fake;
-pub(crate) mod mounts;
+pub(crate) mod fake_machine;
+pub(crate) mod meter;
 pub(crate) mod paging_file;
 pub(crate) mod print_queue;
-pub(crate) mod process_table;
 pub(crate) mod spec;
 
 mod block_device;
@@ -25,7 +24,7 @@ mod logical_disk;
 mod memory;
 mod memory_tables;
 #[cfg(test)]
-mod namespaces;
+mod namespaces_tests;
 mod network_interface;
 mod network_tables;
 mod nfs_client;
@@ -36,9 +35,9 @@ mod objects;
 mod performance_counters;
 mod physical_disk;
 #[cfg(test)]
-mod predecessors;
+mod predecessors_tests;
 mod pressure;
-mod process;
+pub(crate) mod process;
 mod processor;
 mod processor_information;
 mod protocol;
@@ -46,12 +45,12 @@ mod ras;
 mod sensors;
 mod server;
 mod smb_client;
-mod system;
+pub(crate) mod system;
 mod table;
 mod tcp;
 mod terminal_services;
 mod thermal;
-mod thread;
+pub(crate) mod thread;
 mod udp;
 
 use tallymon_provider::{
@@ -94,7 +93,7 @@ pub(crate) trait Object: Send {
 
     /// The sources of an object that is a table, for the tests.
     #[cfg(test)]
-    fn expressions(&self) -> Option<&[crate::expression::Expression]> {
+    fn expressions(&self) -> Option<&[crate::objects::expression::Expression]> {
         None
     }
 

@@ -17,12 +17,12 @@ use tallymon_provider::{
 
 use super::Object;
 use super::spec::{Origin, counters, object};
-use crate::kept::{Buffer, Kept, Shape};
-use crate::netlink::ethtool::{EthtoolSocket, MacStats};
-use crate::netlink::socket::RouteSocket;
-use crate::netlink::{FLAG_UP, Link, LinkStats, Qdisc, ROOT};
-use crate::proc::scan::decimal;
-use crate::root::Root;
+use crate::kernel::netlink::ethtool::{EthtoolSocket, MacStats};
+use crate::kernel::netlink::socket::RouteSocket;
+use crate::kernel::netlink::{FLAG_UP, Link, LinkStats, Qdisc, ROOT};
+use crate::kernel::proc::scan::decimal;
+use crate::kernel::reusable_file::{Buffer, Kept, Shape};
+use crate::kernel::root::Root;
 use crate::sources::Sources;
 
 counters! {
@@ -265,9 +265,9 @@ mod tests {
     use std::net::UdpSocket;
     use std::process::Command;
 
-    use super::super::fake::{Machine, collect, instance, names, raw};
+    use super::super::fake_machine::{Machine, collect, instance, names, raw};
     use super::*;
-    use crate::netlink::Queue;
+    use crate::kernel::netlink::Queue;
     use tallymon_provider::{Interest, TitleIndex, ValueState};
 
     #[test]

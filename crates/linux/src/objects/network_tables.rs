@@ -121,8 +121,8 @@ pub(super) fn virtual_server() -> Table {
 mod tests {
     use std::net::TcpListener;
 
-    use super::super::fake::{Machine, collect, instance, named};
-    use crate::proc::fixture::fixture;
+    use super::super::fake_machine::{Machine, collect, instance, named};
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Absence, Interest, ValueState};
 
     #[test]

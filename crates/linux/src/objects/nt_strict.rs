@@ -119,7 +119,7 @@ fn empty(name: u32, counters: &'static [CounterSpec], origins: &'static [Origin]
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{collect, instance, names};
+    use super::super::fake_machine::{collect, instance, names};
     use tallymon_provider::{Absence, Interest, Profile, Provider, TitleIndex, ValueState};
 
     use crate::System;

@@ -33,7 +33,7 @@ fn node(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named, names};
+    use super::super::fake_machine::{Machine, collect, instance, named, names};
     use tallymon_provider::Interest;
 
     const MEMINFO: &[u8] = b"Node 1 MemTotal:       4096 kB\nNode 1 MemFree:        1024 kB\n\

@@ -14,8 +14,8 @@ use tallymon_provider::{
 
 use super::Object;
 use super::spec::{Origin, counters, object};
-use crate::kept::retry;
-use crate::root::Root;
+use crate::kernel::reusable_file::retry;
+use crate::kernel::root::Root;
 use crate::sources::Sources;
 
 counters! {
@@ -134,9 +134,9 @@ fn shared_files(root: &Root) -> Result<SharedFiles, Absence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, raw};
+    use super::super::fake_machine::{Machine, collect, instance, raw};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Interest, TitleIndex, ValueState};
 
     fn values(machine: &mut Machine) -> [Result<u64, ValueState>; 6] {

@@ -8,8 +8,8 @@ use tallymon_provider::{
 
 use super::Object;
 use super::spec::{Origin, counters, object};
-use crate::proc::ParseError;
-use crate::proc::swaps::parse_swaps;
+use crate::kernel::proc::ParseError;
+use crate::kernel::proc::swaps::parse_swaps;
 use crate::sources::Sources;
 
 counters! {
@@ -102,9 +102,9 @@ impl Object for PagingFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, names, raw};
+    use super::super::fake_machine::{Machine, collect, instance, names, raw};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Absence, Interest, ValueState};
 
     const HEADER: &str = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";

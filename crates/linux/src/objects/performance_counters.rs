@@ -13,7 +13,7 @@ use tallymon_provider::{
 use super::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{add, write};
-use crate::perf::{Event, PerfCounter};
+use crate::kernel::perf::{Event, PerfCounter};
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
@@ -102,7 +102,7 @@ fn absence(error: Errno) -> Absence {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{collect, instance, named, names};
+    use super::super::fake_machine::{collect, instance, named, names};
     use super::*;
     use tallymon_provider::{Interest, ValueState};
 

@@ -13,12 +13,12 @@ use tallymon_provider::{
 };
 
 use super::Object;
-use super::disk_table::{Device, DiskIo, DiskSum};
 use super::spec::{Origin, object};
-use crate::kept::{Buffer, Kept, Shape};
-use crate::proc::scan::decimal;
-use crate::root::Root;
+use crate::kernel::proc::scan::decimal;
+use crate::kernel::reusable_file::{Buffer, Kept, Shape};
+use crate::kernel::root::Root;
 use crate::sources::Sources;
+use crate::sources::disks::{Device, DiskIo, DiskSum};
 
 /// Declares the counters of a disk: those that are given, then the traffic, which physical and logical disks share.
 macro_rules! disk_counters {
@@ -416,7 +416,7 @@ fn is_in_memory(name: &str) -> bool {
 mod tests {
     use std::io::Write;
 
-    use super::super::fake::{Machine, collect, instance, named, names, raw};
+    use super::super::fake_machine::{Machine, collect, instance, named, names, raw};
     use super::*;
     use tallymon_core::counter::compute;
     use tallymon_core::flow::Value;

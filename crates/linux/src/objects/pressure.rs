@@ -41,7 +41,7 @@ pub(super) fn new() -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named};
+    use super::super::fake_machine::{Machine, collect, instance, named};
     use tallymon_provider::{Absence, Interest, ValueState};
 
     #[test]

@@ -20,9 +20,9 @@ use tallymon_provider::{
 };
 
 use super::Object;
-use super::process_table::{IdleProcessor, MemoryPart, Part, Parts, ProcessTable, Row, StatPart, Wants};
 use super::spec::{Origin, counters, object};
 use crate::sources::Sources;
+use crate::sources::processes::{IdleProcessor, MemoryPart, Part, Parts, ProcessTable, Row, StatPart, Wants};
 use crate::system::FREQUENCY;
 
 counters! {
@@ -105,7 +105,7 @@ const OF_HANDLES: [At; 1] = [At::HandleCount];
 const NOWHERE: [At; 3] = [At::PoolPagedBytes, At::IOOtherOperations, At::IOOtherBytes];
 
 /// What of the processes the counters need that somebody looks at. Number and start time cost nothing.
-pub(super) fn wants(ask: &Ask<'_>) -> Wants {
+pub(crate) fn wants(ask: &Ask<'_>) -> Wants {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
         let objects = [SPEC.name, super::JOB_OBJECT_DETAILS];
@@ -377,8 +377,8 @@ mod tests {
 
     use tallymon_testkit::Ends;
 
-    use super::super::process_table::tiers::{self, WANTS};
     use super::*;
+    use crate::sources::processes::tiers_tests::{self, WANTS};
 
     #[test]
     fn every_counter_has_a_source_or_a_reason() {
@@ -395,7 +395,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_what_would_be_written_anew() {
-        let Some(mut table) = tiers::at_once() else { return };
+        let Some(mut table) = tiers_tests::at_once() else { return };
         let layout = ObjectLayout::new(SPEC);
         let mut kept = Kept::default();
         let _busy = Ends::start("while :; do :; done");
@@ -411,7 +411,7 @@ mod tests {
                 _ => {}
             }
             let wants = if rounds % 20 < 15 { WANTS } else { Wants { io: false, threads: None, ..WANTS } };
-            tiers::refresh(&mut table, wants);
+            tiers_tests::refresh(&mut table, wants);
             let Some(sum) = kept.update(&layout, &table) else {
                 unknown += 1;
                 continue;

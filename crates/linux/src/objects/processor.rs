@@ -10,11 +10,11 @@ use tallymon_provider::{
 
 use super::Object;
 use super::spec::{Origin, counters, object};
-use crate::kept::{Buffer, Kept, Shape};
-use crate::proc::cpuidle::{IdleClass, idle_classes, parse_name, parse_value};
-use crate::proc::microseconds_to_100ns;
-use crate::proc::stat::CpuTicks;
-use crate::rising::Rising;
+use crate::kernel::proc::cpuidle::{IdleClass, idle_classes, parse_name, parse_value};
+use crate::kernel::proc::microseconds_to_100ns;
+use crate::kernel::proc::stat::CpuTicks;
+use crate::kernel::reusable_file::{Buffer, Kept, Shape};
+use crate::sources::monotonic::Rising;
 use crate::sources::{OfProcessors, Sources};
 
 counters! {

@@ -14,7 +14,7 @@ use super::Object;
 use super::processor::{Collector, Gathered, PROCESSOR_COUNTERS, PROCESSOR_ORIGINS, Values};
 use super::spec::{Origin, object, rows};
 use super::table::{add, folders, write};
-use crate::proc::scan::{decimal, ranges};
+use crate::kernel::proc::scan::{decimal, ranges};
 use crate::sources::Sources;
 
 const NAME: TitleIndex = TitleIndex(900_000);
@@ -321,7 +321,7 @@ fn clocks(sources: &mut Sources) -> Result<BTreeMap<u32, u64>, Absence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named, names};
+    use super::super::fake_machine::{Machine, collect, instance, named, names};
     use super::*;
     use tallymon_provider::{Interest, ValueState};
 

@@ -60,9 +60,9 @@ pub(super) fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 mod tests {
     use std::net::UdpSocket;
 
-    use super::super::fake::{Machine, collect, instance, named};
+    use super::super::fake_machine::{Machine, collect, instance, named};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Interest, ValueState};
 
     const ALL: [u32; 8] = [546, 548, 582, 1534, 638, 1530, 658, 1532];

@@ -8,7 +8,7 @@ use super::Object;
 use super::network_interface::instance_name;
 use super::spec::{Origin, object, rows};
 use super::table::{add, write};
-use crate::netlink::{Link, LinkStats};
+use crate::kernel::netlink::{Link, LinkStats};
 use crate::sources::Sources;
 
 macro_rules! ports {
@@ -129,7 +129,7 @@ fn is_dialled(link: &Link) -> bool {
 mod tests {
     use std::process::Command;
 
-    use super::super::fake::{Machine, collect, instance, named, names};
+    use super::super::fake_machine::{Machine, collect, instance, named, names};
     use super::*;
     use tallymon_provider::{Interest, ValueState};
 

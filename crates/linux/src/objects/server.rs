@@ -8,7 +8,7 @@ use tallymon_provider::{
 use super::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{Table, write};
-use crate::proc::scan::decimal;
+use crate::kernel::proc::scan::decimal;
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
@@ -153,9 +153,9 @@ mod tests {
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
-    use super::super::fake::{Machine, instance, named, names};
+    use super::super::fake_machine::{Machine, instance, named, names};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::ValueState;
     use tallymon_testkit::peer;
 

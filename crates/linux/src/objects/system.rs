@@ -47,7 +47,7 @@ const OF_PROCESSES: [(At, TitleIndex); 5] = [
 ];
 
 /// Whether the I/O of all processes is needed.
-pub(super) fn wants_io(ask: &Ask<'_>) -> bool {
+pub(crate) fn wants_io(ask: &Ask<'_>) -> bool {
     OF_PROCESSES.iter().any(|(_, name)| ask.wants_counter(SPEC.name, *name))
 }
 

@@ -10,8 +10,8 @@ use tallymon_provider::{
 
 use super::Object;
 use super::spec::{Origin, object};
-use crate::expression::{Expression, File};
-use crate::proc::flat::{Key, Number, find};
+use crate::kernel::proc::flat::{Key, Number, find};
+use crate::objects::expression::{Expression, File};
 use crate::sources::Sources;
 
 /// The instances of an object, by name, and the folder that their files are in.
@@ -310,7 +310,7 @@ fn natural(name: &str) -> Vec<(u64, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::collect;
+    use super::super::fake_machine::collect;
     use super::super::spec::Quality;
     use super::*;
     use tallymon_provider::{Interest, Profile, Provider, ValueState};

@@ -102,9 +102,9 @@ impl Object for TcpV6 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named, raw};
+    use super::super::fake_machine::{Machine, collect, instance, named, raw};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Interest, ValueState};
 
     #[test]

@@ -12,13 +12,13 @@ use tallymon_provider::{
 };
 
 use super::process::Positions;
-use super::process_table::{
-    IdleProcessor, Part, ProcessTable, Row, Thread as ThreadRow, ThreadParts, ThreadRates, ThreadStat,
-    ThreadWants,
-};
 use super::spec::{Origin, counters, object};
 use super::{Object, PROCESS};
 use crate::sources::Sources;
+use crate::sources::processes::{
+    IdleProcessor, Part, ProcessTable, Row, Thread as ThreadRow, ThreadParts, ThreadRates, ThreadStat,
+    ThreadWants,
+};
 use crate::system::FREQUENCY;
 
 counters! {
@@ -59,7 +59,7 @@ const OF_STATUS: [At; 1] = [At::ContextSwitches];
 const NOWHERE: [At; 1] = [At::StartAddress];
 
 /// What of the threads the counters need that somebody looks at; `None` when nobody asks for threads.
-pub(super) fn wants(ask: &Ask<'_>) -> Option<ThreadWants> {
+pub(crate) fn wants(ask: &Ask<'_>) -> Option<ThreadWants> {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
         names.any(|counter| ask.wants_counter(SPEC.name, counter.name))

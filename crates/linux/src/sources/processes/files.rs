@@ -1,0 +1,454 @@
+//! A process read by its files, of which the ones that are looked at stay open.
+//!
+//! Of a process that has not run since it was read last, only what others can change is read again. It has not run when
+//! its CPU clock shows what it did before the files were read, to the nanosecond: the clock is of all threads, also of
+//! those that ended. It costs 0.5 µs, and the files 40.
+//!
+//! | what | is read again |
+//! |---|---|
+//! | `stat`: state, parent, priorities, times, faults | as [`super::idle`] says, and after 15 s |
+//! | `statm`: sizes | always, but of a thread of the kernel never |
+//! | `status`: private bytes, peaks, page tables | when `statm` is another, and after 15 s |
+//! | open files | after 15 s |
+//! | `io` | never |
+//! | list of threads | when `stat` is read and counts others; without `stat` after 15 s |
+//! | `stat` of a thread | with that of the process, which it is where there is only one |
+//! | `schedstat` and context switches of a thread | never |
+//! | name and start time | with `stat`, else as [`super`] says |
+//!
+//! * Others wake a process, adopt it and renice it: `stat`. They take its memory away, by reclaim or by cutting a file
+//!   that it maps, and bring it back from swap: `statm`.
+//! * What `status` says of memory moves with `statm`, but not strictly: who shares the memory (`vfork`) may have taken
+//!   and given back, others may reset a peak, and page tables are given up for huge pages. Likewise only its own
+//!   system calls open and close files, unless a process shares its table (`CLONE_FILES`). Hence the 15 s.
+//! * I/O is counted for the thread that asks for it, which for io_uring too is one of the process, and to the parent
+//!   when it waits for a child. A thread has to run to use time, to be switched, to begin another one and to end; who
+//!   traces it may take its remains away later, which is why threads are counted.
+//!
+//! What could not be read, or was not wanted then, is read as if the process had run.
+//!
+//! The clock lags in one way: the scheduler accounts at ticks, 1 to 10 ms apart (1 s on a processor without ticks), and
+//! when it stops who runs. A process is therefore read in full when a `stat` that is read says that a thread runs. Of
+//! a thread whose own is not read, what it does until its first tick is seen at the next look, as its CPU time is.
+//! Should the clock miss a run, as where a hypervisor has stolen all of its time, `status` has other context switches
+//! after 15 s. Where clocks are too coarse everything is read always, see [`process_clocks_tell_runs`].
+//!
+//! [`process_clocks_tell_runs`]: crate::kernel::clock::process_clocks_tell_runs
+
+use std::mem;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::AtFlags;
+use tallymon_provider::{Absence, FileTime};
+
+use super::descriptors::{Descriptors, Kind};
+use super::parts::{IoTotals, MemoryPart, Part, Rates, StatPart, StatusPart, Wants};
+use super::thread::{RUNNING, ThreadStat};
+use super::{CHECK_AFTER, Row, Scratch, has_passed};
+use crate::kernel::clock::process_cpu_time;
+use crate::kernel::number_folder::NumberFolder;
+use crate::kernel::proc::pid_cmdline::{image_name, is_cut};
+use crate::kernel::proc::pid_io::PidIo;
+use crate::kernel::proc::pid_stat::PidStat;
+use crate::kernel::proc::pid_statm::PidStatm;
+use crate::kernel::proc::pid_status::PidStatus;
+use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};
+use crate::kernel::reusable_file::{Buffer, Kept, ReadError, Step};
+
+/// How long a process that has not run is believed to be as it was, in what others change rarely, in 100 ns units: 15 s.
+pub(super) const LOOK_AFTER: u64 = 150_000_000;
+
+/// The files of a process that stay open.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    pub(super) stat: Option<Kept>,
+    pub(super) statm: Option<Kept>,
+    pub(super) io: Option<Kept>,
+    pub(super) status: Option<Kept>,
+}
+
+/// What is known of a process as long as it does not run.
+#[derive(Debug, Default)]
+pub(super) struct Still {
+    /// Its CPU clock before the files were read at the last look that needed it: parts that last are of this clock.
+    pub(super) clock: Option<u64>,
+    /// `statm` when `status` was read.
+    statm: Option<PidStatm>,
+    /// What `stat` said at that look or since.
+    pub(super) told: Option<Told>,
+    /// Whether not even `stat` was read at this look.
+    pub(super) rests: bool,
+    /// Context switches of its first thread when `status` was read.
+    switches: Option<u64>,
+    /// When what others can change was looked at, or a little earlier.
+    pub(super) checked: FileTime,
+}
+
+impl Still {
+    fn is_overdue(&self, now: FileTime) -> bool {
+        has_passed(LOOK_AFTER, self.checked, now)
+    }
+
+    /// Processes that are first seen together are due apart, so that no look is much dearer than another.
+    fn check(&mut self, pid: u32, is_still: bool, now: FileTime) {
+        let ahead = if is_still { 0 } else { LOOK_AFTER / 16 * u64::from(pid % 16) };
+        self.checked = FileTime(now.0.saturating_sub(ahead));
+    }
+}
+
+/// What `stat` of a process says of it and of its first thread, whose times are not in it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told {
+    pub(super) process: StatPart,
+    pub(super) first: ThreadStat,
+}
+
+/// What reading a process needs.
+pub(super) struct Reader<'a> {
+    pub(super) folder: &'a NumberFolder,
+    pub(super) has_clocks: bool,
+    /// Whether a process whose CPU clock stands still has not run.
+    pub(super) tells_runs: bool,
+    /// Whether `stat` of a process that has not run may be left for later, see [`super::idle`].
+    pub(super) may_rest: bool,
+    pub(super) descriptors: &'a mut Descriptors,
+    pub(super) buffer: &'a mut Buffer,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) tells_handles: &'a mut bool,
+    pub(super) facts: &'a SystemFacts,
+    pub(super) now: FileTime,
+}
+
+/// The process or thread has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Gone;
+
+/// Why a file of a process says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trouble {
+    Gone,
+    Absent(Absence),
+}
+
+impl Trouble {
+    /// Nothing is known, unless the process has ended.
+    pub(super) fn unless_gone<T>(self) -> Result<Option<T>, Gone> {
+        if self == Trouble::Gone { Err(Gone) } else { Ok(None) }
+    }
+}
+
+impl Row {
+    /// Reads what is wanted.
+    ///
+    /// # Errors
+    ///
+    /// It has ended, or nothing of it may be read.
+    pub(super) fn read(&mut self, wants: &Wants, reader: &mut Reader<'_>) -> Result<(), Gone> {
+        let not_requested = Absence::NotRequested;
+        let is_due = has_passed(CHECK_AFTER, self.checked, reader.now);
+        let asks_clock =
+            reader.has_clocks && (wants.cpu || wants.any_that_lasts() || is_due || reader.may_rest);
+        let clock = if asks_clock { process_cpu_time(self.pid) } else { None };
+        let went_back = asks_clock && clock < self.clock;
+        let may_be_other = is_due && (clock.is_none() || clock != self.checked_clock);
+        let needs_ticks = wants.cpu && clock.is_none();
+        let needs_stat = needs_ticks || went_back || may_be_other || self.start_ticks.is_none();
+        self.still.rests = !needs_stat && reader.may_rest && self.is_at_rest(clock, wants, reader.now);
+        let needs_stat = needs_stat || (wants.stat && !self.still.rests);
+        if asks_clock {
+            self.clock = clock;
+        }
+        if is_due || needs_stat {
+            self.checked = reader.now;
+            self.checked_clock = clock;
+        }
+        let known = self.still.told.take().filter(|_| self.still.rests).ok_or(not_requested);
+        let stat = if needs_stat { self.read_stat(wants.stat, reader)? } else { known };
+        if self.start_ticks.is_none() {
+            // Nothing identifies it, so nothing of it can be shown.
+            return Err(Gone);
+        }
+        self.still.told = stat.ok();
+        self.parts.stat = if wants.stat { stat.map(|told| told.process) } else { Err(not_requested) };
+        self.parts.cpu = if wants.cpu {
+            let ticks = || stat.map(|told| told.process.user.wrapping_add(told.process.privileged));
+            clock.map(nanoseconds_to_100ns).map_or_else(ticks, Ok).map(|time| {
+                self.rates.cpu = self.rates.cpu.max(time);
+                self.rates.cpu
+            })
+        } else {
+            Err(not_requested)
+        };
+        self.read_what_lasts(clock, needs_stat.then_some(stat), wants, reader)
+    }
+
+    /// Whether nothing is to be read of it but sizes, as far as that can be known before all others are read.
+    fn is_at_rest(&self, clock: Option<u64>, wants: &Wants, now: FileTime) -> bool {
+        let tells = self.still.told.is_some_and(|told| told.first.rests());
+        (clock.is_some() && clock == self.still.clock && !self.still.is_overdue(now))
+            && (tells || !wants.stat)
+            && wants.threads.is_none_or(|wants| self.threads.rest(clock, wants))
+    }
+
+    /// Reads what stays the same as long as the process does not run, unless it has not run. `clock` was read before
+    /// any file, and `told` is what `stat` says if it was read.
+    fn read_what_lasts(
+        &mut self,
+        clock: Option<u64>,
+        told: Option<Part<Told>>,
+        wants: &Wants,
+        reader: &mut Reader<'_>,
+    ) -> Result<(), Gone> {
+        let clock = clock.filter(|_| reader.tells_runs);
+        let may_run = told.is_some_and(|told| told.map_or(true, |told| told.first.state == RUNNING));
+        let is_overdue = self.still.is_overdue(reader.now);
+        let mut is_still = clock.is_some() && clock == self.still.clock && !may_run;
+        if is_still
+            && !self.still.rests
+            && let Some(wants) = wants.threads
+        {
+            let told = told.and_then(Result::ok);
+            is_still = self.threads.stay((self.pid, clock), told.as_ref(), is_overdue, wants, reader);
+        }
+        self.still.clock = clock;
+        // Sizes tell whether `status` can have changed.
+        let reads_statm = wants.statm || (wants.status && is_still);
+        let statm = match self.still.statm {
+            // The kernel's own threads have no memory.
+            Some(statm) if is_still && self.is_kernel_thread && reads_statm => Ok(statm),
+            _ => part(reads_statm, || self.read_statm(reader))?,
+        };
+        let facts = reader.facts;
+        let memory = statm.map(|statm| MemoryPart::new(statm, facts));
+        self.parts.memory = if wants.statm { memory } else { Err(Absence::NotRequested) };
+        let holds = is_still && !is_overdue && statm.is_ok() && statm.ok() == self.still.statm;
+        self.still.statm = statm.ok();
+        let mut switches = None;
+        let before = self.parts.status;
+        let read = || self.read_status(&mut switches, reader);
+        self.parts.status = unless(holds, before, wants.status, read)?;
+        if switches.is_some() {
+            // The scheduler's own count, should the clock of the machine have missed a run.
+            is_still &= switches == self.still.switches;
+            self.still.switches = switches;
+        }
+        if is_overdue || !is_still {
+            self.still.check(self.pid, is_still, reader.now);
+        }
+        self.parts.io = unless(is_still, self.parts.io, wants.io, || self.read_io(reader))?;
+        let holds = is_still && !is_overdue;
+        self.parts.handles = unless(holds, self.parts.handles, wants.handles, || reader.handles(self.pid))?;
+        if let Some(wants) = wants.threads.filter(|_| !is_still) {
+            self.threads.read((self.pid, clock), self.is_kernel_thread, switches, wants, reader)?;
+        }
+        Ok(())
+    }
+
+    fn read_stat(&mut self, keep: bool, reader: &mut Reader<'_>) -> Result<Part<Told>, Gone> {
+        let mut unkept = None;
+        let (facts, now) = (*reader.facts, reader.now);
+        let is_kept = keep || self.files.as_ref().is_some_and(|files| files.stat.is_some());
+        let file = if is_kept { &mut self.files.get_or_insert_default().stat } else { &mut unkept };
+        let read = reader.read(file, Kind::Stat, self.pid);
+        let parsed = read.and_then(|bytes| {
+            let stat = PidStat::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
+            if self.start_ticks.is_some_and(|ticks| ticks != stat.start_ticks) {
+                return Err(Trouble::Gone);
+            }
+            let is_renamed = self.start_ticks.is_none() || self.comm != stat.comm;
+            if is_renamed {
+                self.comm.clear();
+                self.comm.extend_from_slice(stat.comm);
+            }
+            if self.start_ticks.is_none() {
+                self.start_ticks = Some(stat.start_ticks);
+                // It may be younger than the time of this request.
+                self.start = facts.time_at(stat.start_ticks).min(now);
+            }
+            self.is_kernel_thread = stat.is_kernel_thread();
+            let (part, first) = (StatPart::new(&stat, &facts), ThreadStat::new(&stat));
+            // The kernel splits its exact time by the ticks that it saw; the parts may step back by one.
+            self.rates.user = self.rates.user.max(part.user);
+            self.rates.privileged = self.rates.privileged.max(part.privileged);
+            self.rates.faults = self.rates.faults.max(part.faults);
+            Ok((is_renamed, part, first))
+        });
+        reader.descriptors.close(&mut unkept, Kind::Stat);
+        match parsed {
+            Ok((is_renamed, part, first)) => {
+                if is_renamed {
+                    self.rename(reader);
+                }
+                let Rates { user, privileged, faults, .. } = self.rates;
+                Ok(Ok(Told { process: StatPart { user, privileged, faults, ..part }, first }))
+            }
+            Err(Trouble::Absent(absence)) => Ok(Err(absence)),
+            Err(Trouble::Gone) => Err(Gone),
+        }
+    }
+
+    /// Makes the instance name of `comm`, with the help of the arguments when the kernel has cut it.
+    pub(super) fn rename(&mut self, reader: &mut Reader<'_>) {
+        let pid = self.pid;
+        let mut cmdline: &[u8] = &[];
+        if is_cut(&self.comm) && !self.is_kernel_thread {
+            let file = Kept::pinned(reader.folder, Path::new(&format!("{pid}/cmdline")));
+            cmdline = file.and_then(|mut file| file.read(reader.buffer)).unwrap_or_default();
+        }
+        self.name = instance_name(image_name(&self.comm, cmdline));
+        if self.name.is_empty() {
+            self.name = pid.to_string();
+        }
+    }
+
+    fn read_statm(&mut self, reader: &mut Reader<'_>) -> Result<PidStatm, Trouble> {
+        let bytes = reader.read(&mut self.files.get_or_insert_default().statm, Kind::Statm, self.pid)?;
+        PidStatm::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))
+    }
+
+    fn read_io(&mut self, reader: &mut Reader<'_>) -> Result<IoTotals, Trouble> {
+        let denied = Trouble::Absent(Absence::AccessDenied);
+        // Asking again is dear and rarely of use: its rights would have to change.
+        if self.io_denied.is_some_and(|since| !has_passed(CHECK_AFTER, since, reader.now)) {
+            return Err(denied);
+        }
+        let now = reader.now;
+        let read = reader.read(&mut self.files.get_or_insert_default().io, Kind::Io, self.pid);
+        self.io_denied = (read == Err(denied)).then_some(now);
+        let io = PidIo::parse(read?).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
+        self.rates.io = IoTotals::new(io);
+        Ok(self.rates.io)
+    }
+
+    /// `switches` becomes those of its first thread, which are in the same file.
+    fn read_status(
+        &mut self,
+        switches: &mut Option<u64>,
+        reader: &mut Reader<'_>,
+    ) -> Result<StatusPart, Trouble> {
+        let bytes = reader.read(&mut self.files.get_or_insert_default().status, Kind::Status, self.pid)?;
+        let status = PidStatus::parse(bytes).map_err(|_| Trouble::Absent(Absence::ReadFailed))?;
+        *switches = status.context_switches();
+        Ok(StatusPart::new(&status, &mut self.private_peak))
+    }
+
+    /// Closes every file.
+    pub(super) fn close(&mut self, descriptors: &mut Descriptors) {
+        Kind::ALL.into_iter().for_each(|kind| self.close_kind(kind, descriptors));
+        self.files = None;
+    }
+
+    /// Closes the files of one kind.
+    pub(super) fn close_kind(&mut self, kind: Kind, descriptors: &mut Descriptors) {
+        let mut none = Files::default();
+        let files = self.files.as_deref_mut().unwrap_or(&mut none);
+        match kind {
+            Kind::Stat => descriptors.close(&mut files.stat, kind),
+            Kind::Statm => descriptors.close(&mut files.statm, kind),
+            Kind::Io => descriptors.close(&mut files.io, kind),
+            Kind::Status => descriptors.close(&mut files.status, kind),
+            Kind::Task | Kind::ThreadStat | Kind::ThreadSchedstat | Kind::ThreadStatus => {
+                self.threads.close_kind(kind, descriptors);
+            }
+        }
+    }
+}
+
+/// A part if it is wanted; a process that has ended ends everything.
+fn part<T>(is_wanted: bool, read: impl FnOnce() -> Result<T, Trouble>) -> Result<Part<T>, Gone> {
+    if !is_wanted {
+        return Ok(Err(Absence::NotRequested));
+    }
+    match read() {
+        Ok(value) => Ok(Ok(value)),
+        Err(Trouble::Absent(absence)) => Ok(Err(absence)),
+        Err(Trouble::Gone) => Err(Gone),
+    }
+}
+
+/// What was read before, if it is wanted and still holds, else as [`part`].
+fn unless<T>(
+    holds: bool,
+    before: Part<T>,
+    is_wanted: bool,
+    read: impl FnOnce() -> Result<T, Trouble>,
+) -> Result<Part<T>, Gone> {
+    if holds && is_wanted && before.is_ok() { Ok(before) } else { part(is_wanted, read) }
+}
+
+impl Reader<'_> {
+    /// Reads a file of a process.
+    fn read(&mut self, kept: &mut Option<Kept>, kind: Kind, pid: u32) -> Result<&[u8], Trouble> {
+        let path = || format!("{pid}/{}", kind.file_name());
+        let read = self.descriptors.read(kept, kind, self.folder, path, self.buffer);
+        read.map_err(|error| trouble(self.folder, &format!("{pid}"), &error))
+    }
+
+    /// Reads a file of a thread.
+    pub(super) fn read_thread(
+        &mut self,
+        kept: &mut Option<Kept>,
+        kind: Kind,
+        pid: u32,
+        tid: u32,
+    ) -> Result<&[u8], Trouble> {
+        let path = || format!("{pid}/task/{tid}/{}", kind.file_name());
+        let read = self.descriptors.read(kept, kind, self.folder, path, self.buffer);
+        read.map_err(|error| trouble(self.folder, &format!("{pid}/task/{tid}"), &error))
+    }
+
+    /// What an error of a file of a process means.
+    pub(super) fn trouble(&self, pid: u32, error: &ReadError) -> Trouble {
+        trouble(self.folder, &format!("{pid}"), error)
+    }
+
+    /// How many files a process has open: from the size of its folder where the kernel tells it, else by counting.
+    pub(super) fn handles(&mut self, pid: u32) -> Result<u64, Trouble> {
+        // The size of a folder in a file system other than /proc means something else.
+        if self.descriptors.is_proc() {
+            if let Some(count) = self.folder.open_files(pid) {
+                *self.tells_handles = true;
+                return Ok(count);
+            }
+            if *self.tells_handles {
+                let path = format!("{pid}/fd");
+                let stat = rustix::fs::statat(self.folder, path.as_str(), AtFlags::empty());
+                return stat.map(|_| 0).map_err(|_| Trouble::Gone);
+            }
+        }
+        let path = format!("{pid}/fd");
+        let mut numbers = mem::take(&mut self.scratch.tids);
+        let listed = NumberFolder::open_in(self.folder, Path::new(&path))
+            .and_then(|folder| folder.list_with(&mut self.scratch.listing, &mut numbers));
+        let count = u64::try_from(numbers.len()).unwrap_or(u64::MAX);
+        self.scratch.tids = numbers;
+        listed.map(|_| count).map_err(|error| self.trouble(pid, &error))
+    }
+}
+
+/// What an error of a file in the folder of a process or thread means.
+fn trouble(folder: &NumberFolder, of: &str, error: &ReadError) -> Trouble {
+    if error.is_denied() {
+        return Trouble::Absent(Absence::AccessDenied);
+    }
+    if !error.is_gone() {
+        return Trouble::Absent(Absence::ReadFailed);
+    }
+    // A file that is not there may be one that this kernel does not have: a process that is there has `stat`.
+    let is_alive = error.step() == Step::Open
+        && rustix::fs::statat(folder.as_fd(), format!("{of}/stat"), AtFlags::empty()).is_ok();
+    if is_alive { Trouble::Absent(Absence::NotInThisKernel) } else { Trouble::Gone }
+}
+
+/// The name of a program as NT writes it in an instance name: what has a meaning in a counter path is replaced.
+fn instance_name(name: &[u8]) -> String {
+    let replace = |char: char| match char {
+        '(' => '[',
+        ')' => ']',
+        '/' | '\\' | '#' => '_',
+        char if char.is_control() => '_',
+        char => char,
+    };
+    String::from_utf8_lossy(name).chars().map(replace).collect()
+}

@@ -1,0 +1,196 @@
+//! Processes that have not run, of which not even `stat` is read.
+//!
+//! `stat` is more than half of what such a process would cost, and of what it says others can change three things only:
+//!
+//! * The priority. The scheduler is asked for it, which costs a tenth.
+//! * The parent. It stays as long as its number is listed, and was neither seen to end nor is a zombie.
+//! * The state. Without running a process can only be made ready. The kernel counts the threads that run or wait for a
+//!   processor, and says how many in `/proc/loadavg`: when as many were seen among what was read, nobody else is ready.
+//!
+//! Where one of these is not as it should be, the process is read again by its files, all of them when somebody is ready.
+//! On a busy machine that would be nearly always, so that after two such looks nobody rests until a look has found
+//! everybody who is ready. Who was ready when it was read and sleeps when they are counted hides one that is ready and
+//! was not read: until the next look, or until it has run.
+//!
+//! Seen at the latest after [`LOOK_AFTER`](super::files::LOOK_AFTER), when `stat` is read all the same: a priority that is lent
+//! to who sleeps with a lock that others want; a control group that is frozen in the way of version 1, which needs no run;
+//! and who is ready but not counted, since its group has used up its share of the processors.
+
+use std::mem;
+use std::path::Path;
+
+use rustix::fs::AtFlags;
+
+use super::Row;
+use super::exits::Ended;
+use super::files::Reader;
+use super::parts::{Wants, chosen_priority};
+use super::thread::{RUNNING, Thread};
+use crate::kernel::number_folder::NumberFolder;
+use crate::kernel::proc::loadavg::LoadAvg;
+use crate::kernel::reusable_file::{Buffer, Kept};
+use crate::kernel::scheduling::scheduling;
+
+/// So many looks may have been in vain before one goes without.
+const MISSES: u32 = 2;
+
+/// Who rests, as far as it was found out at the last look.
+#[derive(Debug, Default)]
+pub(super) struct Rest {
+    /// `/proc/loadavg`; `None` where it is not the kernel's own, or is of no use.
+    load: Option<Kept>,
+    /// How many looks in a row have not found everybody who is ready.
+    misses: u32,
+    /// The numbers of processes that have ended, or are zombies.
+    left: Vec<u32>,
+    /// The numbers of processes that rested and have to be read all the same, in their order.
+    woken: Vec<u32>,
+}
+
+impl Rest {
+    /// For the processes in `folder`, whose clocks may tell whether they have run.
+    pub(super) fn new(folder: &NumberFolder, tells_runs: bool) -> Rest {
+        const LOAD: &str = "loadavg";
+        let device =
+            |path: &str| rustix::fs::statat(folder, path, AtFlags::EMPTY_PATH).map(|stat| stat.st_dev);
+        // Containers may have one of their own, made by a program that counts other threads.
+        let is_kernels = tells_runs && device(LOAD).is_ok_and(|own| device("") == Ok(own));
+        let load = is_kernels.then(|| Kept::pinned(folder, Path::new(LOAD)).ok()).flatten();
+        Rest { load, ..Rest::default() }
+    }
+
+    /// Begins a look, and says whether anybody may rest.
+    pub(super) fn begin(&mut self, wants: &Wants) -> bool {
+        self.left.clear();
+        self.load.is_some() && needs_stat(wants) && self.misses < MISSES
+    }
+
+    /// Notes that a process is no more.
+    pub(super) fn leave(&mut self, pid: u32) {
+        self.left.push(pid);
+    }
+
+    /// Ends a look at which `pids` were listed: who can not rest is read.
+    pub(super) fn end(
+        &mut self,
+        rows: &mut Vec<Row>,
+        pids: &[u32],
+        wants: &Wants,
+        ended: &mut Ended,
+        reader: &mut Reader<'_>,
+    ) {
+        if !needs_stat(wants) {
+            return;
+        }
+        let seen = rows.iter().map(|row| row.ready(wants)).fold(0, u64::saturating_add);
+        let mut is_someone_else_ready = !self.are_all_seen(seen, reader.buffer);
+        let may_rest = mem::take(&mut reader.may_rest);
+        if may_rest {
+            self.find_woken(rows, pids, wants);
+            // Who waits for a processor does so still; who only came by while others were read does not.
+            is_someone_else_ready = is_someone_else_ready && !self.are_all_seen(seen, reader.buffer);
+        }
+        self.misses = if is_someone_else_ready { self.misses.saturating_add(1) } else { 0 };
+        if !may_rest || (!is_someone_else_ready && self.woken.is_empty()) {
+            return;
+        }
+        rows.retain_mut(|row| {
+            let is_woken = is_someone_else_ready || self.woken.binary_search(&row.pid).is_ok();
+            let stays = !row.still.rests || !is_woken || row.read(wants, reader).is_ok();
+            if !stays {
+                ended.add(row, reader.now);
+                row.close(reader.descriptors);
+            }
+            stays
+        });
+    }
+
+    /// Finds those who rest and whose `stat` says something else by now, but for their states.
+    fn find_woken(&mut self, rows: &[Row], pids: &[u32], wants: &Wants) {
+        let zombies = rows.iter().filter(|row| row.is_zombie()).map(|row| row.pid);
+        self.left.extend(zombies);
+        self.left.sort_unstable();
+        let mut parent = None;
+        let mut has_its_parent = |row: &Row| {
+            let Ok(stat) = row.parts.stat else { return true };
+            // Many in a row have the same.
+            if parent != Some(stat.parent) && !is_there(stat.parent, pids, &self.left) {
+                return false;
+            }
+            parent = Some(stat.parent);
+            true
+        };
+        let resting = rows.iter().filter(|row| row.still.rests);
+        let woken = resting.filter(|row| !row.has_its_priorities(wants) || !has_its_parent(row));
+        self.woken.clear();
+        self.woken.extend(woken.map(|row| row.pid));
+    }
+
+    /// Whether no more threads of the machine run or wait for a processor than these.
+    fn are_all_seen(&mut self, seen: u64, buffer: &mut Buffer) -> bool {
+        let Some(load) = &mut self.load else { return false };
+        let Some(load) = load.read(buffer).ok().and_then(|bytes| LoadAvg::parse(bytes).ok()) else {
+            self.load = None;
+            return false;
+        };
+        // This thread runs: who counts none does not count.
+        load.running > 0 && load.running <= seen
+    }
+
+    /// Takes this for `/proc/loadavg`.
+    #[cfg(test)]
+    pub(super) fn believe(&mut self, load: Kept) {
+        self.load = Some(load);
+    }
+}
+
+/// Whether a parent is one still. Who has one outside of this pid namespace has number 0 for it, and never another.
+fn is_there(parent: u64, pids: &[u32], left: &[u32]) -> bool {
+    let Ok(parent) = u32::try_from(parent) else { return false };
+    parent == 0 || (pids.binary_search(&parent).is_ok() && left.binary_search(&parent).is_err())
+}
+
+/// Whether something is wanted that only `stat` tells.
+fn needs_stat(wants: &Wants) -> bool {
+    wants.stat || wants.threads.is_some_and(|threads| threads.stat)
+}
+
+impl Row {
+    /// How many of its threads were seen to run, or to want to.
+    fn ready(&self, wants: &Wants) -> u64 {
+        if self.still.rests {
+            return 0;
+        }
+        if wants.threads.is_some_and(|threads| threads.stat) {
+            let is_ready = |thread: &&Thread| thread.parts.stat.is_ok_and(|stat| stat.state == RUNNING);
+            return u64::try_from(self.threads().iter().filter(is_ready).count()).unwrap_or(0);
+        }
+        u64::from(self.still.told.is_some_and(|told| told.first.state == RUNNING))
+    }
+
+    fn is_zombie(&self) -> bool {
+        self.still.told.is_some_and(|told| matches!(told.first.state, b'Z' | b'X'))
+    }
+
+    /// Whether the scheduler says what `stat` has said.
+    fn has_its_priorities(&self, wants: &Wants) -> bool {
+        let has = |id: u32, known: u64| {
+            scheduling(id).is_some_and(|now| {
+                let realtime = u64::from(now.realtime_priority);
+                chosen_priority(u64::from(now.policy), i64::from(now.nice), realtime) == known
+            })
+        };
+        let mut is_told = !wants.stat;
+        if wants.threads.is_some_and(|threads| threads.stat) {
+            for thread in self.threads() {
+                let Ok(stat) = thread.parts.stat else { return false };
+                if !has(thread.tid, stat.base_priority) {
+                    return false;
+                }
+                // It is the same thread of the kernel.
+                is_told |= thread.tid == self.pid;
+            }
+        }
+        is_told || self.parts.stat.is_ok_and(|stat| has(self.pid, stat.priority))
+    }
+}
