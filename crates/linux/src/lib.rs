@@ -20,6 +20,9 @@ pub mod kernel;
 mod objects;
 mod sources;
 mod system;
+#[cfg(test)]
+mod test_support;
 
+pub use kernel::time::{Clocks, clocks, host_name};
 pub use objects::spec::{Origin, Quality};
-pub use system::{Clocks, OpenError, System, clocks, host_name};
+pub use system::{OpenError, System};

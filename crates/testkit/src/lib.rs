@@ -64,3 +64,8 @@ pub fn skip(why: &str) {
         let _ = writeln!(file, "{why}");
     }
 }
+
+/// Says that a test of a BPF program can not run here, and why.
+pub fn skip_bpf(why: &str) {
+    skip(why);
+}

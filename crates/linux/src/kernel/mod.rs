@@ -14,3 +14,4 @@ pub mod root;
 #[allow(unsafe_code, reason = "the policy of another thread has no safe interface")]
 pub mod scheduling;
 pub mod statvfs;
+pub mod time;

@@ -128,7 +128,9 @@ mod tests {
         let counters = match counters {
             Ok(counters) => counters,
             Err(error) => {
-                return eprintln!("events of all programs may not be counted here ({error}): not compared");
+                return tallymon_testkit::skip(&format!(
+                    "events of all programs may not be counted here ({error})"
+                ));
             }
         };
         let sum = || counters.iter().map(|counter| counter.read().unwrap()).sum::<u64>();

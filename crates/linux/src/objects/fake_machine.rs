@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tallymon_core::block::{BlockWriter, RawValue, Snapshot, SnapshotInstance, WriteHeader};
 use tallymon_provider::{Ask, Interest, Provider, TitleIndex, ValueState};
 
 use crate::kernel::root::Root;
-use crate::system::{System, clocks};
+use crate::kernel::time::clocks;
+use crate::system::System;
 
 /// A machine whose `/proc` and `/sys` are in a folder of its own, which is removed with it.
 pub(super) struct Machine {
@@ -62,25 +62,6 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
-}
-
-/// Runs a test of this program once more, in namespaces of its own and with `mark` in its environment. `unshare` says of what, and
-/// `first` is what a shell does there before; what can not be done here is said.
-pub(crate) fn again_apart(unshare: &[&str], first: &str, test: &str, mark: &str) {
-    let result = Command::new("unshare")
-        .args(unshare)
-        .args(["sh", "-c", &format!("{first} \"$0\" --exact {test}")])
-        .arg(std::env::current_exe().unwrap())
-        .env(mark, "1")
-        .output();
-    let Ok(output) = result else {
-        return eprintln!("skipped: unshare of util-linux is not installed");
-    };
-    let (said, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if words.contains("unshare:") || words.contains("mount:") {
-        return eprintln!("skipped: {words}");
-    }
-    assert!(output.status.success() && said.contains("1 passed"), "{said} {words}");
 }
 
 /// Asks a machine for one object.

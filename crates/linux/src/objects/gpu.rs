@@ -11,7 +11,7 @@ use tallymon_provider::{
     PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{list, write};
 use crate::kernel::proc::drm_fdinfo::{DrmClient, Region};

@@ -14,7 +14,7 @@ use tallymon_provider::{
     ObjectsWriter, PerfTime, ValueState,
 };
 
-use super::Object;
+use super::object::Object;
 use super::physical_disk::{TRAFFIC, disk_counters, write_total, write_traffic};
 use super::spec::{Origin, object};
 use crate::kernel::statvfs::{Answer, Space, Spaces, now_and_here};
@@ -149,7 +149,7 @@ impl Object for LogicalDisk {
     }
 
     fn total_is_mean(&self, position: usize) -> bool {
-        super::is_share_of_time(self.spec().counters, position)
+        super::quantum::is_share_of_time(self.spec().counters, position)
     }
 
     fn origins(&self) -> &'static [Origin] {

@@ -5,7 +5,7 @@ use tallymon_provider::{
     ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, counters, object};
 use crate::kernel::proc::meminfo::MemInfo;
 use crate::kernel::proc::vmstat::VmStat;
@@ -251,7 +251,7 @@ mod tests {
         }
         for tier in [Tier::T0, Tier::T2] {
             let Ok(mut system) = System::open_with(TierChoice::Only(tier)) else {
-                eprintln!("skipped: {tier} does not work here");
+                tallymon_testkit::skip(&format!("{tier} does not work here"));
                 continue;
             };
             let snapshot = collect(&mut system, SPEC.name.0, &interest);

@@ -3,7 +3,8 @@
 use std::net::UdpSocket;
 use std::process::Command;
 
-use super::fake_machine::{again_apart, collect, instance, named, names};
+use super::fake_machine::{collect, instance, named, names};
+use crate::test_support::run_in_namespaces;
 use tallymon_provider::{Interest, TitleIndex};
 
 use crate::System;
@@ -19,13 +20,14 @@ const HEADERS: u64 = 8 + 20;
 #[test]
 fn in_a_network_namespace_only_its_own_is_counted() {
     if std::env::var_os(INSIDE).is_none() {
-        let name = "objects::namespaces::in_a_network_namespace_only_its_own_is_counted";
+        let name =
+            &crate::test_support::test_name(module_path!(), "in_a_network_namespace_only_its_own_is_counted");
         // Its own /sys too: the one outside shows the interfaces of outside.
-        return again_apart(&["--net", "--mount"], "mount -t sysfs sysfs /sys && exec", name, INSIDE);
+        return run_in_namespaces(&["--net", "--mount"], "mount -t sysfs sysfs /sys && exec", name, INSIDE);
     }
     let ip = |words: &[&str]| Command::new("ip").args(words).output().is_ok_and(|out| out.status.success());
     if !ip(&["link", "set", "lo", "up"]) {
-        return eprintln!("skipped: no interface can be changed here");
+        return tallymon_testkit::skip("no interface can be changed here");
     }
     let mut system = System::open().unwrap();
     let mut read = |object: u32, name: &str, counters: &[u32]| -> Vec<u64> {
@@ -63,8 +65,11 @@ fn in_a_network_namespace_only_its_own_is_counted() {
 #[test]
 fn the_files_of_another_namespace_are_not_believed() {
     if std::env::var_os(INSIDE).is_none() {
-        let name = "objects::namespaces::the_files_of_another_namespace_are_not_believed";
-        return again_apart(&["--net"], "exec", name, INSIDE);
+        let name = &crate::test_support::test_name(
+            module_path!(),
+            "the_files_of_another_namespace_are_not_believed",
+        );
+        return run_in_namespaces(&["--net"], "exec", name, INSIDE);
     }
     let ip = |words: &[&str]| Command::new("ip").args(words).output().is_ok_and(|out| out.status.success());
     let outside: Vec<String> = std::fs::read_dir("/sys/class/net")
@@ -75,7 +80,7 @@ fn the_files_of_another_namespace_are_not_believed() {
     // One end of the cable has the name of an interface of outside, as far as there is one.
     let name = outside.first().map_or("tly0", String::as_str);
     if !ip(&["link", "add", name, "type", "veth", "peer", "name", "tly1"]) {
-        return eprintln!("skipped: no cable can be made here");
+        return tallymon_testkit::skip("no cable can be made here");
     }
     assert!(ip(&["link", "set", name, "up"]) && ip(&["tuntap", "add", "dev", "tly2", "mode", "tun"]));
     let mut system = System::open().unwrap();

@@ -6,7 +6,7 @@ use tallymon_provider::{
     PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::smb_client;
 use super::spec::{Origin, object, rows};
 use super::table::{add, write};

@@ -5,7 +5,7 @@
 
 use tallymon_provider::CounterSpec;
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, rows};
 use super::table::Table;
 

@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn the_running_kernel() {
         let Ok(text) = std::fs::read_to_string("/sys/devices/system/node/node0/meminfo") else {
-            return eprintln!("this kernel has no nodes of memory: not compared");
+            return tallymon_testkit::skip("this kernel has no nodes of memory");
         };
         let total: u64 = text.lines().next().unwrap().split_whitespace().nth(3).unwrap().parse().unwrap();
         let snapshot = collect(&mut crate::System::open().unwrap(), 900_400, &Interest::everything());

@@ -12,7 +12,7 @@ use tallymon_provider::{
     ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, counters, object};
 use crate::kernel::reusable_file::retry;
 use crate::kernel::root::Root;

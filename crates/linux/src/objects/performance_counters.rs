@@ -10,7 +10,7 @@ use tallymon_provider::{
     Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{add, write};
 use crate::kernel::perf::{Event, PerfCounter};
@@ -116,7 +116,7 @@ mod tests {
         };
         let first = read(906_616);
         if let Err(ValueState::Absent(Absence::AccessDenied)) = first {
-            return eprintln!("events of all programs may not be counted here: not compared");
+            return tallymon_testkit::skip("events of all programs may not be counted here");
         }
         // Each sleep is a switch.
         (0..50).for_each(|_| std::thread::sleep(std::time::Duration::from_millis(1)));

@@ -12,7 +12,7 @@ use tallymon_provider::{
     ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object};
 use crate::kernel::proc::scan::decimal;
 use crate::kernel::reusable_file::{Buffer, Kept, Shape};
@@ -196,8 +196,8 @@ pub(super) fn quantum(counters: &[CounterSpec], position: usize) -> u64 {
             CounterType::PERF_PRECISION_100NS_TIMER
             | CounterType::PERF_COUNTER_100NS_QUEUELEN_TYPE
             | CounterType::PERF_AVERAGE_TIMER,
-        ) => super::MILLISECOND,
-        Some(CounterType::PERF_COUNTER_BULK_COUNT | CounterType::PERF_AVERAGE_BULK) => super::SECTOR,
+        ) => super::quantum::MILLISECOND,
+        Some(CounterType::PERF_COUNTER_BULK_COUNT | CounterType::PERF_AVERAGE_BULK) => super::quantum::SECTOR,
         _ => 1,
     }
 }
@@ -208,7 +208,7 @@ impl Object for PhysicalDisk {
     }
 
     fn total_is_mean(&self, position: usize) -> bool {
-        super::is_share_of_time(self.spec().counters, position)
+        super::quantum::is_share_of_time(self.spec().counters, position)
     }
 
     fn origins(&self) -> &'static [Origin] {

@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn the_running_kernel() {
         let Ok(text) = std::fs::read_to_string("/proc/pressure/cpu") else {
-            return eprintln!("this kernel tells no pressure: not compared");
+            return tallymon_testkit::skip("this kernel tells no pressure");
         };
         let total = |text: &str| {
             text.split_whitespace()

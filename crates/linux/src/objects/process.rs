@@ -16,14 +16,16 @@
 
 use tallymon_provider::{
     Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, FileTime, InstanceKind, KeptInstances,
-    ObjectLayout, ObjectSpec, ObjectsWriter, ReadWindow,
+    ObjectLayout, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, counters, object};
-use crate::sources::Sources;
-use crate::sources::processes::{IdleProcessor, MemoryPart, Part, Parts, ProcessTable, Row, StatPart, Wants};
-use crate::system::FREQUENCY;
+use crate::kernel::time::FREQUENCY;
+use crate::sources::processes::{
+    IdleProcessor, MemoryPart, Part, Parts, ProcessNeeds, ProcessTable, Row, StatPart,
+};
+use crate::sources::{Needs, Sources};
 
 counters! {
     /// Positions of the counters.
@@ -104,14 +106,14 @@ const OF_HANDLES: [At; 1] = [At::HandleCount];
 /// neither read nor write are not counted.
 const NOWHERE: [At; 3] = [At::PoolPagedBytes, At::IOOtherOperations, At::IOOtherBytes];
 
-/// What of the processes the counters need that somebody looks at. Number and start time cost nothing.
-pub(crate) fn wants(ask: &Ask<'_>) -> Wants {
+/// What the requested counters of an object with the counters of Process need of each process. Number and start time
+/// cost nothing.
+pub(super) fn needs(request: &Ask<'_>, object: TitleIndex) -> ProcessNeeds {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
-        let objects = [SPEC.name, super::JOB_OBJECT_DETAILS];
-        names.any(|counter| objects.iter().any(|object| ask.wants_counter(*object, counter.name)))
+        names.any(|counter| request.wants_counter(object, counter.name))
     };
-    Wants {
+    ProcessNeeds {
         cpu: wants(&OF_CLOCK),
         stat: wants(&OF_STAT),
         statm: wants(&OF_STATM),
@@ -216,11 +218,15 @@ impl Object for Process {
     }
 
     fn quantum(&self, position: usize) -> u64 {
-        super::quantum_of_parts(COUNTERS, position)
+        super::quantum::quantum_of_parts(COUNTERS, position)
     }
 
     fn window(&self, sources: &Sources) -> Option<ReadWindow> {
         sources.process_window()
+    }
+
+    fn needs(&self, request: &Ask<'_>) -> Needs {
+        Needs { processes: needs(request, SPEC.name) }
     }
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
@@ -410,7 +416,8 @@ mod tests {
                 10 => sleeps = Some(Ends::start("sleep 60")),
                 _ => {}
             }
-            let wants = if rounds % 20 < 15 { WANTS } else { Wants { io: false, threads: None, ..WANTS } };
+            let wants =
+                if rounds % 20 < 15 { WANTS } else { ProcessNeeds { io: false, threads: None, ..WANTS } };
             tiers_tests::refresh(&mut table, wants);
             let Some(sum) = kept.update(&layout, &table) else {
                 unknown += 1;

@@ -8,7 +8,7 @@ use tallymon_provider::{
     ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, counters, object};
 use crate::kernel::proc::cpuidle::{IdleClass, idle_classes, parse_name, parse_value};
 use crate::kernel::proc::microseconds_to_100ns;
@@ -118,7 +118,7 @@ impl Object for Processor {
     }
 
     fn total_is_mean(&self, position: usize) -> bool {
-        super::is_share_of_time(self.spec().counters, position)
+        super::quantum::is_share_of_time(self.spec().counters, position)
     }
 
     fn origins(&self) -> &'static [Origin] {
@@ -126,7 +126,7 @@ impl Object for Processor {
     }
 
     fn quantum(&self, position: usize) -> u64 {
-        super::quantum_of_ticks(self.spec().counters, position)
+        super::quantum::quantum_of_ticks(self.spec().counters, position)
     }
 
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {

@@ -10,7 +10,7 @@ use tallymon_provider::{
     ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
 };
 
-use super::Object;
+use super::object::Object;
 use super::processor::{Collector, Gathered, PROCESSOR_COUNTERS, PROCESSOR_ORIGINS, Values};
 use super::spec::{Origin, object, rows};
 use super::table::{add, folders, write};
@@ -264,11 +264,11 @@ impl Object for ProcessorInformation {
     }
 
     fn quantum(&self, position: usize) -> u64 {
-        super::quantum_of_ticks(self.spec().counters, position)
+        super::quantum::quantum_of_ticks(self.spec().counters, position)
     }
 
     fn total_is_mean(&self, position: usize) -> bool {
-        super::is_share_of_time(self.spec().counters, position)
+        super::quantum::is_share_of_time(self.spec().counters, position)
     }
 
     fn origins(&self) -> &'static [Origin] {

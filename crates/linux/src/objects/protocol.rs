@@ -5,7 +5,7 @@ use tallymon_provider::{
     ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object};
 use crate::sources::Sources;
 

@@ -8,7 +8,7 @@ use tallymon_provider::{
     ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object};
 use crate::kernel::proc::flat::{Key, Number, find};
 use crate::objects::expression::{Expression, File};

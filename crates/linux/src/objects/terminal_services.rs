@@ -8,8 +8,8 @@ use tallymon_provider::{
     Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
 use super::control_groups::place;
+use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{Table, write};
 use crate::sources::Sources;

@@ -8,7 +8,7 @@ use tallymon_provider::{
     TitleIndex,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{folders, list, write};
 use crate::kernel::proc::scan::{decimal, signed_decimal};

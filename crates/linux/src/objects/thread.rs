@@ -11,15 +11,15 @@ use tallymon_provider::{
     ObjectWriter, ObjectsWriter, Parent, ReadWindow,
 };
 
+use super::object::{Object, PROCESS};
 use super::process::Positions;
 use super::spec::{Origin, counters, object};
-use super::{Object, PROCESS};
-use crate::sources::Sources;
+use crate::kernel::time::FREQUENCY;
 use crate::sources::processes::{
-    IdleProcessor, Part, ProcessTable, Row, Thread as ThreadRow, ThreadParts, ThreadRates, ThreadStat,
-    ThreadWants,
+    IdleProcessor, Part, ProcessNeeds, ProcessTable, Row, Thread as ThreadRow, ThreadNeeds, ThreadParts,
+    ThreadRates, ThreadStat,
 };
-use crate::system::FREQUENCY;
+use crate::sources::{Needs, Sources};
 
 counters! {
     /// Positions of the counters.
@@ -58,17 +58,13 @@ const OF_STATUS: [At; 1] = [At::ContextSwitches];
 /// The kernel hides where the code of a thread begins.
 const NOWHERE: [At; 1] = [At::StartAddress];
 
-/// What of the threads the counters need that somebody looks at; `None` when nobody asks for threads.
-pub(crate) fn wants(ask: &Ask<'_>) -> Option<ThreadWants> {
+/// What the requested counters need of each thread.
+fn needs(request: &Ask<'_>) -> ThreadNeeds {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
-        names.any(|counter| ask.wants_counter(SPEC.name, counter.name))
+        names.any(|counter| request.wants_counter(SPEC.name, counter.name))
     };
-    ask.wants(SPEC.name).then(|| ThreadWants {
-        cpu: wants(&OF_SCHEDSTAT),
-        stat: wants(&OF_STAT),
-        switches: wants(&OF_STATUS),
-    })
+    ThreadNeeds { cpu: wants(&OF_SCHEDSTAT), stat: wants(&OF_STAT), switches: wants(&OF_STATUS) }
 }
 
 /// The object Thread.
@@ -94,11 +90,15 @@ impl Object for Thread {
     }
 
     fn quantum(&self, position: usize) -> u64 {
-        super::quantum_of_parts(COUNTERS, position)
+        super::quantum::quantum_of_parts(COUNTERS, position)
     }
 
     fn window(&self, sources: &Sources) -> Option<ReadWindow> {
         sources.process_window()
+    }
+
+    fn needs(&self, request: &Ask<'_>) -> Needs {
+        Needs { processes: ProcessNeeds { threads: Some(needs(request)), ..ProcessNeeds::default() } }
     }
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
@@ -193,7 +193,7 @@ impl Writer<'_, '_, '_, '_> {
     }
 }
 
-fn zero(wants: ThreadWants) -> ThreadParts {
+fn zero(wants: ThreadNeeds) -> ThreadParts {
     let wanted = |wanted: bool| if wanted { Ok(()) } else { Err(Absence::NotRequested) };
     ThreadParts {
         cpu: wanted(wants.cpu).map(|()| 0),

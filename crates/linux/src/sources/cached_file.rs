@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use tallymon_provider::{Absence, FileTime};
 
-use super::absence;
+use super::absence::absence;
 use crate::kernel::proc::ParseError;
 use crate::kernel::reusable_file::{Buffer, Kept, Shape};
-use crate::system::steady;
+use crate::kernel::time::steady;
 
 /// A file, and what was read from it in the request at hand.
 pub(super) struct File<T> {

@@ -7,7 +7,7 @@ use tallymon_provider::FileTime;
 
 use crate::kernel::netlink::socket::{LinkEvents, RouteError, RouteSocket};
 use crate::kernel::netlink::{Link, LinkStats};
-use crate::system::steady;
+use crate::kernel::time::steady;
 
 /// What is known of them.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! The kernel files: kept open, read at most once a request, and only when an object needs them.
 
+pub(crate) mod control_groups;
 pub(crate) mod disks;
 pub(crate) mod interfaces;
 pub(crate) mod lazy_backend;
@@ -9,21 +10,26 @@ pub(crate) mod network_counts;
 pub(crate) mod optional;
 pub(crate) mod processes;
 pub(crate) mod processor_counts;
+pub(crate) mod swap;
 pub(crate) mod text_files;
 
+mod absence;
 mod cached_file;
 mod file_head;
 mod findings;
 
 use std::path::PathBuf;
 
-use rustix::io::Errno;
-use tallymon_provider::{Absence, Ask, FileTime, PerfTime, ReadWindow};
+use tallymon_provider::{Absence, FileTime, PerfTime, ReadWindow};
 
+pub(crate) use self::absence::{absence, absence_of};
 use self::cached_file::File;
+use self::control_groups::{Groups, find_groups};
 use self::file_head::Front;
+use self::processes::{IoTotals, ProcessNeeds, ProcessTable};
+use self::swap::{SwapArea, swap_areas};
 use crate::kernel::bpf::network::Counted;
-use crate::kernel::netlink::socket::{RouteError, RouteSocket};
+use crate::kernel::netlink::socket::RouteSocket;
 use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::proc::flat::Key;
 use crate::kernel::proc::interrupts::Interrupts;
@@ -39,17 +45,28 @@ use crate::kernel::proc::{ParseError, SystemFacts};
 use crate::kernel::reusable_file::{Buffer, Kept, ReadError, Shape};
 use crate::kernel::root::Root;
 use crate::kernel::statvfs::Spaces;
-use crate::objects::control_groups::{Groups, find_groups};
-use crate::objects::paging_file::{Area, areas};
+use crate::kernel::time::{boot_time, clocks, steady};
 use crate::sources::disks::{DiskTable, Row, rows};
 use crate::sources::interfaces::{Interface, Interfaces};
 use crate::sources::mounts::{FileSystem, mounted};
 use crate::sources::network_counts::NetworkCounts;
-use crate::sources::processes::{IoTotals, ProcessTable};
 use crate::sources::processor_counts::Counts;
 use crate::sources::text_files::{GroupTexts, Texts};
-use crate::system::{boot_time, clocks, steady};
 use tallymon_provider::TierChoice;
+
+/// What the objects of a request need of the tables that they share: the sum of what each of them needs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Needs {
+    /// What is read of each process.
+    pub(crate) processes: ProcessNeeds,
+}
+
+impl Needs {
+    /// Adds the needs of another object.
+    pub(crate) fn merge(&mut self, other: Needs) {
+        self.processes.merge(other.processes);
+    }
+}
 
 /// Everything that the objects are read from.
 pub(crate) struct Sources {
@@ -82,7 +99,7 @@ pub(crate) struct Sources {
     diskstats: File<Vec<Row>>,
     disks: DiskTable,
     mountinfo: File<Vec<FileSystem>>,
-    swaps: File<Vec<Area>>,
+    swaps: File<Vec<SwapArea>>,
     semaphores: File<Semaphores>,
     shared_memory: File<SharedMemory>,
     mountstats: File<Vec<Mount>>,
@@ -100,30 +117,6 @@ pub(crate) struct Sources {
 
 /// A number of each processor by its number, modulo 2^32.
 pub(crate) type OfProcessors = Vec<(u32, u32)>;
-
-/// Why the values of a file that can not be read are not there.
-pub(crate) fn absence(error: &ReadError) -> Absence {
-    if error.is_denied() {
-        Absence::AccessDenied
-    } else if error.is_gone() {
-        Absence::NotInThisKernel
-    } else {
-        Absence::ReadFailed
-    }
-}
-
-/// Why what netlink was asked for is not there.
-pub(crate) fn absence_of(error: &RouteError) -> Absence {
-    match error {
-        RouteError::Socket(Errno::ACCESS | Errno::PERM) | RouteError::Kernel(Errno::ACCESS | Errno::PERM) => {
-            Absence::AccessDenied
-        }
-        RouteError::Socket(Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT)
-        | RouteError::Kernel(Errno::NOENT | Errno::INVAL | Errno::OPNOTSUPP)
-        | RouteError::NoFamily => Absence::NotInThisKernel,
-        _ => Absence::ReadFailed,
-    }
-}
 
 /// Column sums of `/proc/softirqs`.
 fn softirq_totals(bytes: &[u8]) -> Result<OfProcessors, ParseError> {
@@ -200,7 +193,7 @@ impl Sources {
             // Only the kernel itself tells of changes.
             mountinfo: File::new(proc("self/mountinfo"), Shape::Records, mounted)
                 .that_tells(root.is_system()),
-            swaps: File::new(proc("swaps"), Shape::Records, areas),
+            swaps: File::new(proc("swaps"), Shape::Records, swap_areas),
             semaphores: File::new(proc("sysvipc/sem"), Shape::Records, Semaphores::parse),
             shared_memory: File::new(proc("sysvipc/shm"), Shape::Records, SharedMemory::parse),
             mountstats: File::new(proc("self/mountstats"), Shape::Records, parse_mountstats),
@@ -216,12 +209,12 @@ impl Sources {
     }
 
     /// Begins a request: from now on every file is read afresh, when it is needed.
-    pub(crate) fn begin(&mut self, ask: &Ask<'_>) {
+    pub(crate) fn begin(&mut self, needs: Needs) {
         self.request = self.request.wrapping_add(1);
         let now = clocks();
         self.now = now.steady;
         self.perf_time = now.perf_time;
-        self.processes.begin(ask);
+        self.processes.begin(needs.processes);
     }
 
     /// Begins an object.
@@ -256,7 +249,7 @@ impl Sources {
         meminfo: MemInfo;
         vmstat: VmStat;
         loadavg: LoadAvg;
-        swaps: Vec<Area>;
+        swaps: Vec<SwapArea>;
         semaphores: Semaphores;
         shared_memory: SharedMemory;
         mountstats: Vec<Mount>;
@@ -396,7 +389,7 @@ impl Sources {
     pub(crate) fn groups(&mut self) -> Result<&Groups, Absence> {
         if self.groups.0 != self.request {
             self.groups_at = steady();
-            self.groups = (self.request, find_groups(self));
+            self.groups = (self.request, find_groups(&self.root));
         }
         self.earliest = self.earliest.min(self.groups_at);
         self.groups.1.as_ref().map_err(|absence| *absence)

@@ -9,8 +9,8 @@ use crate::kernel::bpf::network::{Counted, Likeness, Network, compare};
 use crate::kernel::bpf::tasks::Refusal;
 use crate::kernel::proc::snmp::Snmp;
 use crate::kernel::proc::snmp6::Snmp6;
+use crate::kernel::time::steady;
 use crate::sources::lazy_backend::Made;
-use crate::system::steady;
 
 /// What the kernel counts of the network's protocols, as far as a program reads it.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ mod tests {
     fn a_process_that_has_left_its_network_reads_files() {
         let network = match Network::open() {
             Ok(network) => network,
-            Err(refusal) => return eprintln!("skipped: {}", refusal.reason),
+            Err(refusal) => return crate::test_support::skip_refused(&refusal),
         };
         let mut counts = NetworkCounts::new(TierChoice::Auto, true);
         counts.program = Some(Made::of(network));
@@ -154,7 +154,7 @@ mod tests {
         let file = Snmp::parse(&std::fs::read(Snmp::NAME).unwrap()).unwrap();
         counts.compare(&file);
         let Some((_, found)) = counts.look::<Snmp>(2) else {
-            return eprintln!("skipped: nothing was counted here yet, or others come and go");
+            return tallymon_testkit::skip("nothing was counted here yet, or others come and go");
         };
         assert!(file.ip.in_receives <= found.ip.in_receives);
         counts.namespace = counts.namespace.map(|number| number.wrapping_add(1));

@@ -7,12 +7,12 @@ use rustix::io::Errno;
 use tallymon_provider::{Absence, Finding, FindingState};
 
 use crate::kernel::cups::CupsError;
+use crate::kernel::cups::print_server::count_queues;
 use crate::kernel::netlink::socket::RouteSocket;
 use crate::kernel::perf::{Event, PerfCounter};
 use crate::kernel::reusable_file::{Buffer, Kept, Shape};
 use crate::kernel::root::Root;
-use crate::objects::print_queue;
-use crate::sources::absence;
+use crate::sources::absence::absence;
 
 /// How these sources are.
 pub(crate) fn findings(root: &Root, diagnosis: &mut RouteSocket) -> Vec<Finding> {
@@ -49,7 +49,7 @@ pub(crate) fn findings(root: &Root, diagnosis: &mut RouteSocket) -> Vec<Finding>
 /// How the print server is, if there is one.
 fn print_server(socket: &Path) -> Option<Finding> {
     const PATIENCE: Duration = Duration::from_secs(1);
-    let answer = print_queue::count_queues(socket, Instant::now() + PATIENCE);
+    let answer = count_queues(socket, Instant::now() + PATIENCE);
     let (state, detail, remedy) = match answer {
         Err(CupsError::NoServer) => return None,
         Ok(count) => (FindingState::Good, format!("{count} print queues"), ""),

@@ -9,8 +9,8 @@ use tallymon_provider::{FileTime, Finding, FindingState, TierChoice};
 use crate::kernel::bpf::processors::Processors;
 use crate::kernel::proc::interrupts::Interrupts;
 use crate::kernel::proc::vmstat::VmStat;
+use crate::kernel::time::steady;
 use crate::sources::lazy_backend::Made;
-use crate::system::steady;
 
 /// What the kernel counts for each processor, as far as a program reads it.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::kernel::proc::flat::Form;
-use crate::objects::fake_machine::again_apart;
+use crate::test_support::run_in_namespaces;
 use tallymon_provider::{FindingState, Tier};
 
 fn sources(choice: TierChoice) -> Sources {
@@ -16,12 +16,12 @@ fn sources(choice: TierChoice) -> Sources {
 /// The program at once, or `None` and a line that says why it does not work here.
 fn at_once() -> Option<Sources> {
     let mut sources = sources(TierChoice::Only(Tier::T2));
-    sources.begin(&Ask::everything(&[]));
+    sources.begin(Needs::default());
     let finding = sources.counts.finding();
     if finding.detail.starts_with("tier T2") {
         return Some(sources);
     }
-    eprintln!("skipped: {}", finding.detail);
+    tallymon_testkit::skip_bpf(&finding.detail);
     None
 }
 
@@ -29,11 +29,11 @@ fn at_once() -> Option<Sources> {
 fn counts_come_without_files() {
     let Some(mut sources) = at_once() else { return };
     let mut files = self::sources(TierChoice::Only(Tier::T0));
-    files.begin(&Ask::everything(&[]));
+    files.begin(Needs::default());
     let before = (files.softirqs().unwrap(), files.memory_events().unwrap());
     let found = (sources.softirqs().unwrap(), sources.memory_events().unwrap());
     let (interrupts, clock) = (sources.interrupts(), sources.clock_interrupts());
-    files.begin(&Ask::everything(&[]));
+    files.begin(Needs::default());
     let after = (files.softirqs().unwrap(), files.memory_events().unwrap());
     assert!(before.1.faults <= found.1.faults && found.1.faults <= after.1.faults);
     for (((number, low), found), (_, high)) in before.0.into_iter().zip(found.0).zip(after.0) {
@@ -59,7 +59,7 @@ fn one_run_a_request_is_enough() {
     // A program that begins costs faults; memory may be there from before.
     Command::new("true").status().unwrap();
     assert_eq!(sources.memory_events().unwrap().faults, first);
-    sources.begin(&Ask::everything(&[]));
+    sources.begin(Needs::default());
     assert!(sources.memory_events().unwrap().faults > first);
 }
 
@@ -73,7 +73,7 @@ fn nothing_steps_back_when_the_program_takes_over() {
     let mut last: Option<(OfProcessors, u64)> = None;
     let mut more = 5;
     while more > 0 {
-        sources.begin(&Ask::everything(&[]));
+        sources.begin(Needs::default());
         let now = (sources.interrupts().unwrap(), sources.memory_events().unwrap().faults.unwrap());
         let numbers = |found: &OfProcessors| found.iter().map(|(number, _)| *number).collect::<Vec<_>>();
         if let Some(last) = last.filter(|last| numbers(&last.0) == numbers(&now.0)) {
@@ -97,7 +97,7 @@ fn interrupts_that_the_file_has_lost_make_no_jump() {
     let Some(mut sources) = at_once() else { return };
     const LOST: u32 = 100_000;
     let Some(mut file) = sources.counts.look(1).and_then(|_| sources.counts.interrupts()) else {
-        eprintln!("skipped: interrupts are read from their file");
+        tallymon_testkit::skip_bpf("interrupts are read from their file");
         return;
     };
     file.totals.iter_mut().for_each(|total| *total = total.wrapping_sub(LOST));
@@ -121,7 +121,7 @@ fn another_machine_has_only_files() {
     std::fs::create_dir_all(folder.join("proc")).unwrap();
     std::fs::write(folder.join("proc/softirqs"), "CPU0 CPU7\nHI: 3 4\n").unwrap();
     let mut sources = Sources::open(Root::below(&folder), TierChoice::Only(Tier::T2)).unwrap();
-    sources.begin(&Ask::everything(&[]));
+    sources.begin(Needs::default());
     assert_eq!(sources.softirqs(), Ok(vec![(0, 3), (7, 4)]));
     assert!(sources.counts.finding().detail.starts_with("tier T0"));
     assert!(sources.network.finding().detail.starts_with("tier T0"));
@@ -136,7 +136,7 @@ fn network_at_once() -> Option<Sources> {
     if finding.state == FindingState::Good {
         return Some(sources);
     }
-    eprintln!("skipped: {}", finding.detail);
+    tallymon_testkit::skip_bpf(&finding.detail);
     None
 }
 
@@ -148,7 +148,7 @@ fn send(receiver: &UdpSocket) {
 }
 
 fn received(sources: &mut Sources) -> u64 {
-    sources.begin(&Ask::everything(&[]));
+    sources.begin(Needs::default());
     sources.snmp().unwrap().udp.in_datagrams.unwrap()
 }
 
@@ -157,11 +157,11 @@ fn protocols_are_counted_without_files() {
     const INSIDE: &str = "TALLYMON_TEST_SOURCES";
     if std::env::var_os(INSIDE).is_none() {
         // In a network of its own.
-        let name = "sources::tests::protocols_are_counted_without_files";
-        return again_apart(&["--net"], "exec", name, INSIDE);
+        let name = &crate::test_support::test_name(module_path!(), "protocols_are_counted_without_files");
+        return run_in_namespaces(&["--net"], "exec", name, INSIDE);
     }
     if !Command::new("ip").args(["link", "set", "lo", "up"]).status().is_ok_and(|status| status.success()) {
-        return eprintln!("skipped: no interface can be changed here");
+        return tallymon_testkit::skip("no interface can be changed here");
     }
     let Some(mut sources) = network_at_once() else { return };
     // Nothing was counted yet: zeros prove nothing, and nothing is wrong.
@@ -180,7 +180,7 @@ fn protocols_are_counted_without_files() {
     assert_eq!((received(&mut sources), sources.snmp.reads), (3, 3));
     // Each file is compared once.
     if let Ok(found) = sources.snmp6() {
-        sources.begin(&Ask::everything(&[]));
+        sources.begin(Needs::default());
         assert_eq!(sources.snmp6().unwrap().udp, found.udp);
         assert_eq!(sources.snmp6.reads, 1);
     }
@@ -219,11 +219,11 @@ fn what_stands_before_events_is_read_without_them() {
     assert!(refaults <= sources.file_refaults().unwrap() && sources.front("/proc/vmstat", &keys).is_none());
     assert_eq!(reads(&sources), (Some(1), 1));
     // Who wants events will want them again: the file is read once.
-    sources.begin(&Ask::everything(&[]));
+    sources.begin(Needs::default());
     assert!(sources.front("/proc/vmstat", &keys).is_none() && sources.file_refaults().unwrap().is_some());
     assert_eq!(reads(&sources), (Some(1), 2));
     // If not, it takes one more look.
-    sources.begin(&Ask::everything(&[]));
+    sources.begin(Needs::default());
     assert!(sources.front("/proc/vmstat", &keys).is_some());
     assert_eq!(reads(&sources), (Some(2), 2));
 }
@@ -237,7 +237,7 @@ fn first_lines_that_are_not_enough_grow_and_then_are_all() {
     std::fs::write(folder.join("proc/vmstat"), text).unwrap();
     let mut sources = Sources::open(Root::below(&folder), TierChoice::Auto).unwrap();
     let mut look = || {
-        sources.begin(&Ask::everything(&[]));
+        sources.begin(Needs::default());
         (sources.file_refaults(), sources.vmstat.reads)
     };
     assert_eq!([look(), look()], [(Ok(Some(7)), 1), (Ok(Some(7)), 1)]);

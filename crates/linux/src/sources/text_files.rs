@@ -8,8 +8,8 @@ use tallymon_provider::{Absence, FileTime};
 
 use crate::kernel::reusable_file::{Buffer, Kept, ReadError, Shape};
 use crate::kernel::root::Root;
-use crate::sources::absence;
-use crate::system::steady;
+use crate::kernel::time::steady;
+use crate::sources::absence::absence;
 
 /// The files by their path on the machine itself.
 #[derive(Default)]

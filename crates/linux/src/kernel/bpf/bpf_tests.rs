@@ -6,6 +6,7 @@ use tallymon_testkit::Ends;
 
 use super::record::Asked;
 use super::tasks::{Tasks, Way};
+use crate::test_support::{CAPABILITIES, run_with_capabilities, skip_refused, test_name};
 
 const EVERYTHING: Asked = Asked(127);
 
@@ -14,7 +15,7 @@ fn open(way: Way) -> Option<Tasks> {
     match Tasks::open(way) {
         Ok(tasks) => Some(tasks),
         Err(refusal) => {
-            eprintln!("skipped: {}; {}", refusal.reason, refusal.remedy);
+            skip_refused(&refusal);
             None
         }
     }
@@ -68,7 +69,6 @@ fn memory_is_what_the_page_tables_say() {
         before = in_tables();
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    let mut compared = 0;
     for way in [Way::Walk, Way::EachTask] {
         let Some(mut tasks) = open(way) else { continue };
         let mut pages = None;
@@ -79,14 +79,12 @@ fn memory_is_what_the_page_tables_say() {
         });
         read.unwrap();
         if !tasks.is_exact() {
-            eprintln!("skipped: this kernel keeps its counts apart in another way, or not at all");
+            tallymon_testkit::skip("this kernel keeps its counts apart in another way, or not at all");
             continue;
         }
         let page = u64::try_from(rustix::param::page_size()).unwrap() / 1024;
         assert_eq!(pages.map(|pages| pages * page), before.map(|size| size as u64), "{way:?}, in kB");
-        compared += 1;
     }
-    eprintln!("{compared} ways compared");
 }
 
 #[test]
@@ -111,7 +109,7 @@ fn open_files_are_counted_in_tables_of_all_sizes() {
         })
         .collect();
     if children.is_empty() {
-        eprintln!("skipped: python3 is not installed");
+        tallymon_testkit::skip("python3 is not installed");
         return;
     }
     for way in [Way::Walk, Way::EachTask] {
@@ -232,7 +230,7 @@ for line in sys.stdin:
 fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
     let Some(tasks) = open(Way::Walk) else { return };
     if let Some(refusal) = tasks.refusal_of_ends() {
-        eprintln!("skipped: {}", refusal.reason);
+        skip_refused(refusal);
         return;
     }
     let script = "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; /bin/true";
@@ -264,7 +262,7 @@ fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
 #[test]
 fn runs_with_little_room_give_the_same_tasks() {
     let Ok(mut many) = Tasks::open_with(Way::Walk, 1) else {
-        eprintln!("skipped: the kernel does not let us");
+        tallymon_testkit::skip_bpf("the kernel does not let us");
         return;
     };
     // More threads in a process than there is room for at first, and as many as somebody wants to see.
@@ -304,12 +302,9 @@ fn runs_with_little_room_give_the_same_tasks() {
 /// May say how many threads a process has in the test before.
 const THREADS: &str = "TALLYMON_TEST_THREADS";
 
-/// Set in a copy of this test that has been given few rights: how many of them.
-pub(super) const RIGHTS: &str = "TALLYMON_TEST_RIGHTS";
-
 #[test]
 fn two_rights_are_enough_and_one_is_not() {
-    if let Ok(rights) = std::env::var(RIGHTS) {
+    if let Ok(rights) = std::env::var(CAPABILITIES) {
         let opened = Tasks::open(Way::Walk);
         match rights.as_str() {
             "bpf,perfmon" => {
@@ -322,35 +317,6 @@ fn two_rights_are_enough_and_one_is_not() {
         return;
     }
     if open(Way::Walk).is_some() {
-        with_rights("bpf::tests::two_rights_are_enough_and_one_is_not");
-    }
-}
-
-/// Runs a test of this program again with both rights, and with one of them, which [`RIGHTS`] tells it.
-pub(super) fn with_rights(test: &str) {
-    if !rustix::process::getuid().is_root() {
-        eprintln!("skipped: only root can give rights away");
-        return;
-    }
-    for rights in ["bpf,perfmon", "bpf", "perfmon"] {
-        let list = rights.replace("bpf", "+bpf").replace("perfmon", "+perfmon");
-        let result = std::process::Command::new("setpriv")
-            .args(["--reuid", "65534", "--clear-groups"])
-            .args(["--inh-caps", &format!("-all,{list}"), "--ambient-caps", &format!("-all,{list}")])
-            .arg(std::env::current_exe().unwrap())
-            .args(["--exact", test])
-            .env(RIGHTS, rights)
-            .output();
-        let Ok(output) = result else {
-            eprintln!("skipped: setpriv of util-linux is not installed");
-            return;
-        };
-        let words = String::from_utf8_lossy(&output.stderr);
-        let said = String::from_utf8_lossy(&output.stdout);
-        if words.contains("setpriv") {
-            eprintln!("skipped: {words}");
-            return;
-        }
-        assert!(output.status.success() && said.contains("1 passed"), "{rights}: {said} {words}");
+        run_with_capabilities(&test_name(module_path!(), "two_rights_are_enough_and_one_is_not"));
     }
 }

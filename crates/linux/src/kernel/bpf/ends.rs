@@ -218,7 +218,7 @@ mod tests {
         let ends = match of_types(Kernel::new).and_then(|kernel| Ends::open_with(&kernel, size)) {
             Ok(ends) => ends,
             Err(refusal) => {
-                eprintln!("skipped: {}; {}", refusal.reason, refusal.remedy);
+                crate::test_support::skip_refused(&refusal);
                 return;
             }
         };

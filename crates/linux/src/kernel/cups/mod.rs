@@ -16,6 +16,7 @@ use crate::kernel::proc::ParseError;
 use crate::kernel::proc::scan::decimal;
 
 pub mod ipp;
+pub mod print_server;
 
 /// The most bytes of an answer: a few times what the longest list of jobs takes that a server gives at once.
 const MOST: usize = 8 << 20;

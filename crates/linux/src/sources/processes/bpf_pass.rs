@@ -13,7 +13,7 @@ use std::mem;
 use tallymon_provider::{Absence, FileTime, Finding, FindingState};
 
 use super::changes::Changes;
-use super::parts::{IoTotals, MemoryPart, StatPart, StatusPart, Wants};
+use super::parts::{IoTotals, MemoryPart, ProcessNeeds, StatPart, StatusPart};
 use super::records::{Split, stat, status, ticks};
 use super::thread::Seen;
 use super::{CHECK_AFTER, Ended, ProcessTable, Reader, Row, has_passed};
@@ -36,7 +36,7 @@ pub(super) struct AtOnce {
     /// The number of the pass at hand.
     pass: u64,
     /// What the rows that the last pass filled hold; `None` when it failed.
-    wants: Option<Wants>,
+    wants: Option<ProcessNeeds>,
     /// Processes that the program does not see, and when they were looked for.
     hidden: Vec<u32>,
     looked: Option<FileTime>,
@@ -132,7 +132,7 @@ impl AtOnce {
 }
 
 /// What has to be read for what is wanted.
-fn asked(wants: &Wants) -> Asked {
+fn asked(wants: &ProcessNeeds) -> Asked {
     let threads = wants.threads.unwrap_or_default();
     [
         (wants.cpu || threads.cpu, Asked::CPU),
@@ -303,7 +303,7 @@ impl ProcessTable {
 
 /// A pass, as far as it came.
 struct Pass<'a> {
-    wants: Wants,
+    wants: ProcessNeeds,
     missing: Asked,
     rows: &'a mut Vec<Row>,
     new_rows: &'a mut Vec<Row>,
@@ -414,7 +414,7 @@ impl Pass<'_> {
 
 impl Open {
     /// What only the first thread tells.
-    fn new(record: Record<'_>, wants: &Wants, facts: &SystemFacts) -> Open {
+    fn new(record: Record<'_>, wants: &ProcessNeeds, facts: &SystemFacts) -> Open {
         let mut open = Open {
             group: record.global_process(),
             id: record.id(),
@@ -469,7 +469,7 @@ impl Open {
     }
 
     /// What each thread adds.
-    fn add(&mut self, record: Record<'_>, wants: &Wants) {
+    fn add(&mut self, record: Record<'_>, wants: &ProcessNeeds) {
         self.is_running |= record.is_running();
         if wants.cpu || wants.stat {
             self.run_time = self.run_time.wrapping_add(record.run_time());
@@ -495,7 +495,7 @@ impl Row {
     fn take(
         &mut self,
         open: &Open,
-        wants: &Wants,
+        wants: &ProcessNeeds,
         missing: Asked,
         threads: &mut [Seen],
         reader: &mut Reader<'_>,

@@ -197,7 +197,7 @@ impl Descriptors {
 }
 
 #[cfg(test)]
-mod processes_tests {
+mod tests {
     use super::*;
 
     #[test]

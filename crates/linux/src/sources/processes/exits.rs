@@ -105,7 +105,7 @@ fn finally(known: Rates, end: &End) -> Rates {
 }
 
 #[cfg(test)]
-mod processes_tests {
+mod tests {
     use super::*;
 
     const FACTS: SystemFacts =

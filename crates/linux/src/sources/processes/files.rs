@@ -43,7 +43,7 @@ use rustix::fs::AtFlags;
 use tallymon_provider::{Absence, FileTime};
 
 use super::descriptors::{Descriptors, Kind};
-use super::parts::{IoTotals, MemoryPart, Part, Rates, StatPart, StatusPart, Wants};
+use super::parts::{IoTotals, MemoryPart, Part, ProcessNeeds, Rates, StatPart, StatusPart};
 use super::thread::{RUNNING, ThreadStat};
 use super::{CHECK_AFTER, Row, Scratch, has_passed};
 use crate::kernel::clock::process_cpu_time;
@@ -144,7 +144,7 @@ impl Row {
     /// # Errors
     ///
     /// It has ended, or nothing of it may be read.
-    pub(super) fn read(&mut self, wants: &Wants, reader: &mut Reader<'_>) -> Result<(), Gone> {
+    pub(super) fn read(&mut self, wants: &ProcessNeeds, reader: &mut Reader<'_>) -> Result<(), Gone> {
         let not_requested = Absence::NotRequested;
         let is_due = has_passed(CHECK_AFTER, self.checked, reader.now);
         let asks_clock =
@@ -184,7 +184,7 @@ impl Row {
     }
 
     /// Whether nothing is to be read of it but sizes, as far as that can be known before all others are read.
-    fn is_at_rest(&self, clock: Option<u64>, wants: &Wants, now: FileTime) -> bool {
+    fn is_at_rest(&self, clock: Option<u64>, wants: &ProcessNeeds, now: FileTime) -> bool {
         let tells = self.still.told.is_some_and(|told| told.first.rests());
         (clock.is_some() && clock == self.still.clock && !self.still.is_overdue(now))
             && (tells || !wants.stat)
@@ -197,7 +197,7 @@ impl Row {
         &mut self,
         clock: Option<u64>,
         told: Option<Part<Told>>,
-        wants: &Wants,
+        wants: &ProcessNeeds,
         reader: &mut Reader<'_>,
     ) -> Result<(), Gone> {
         let clock = clock.filter(|_| reader.tells_runs);

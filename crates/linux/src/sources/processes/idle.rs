@@ -24,7 +24,7 @@ use rustix::fs::AtFlags;
 use super::Row;
 use super::exits::Ended;
 use super::files::Reader;
-use super::parts::{Wants, chosen_priority};
+use super::parts::{ProcessNeeds, chosen_priority};
 use super::thread::{RUNNING, Thread};
 use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::proc::loadavg::LoadAvg;
@@ -60,7 +60,7 @@ impl Rest {
     }
 
     /// Begins a look, and says whether anybody may rest.
-    pub(super) fn begin(&mut self, wants: &Wants) -> bool {
+    pub(super) fn begin(&mut self, wants: &ProcessNeeds) -> bool {
         self.left.clear();
         self.load.is_some() && needs_stat(wants) && self.misses < MISSES
     }
@@ -75,7 +75,7 @@ impl Rest {
         &mut self,
         rows: &mut Vec<Row>,
         pids: &[u32],
-        wants: &Wants,
+        wants: &ProcessNeeds,
         ended: &mut Ended,
         reader: &mut Reader<'_>,
     ) {
@@ -106,7 +106,7 @@ impl Rest {
     }
 
     /// Finds those who rest and whose `stat` says something else by now, but for their states.
-    fn find_woken(&mut self, rows: &[Row], pids: &[u32], wants: &Wants) {
+    fn find_woken(&mut self, rows: &[Row], pids: &[u32], wants: &ProcessNeeds) {
         let zombies = rows.iter().filter(|row| row.is_zombie()).map(|row| row.pid);
         self.left.extend(zombies);
         self.left.sort_unstable();
@@ -151,13 +151,13 @@ fn is_there(parent: u64, pids: &[u32], left: &[u32]) -> bool {
 }
 
 /// Whether something is wanted that only `stat` tells.
-fn needs_stat(wants: &Wants) -> bool {
+fn needs_stat(wants: &ProcessNeeds) -> bool {
     wants.stat || wants.threads.is_some_and(|threads| threads.stat)
 }
 
 impl Row {
     /// How many of its threads were seen to run, or to want to.
-    fn ready(&self, wants: &Wants) -> u64 {
+    fn ready(&self, wants: &ProcessNeeds) -> u64 {
         if self.still.rests {
             return 0;
         }
@@ -173,7 +173,7 @@ impl Row {
     }
 
     /// Whether the scheduler says what `stat` has said.
-    fn has_its_priorities(&self, wants: &Wants) -> bool {
+    fn has_its_priorities(&self, wants: &ProcessNeeds) -> bool {
         let has = |id: u32, known: u64| {
             scheduling(id).is_some_and(|now| {
                 let realtime = u64::from(now.realtime_priority);

@@ -16,7 +16,7 @@ use super::*;
 use crate::kernel::clock::process_cpu_time;
 use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::reusable_file::Kept;
-use crate::system::clocks;
+use crate::kernel::time::clocks;
 
 /// The files of this machine, read as if each look were at the same time, and as if nobody ever waited for a processor.
 struct Files {
@@ -49,9 +49,8 @@ impl Files {
         self.row(pid).still.rests
     }
 
-    fn look(&mut self, wants: Wants) {
-        self.table.begin(&Ask::everything(&[]));
-        self.table.wants = wants;
+    fn look(&mut self, wants: ProcessNeeds) {
+        self.table.begin(wants);
         self.table.refresh(&facts(), self.now, &mut Buffer::new()).unwrap();
     }
 
@@ -60,7 +59,7 @@ impl Files {
     }
 
     /// Reads this process alone.
-    fn read(&mut self, pid: u32, wants: &Wants) {
+    fn read(&mut self, pid: u32, wants: &ProcessNeeds) {
         let ProcessTable { rows, folder, descriptors, scratch, tells_handles, .. } = &mut self.table;
         let mut reader = Reader {
             folder,
@@ -192,7 +191,8 @@ fn the_system_calls_of_a_process_that_has_not_run() {
     let sleeper = sleeper();
     let Some(mut servant) = Servant::start() else { return };
     servant.does(THREADS);
-    let name = "objects::process_table::still::the_system_calls_of_a_process_that_has_not_run";
+    let name =
+        &crate::test_support::test_name(module_path!(), "the_system_calls_of_a_process_that_has_not_run");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-y", "-o", "/dev/stderr"]).arg(std::env::current_exe().unwrap());
     let Ok(output) = command.args(["--exact", name]).env(WATCHED, "").output() else {
@@ -344,7 +344,7 @@ fn a_process_that_runs_between_two_looks_is_read_again() {
     let Some(mut servant) = Servant::start() else { return };
     let id = servant.id();
     let (mut files, mut processes) = (Files::new(), Files::new());
-    let of_processes = Wants { threads: None, ..WANTS };
+    let of_processes = ProcessNeeds { threads: None, ..WANTS };
     files.look(WANTS);
     processes.look(of_processes);
     let mut seen = BTreeSet::new();
@@ -395,16 +395,28 @@ fn what_was_seen_together_is_not_due_together() {
 fn what_was_not_wanted_before_is_read() {
     let sleeper = sleeper();
     let id = sleeper.0.id();
-    let none = ThreadWants::default();
+    let none = ThreadNeeds::default();
     let mut files = Files::new();
     for wants in [
-        Wants { cpu: true, ..Wants::default() },
-        Wants { cpu: true, io: true, threads: Some(none), ..Wants::default() },
+        ProcessNeeds { cpu: true, ..ProcessNeeds::default() },
+        ProcessNeeds { cpu: true, io: true, threads: Some(none), ..ProcessNeeds::default() },
         WANTS,
-        Wants { threads: None, io: false, ..WANTS },
-        Wants { status: true, threads: Some(ThreadWants { switches: true, ..none }), ..Wants::default() },
-        Wants { status: true, threads: Some(ThreadWants { stat: true, ..none }), ..Wants::default() },
-        Wants { stat: true, threads: Some(ThreadWants { cpu: true, ..none }), ..Wants::default() },
+        ProcessNeeds { threads: None, io: false, ..WANTS },
+        ProcessNeeds {
+            status: true,
+            threads: Some(ThreadNeeds { switches: true, ..none }),
+            ..ProcessNeeds::default()
+        },
+        ProcessNeeds {
+            status: true,
+            threads: Some(ThreadNeeds { stat: true, ..none }),
+            ..ProcessNeeds::default()
+        },
+        ProcessNeeds {
+            stat: true,
+            threads: Some(ThreadNeeds { cpu: true, ..none }),
+            ..ProcessNeeds::default()
+        },
         WANTS,
     ] {
         for _ in 0..2 {
@@ -437,7 +449,7 @@ fn a_run_that_the_clock_has_missed_is_found_later() {
     servant.does(THREADS);
     files.believe(id, process_cpu_time(id));
     files.wait();
-    files.look(Wants { status: false, ..WANTS });
+    files.look(ProcessNeeds { status: false, ..WANTS });
     files.is_true(id);
 }
 
@@ -447,7 +459,7 @@ fn a_process_that_runs_now_is_read_whatever_its_clock_says() {
     const NONSENSE: Part<u64> = Ok(u64::MAX);
     let busy = Ends::start("while :; do :; done");
     let alone = busy.0.id();
-    let mut cases = vec![(alone, WANTS), (alone, Wants { threads: None, ..WANTS })];
+    let mut cases = vec![(alone, WANTS), (alone, ProcessNeeds { threads: None, ..WANTS })];
     let servant = Servant::start().map(|mut servant| {
         servant.begins(
             "exec('def spin():\\n while True: pass'); threading.Thread(target=spin, daemon=True).start()",
@@ -528,7 +540,7 @@ fn who_is_ready_and_does_not_get_to_run_is_seen() {
     loop {
         let mut look = || {
             now.0 += 1;
-            table.begin(&Ask::everything(&[]));
+            table.begin(ProcessNeeds::default());
             table.wants = WANTS;
             table.refresh(&facts(), now, &mut Buffer::new()).unwrap();
             let row = table.rows.iter().find(|row| row.pid == id).unwrap();

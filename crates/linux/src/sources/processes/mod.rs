@@ -14,7 +14,7 @@
 
 use std::mem;
 
-use tallymon_provider::{Absence, Ask, FileTime};
+use tallymon_provider::{Absence, FileTime};
 
 use crate::kernel::bpf::tasks::Refusal;
 use crate::kernel::clock::process_clocks_tell_runs;
@@ -22,7 +22,7 @@ use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::proc::SystemFacts;
 use crate::kernel::proc::stat::Stat;
 use crate::kernel::reusable_file::Buffer;
-use crate::sources::absence;
+use crate::sources::absence::absence;
 use crate::sources::monotonic::Rising;
 use tallymon_provider::{Tier, TierChoice};
 
@@ -52,7 +52,7 @@ use files::{Files, Reader, Still};
 use idle::Rest;
 use threads::Threads;
 
-pub(crate) use parts::{IoTotals, MemoryPart, Part, Parts, Rates, StatPart, ThreadWants, Wants};
+pub(crate) use parts::{IoTotals, MemoryPart, Part, Parts, ProcessNeeds, Rates, StatPart, ThreadNeeds};
 pub(crate) use thread::{Thread, ThreadParts, ThreadRates, ThreadStat};
 
 /// How long a name and a start time are believed while the process runs, in 100 ns units: 5 s.
@@ -73,7 +73,7 @@ pub(crate) struct ProcessTable {
     rest: Rest,
     at_once: AtOnce,
     descriptors: Descriptors,
-    wants: Wants,
+    wants: ProcessNeeds,
     pids: Vec<u32>,
     /// Whether `pids` is of the request at hand.
     listed: Option<Result<(), Absence>>,
@@ -160,7 +160,7 @@ impl ProcessTable {
             tells_runs,
             at_once: AtOnce::new(TierChoice::Only(Tier::T0)),
             descriptors,
-            wants: Wants::default(),
+            wants: ProcessNeeds::default(),
             pids: Vec::new(),
             listed: None,
             refreshed: None,
@@ -186,19 +186,16 @@ impl ProcessTable {
     }
 
     /// Begins a request.
-    pub(crate) fn begin(&mut self, ask: &Ask<'_>) {
+    pub(crate) fn begin(&mut self, needs: ProcessNeeds) {
         self.listed = None;
         self.refreshed = None;
         self.idle_state = Err(Absence::NotRequested);
-        self.wants = crate::objects::process::wants(ask);
-        self.wants.threads = crate::objects::thread::wants(ask);
-        // In the same pass as the rest.
-        self.wants.io |= crate::objects::system::wants_io(ask);
+        self.wants = needs;
         self.descriptors.begin();
     }
 
     /// What this request needs.
-    pub(crate) fn wants(&self) -> &Wants {
+    pub(crate) fn wants(&self) -> &ProcessNeeds {
         &self.wants
     }
 
@@ -209,7 +206,7 @@ impl ProcessTable {
         now: FileTime,
         buffer: &mut Buffer,
     ) -> Result<u64, Absence> {
-        if self.wants == Wants::default() && self.refreshed.is_none() {
+        if self.wants == ProcessNeeds::default() && self.refreshed.is_none() {
             // Nobody looks at a process in this request, so none need be listed.
             return self.folder.count(&mut self.pids).map_err(|error| absence(&error));
         }
@@ -222,7 +219,7 @@ impl ProcessTable {
 
     /// Whether [`ProcessTable::count`] is a look at all processes, and not only at their numbers.
     pub(crate) fn counts_at_once(&self) -> bool {
-        let is_wanted = self.wants != Wants::default() || self.refreshed.is_some();
+        let is_wanted = self.wants != ProcessNeeds::default() || self.refreshed.is_some();
         is_wanted && self.has_clocks && self.at_once.is_on()
     }
 
@@ -454,7 +451,7 @@ impl Row {
             start: FileTime(0),
             name: String::new(),
             is_kernel_thread: false,
-            parts: Parts::zero(&Wants::default()),
+            parts: Parts::zero(&ProcessNeeds::default()),
             threads: Threads::default(),
             rates: Rates::default(),
             private_peak: 0,

@@ -13,7 +13,7 @@ pub(crate) type Part<T> = Result<T, Absence>;
 
 /// Which parts of the processes a request needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Wants {
+pub(crate) struct ProcessNeeds {
     pub(crate) cpu: bool,
     pub(crate) stat: bool,
     pub(crate) statm: bool,
@@ -21,10 +21,27 @@ pub(crate) struct Wants {
     pub(crate) status: bool,
     pub(crate) handles: bool,
     /// `None` when nobody asks for threads.
-    pub(crate) threads: Option<ThreadWants>,
+    pub(crate) threads: Option<ThreadNeeds>,
 }
 
-impl Wants {
+impl ProcessNeeds {
+    /// Adds the needs of another object.
+    pub(crate) fn merge(&mut self, other: ProcessNeeds) {
+        let ProcessNeeds { cpu, stat, statm, io, status, handles, threads } = other;
+        self.cpu |= cpu;
+        self.stat |= stat;
+        self.statm |= statm;
+        self.io |= io;
+        self.status |= status;
+        self.handles |= handles;
+        if let Some(ThreadNeeds { cpu, stat, switches }) = threads {
+            let threads = self.threads.get_or_insert_default();
+            threads.cpu |= cpu;
+            threads.stat |= stat;
+            threads.switches |= switches;
+        }
+    }
+
     /// Whether it needs something that does not change as long as a process does not run.
     pub(super) fn any_that_lasts(&self) -> bool {
         self.io || self.status || self.handles || self.threads.is_some()
@@ -33,7 +50,7 @@ impl Wants {
 
 /// Which parts of the threads a request needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ThreadWants {
+pub(crate) struct ThreadNeeds {
     pub(crate) cpu: bool,
     pub(crate) stat: bool,
     pub(crate) switches: bool,
@@ -111,7 +128,7 @@ pub(crate) struct Rates {
 
 impl Parts {
     /// No process: zero of everything that is wanted, the ground on which sums are made.
-    pub(crate) fn zero(wants: &Wants) -> Parts {
+    pub(crate) fn zero(wants: &ProcessNeeds) -> Parts {
         let wanted = |wanted: bool| if wanted { Ok(()) } else { Err(Absence::NotRequested) };
         Parts {
             cpu: wanted(wants.cpu).map(|()| 0),
@@ -433,7 +450,7 @@ fn of_realtime(priority: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod processes_tests {
+mod tests {
     use super::*;
 
     fn stat(priority: i64, nice: i64, realtime: u64, policy: u64) -> Vec<u8> {
@@ -472,7 +489,7 @@ mod processes_tests {
 
     #[test]
     fn a_sum_with_an_unknown_part_is_unknown() {
-        let wants = Wants { cpu: true, io: true, ..Wants::default() };
+        let wants = ProcessNeeds { cpu: true, io: true, ..ProcessNeeds::default() };
         let mut sum = Parts::zero(&wants);
         assert_eq!(sum.stat, Err(Absence::NotRequested));
         sum.add(&Parts { cpu: Ok(5), ..Parts::zero(&wants) });
@@ -485,7 +502,14 @@ mod processes_tests {
 
     #[test]
     fn a_sum_with_another_process_for_one_is_the_sum_of_the_others() {
-        let wants = Wants { cpu: true, stat: true, statm: true, io: true, status: true, ..Wants::default() };
+        let wants = ProcessNeeds {
+            cpu: true,
+            stat: true,
+            statm: true,
+            io: true,
+            status: true,
+            ..ProcessNeeds::default()
+        };
         let parts = |number: u64| Parts {
             cpu: Ok(number.wrapping_mul(3)),
             stat: Ok(StatPart {

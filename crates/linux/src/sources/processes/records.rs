@@ -92,7 +92,7 @@ pub(super) fn status(record: Record<'_>, facts: &SystemFacts) -> PidStatus {
 }
 
 #[cfg(test)]
-mod processes_tests {
+mod tests {
     use super::*;
 
     #[test]

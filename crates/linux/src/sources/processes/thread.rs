@@ -4,7 +4,7 @@ use tallymon_provider::{Absence, FileTime};
 
 use super::descriptors::{Descriptors, Kind};
 use super::files::{Gone, Reader, Trouble};
-use super::parts::{Part, ThreadWants, base_priority, current_priority};
+use super::parts::{Part, ThreadNeeds, base_priority, current_priority};
 use super::records::{Split, stat, ticks};
 use crate::kernel::bpf::record::Record;
 use crate::kernel::proc::nanoseconds_to_100ns;
@@ -143,7 +143,7 @@ impl Thread {
         }
     }
 
-    pub(super) fn take(&mut self, seen: &Seen, wants: ThreadWants, reader: &Reader<'_>) {
+    pub(super) fn take(&mut self, seen: &Seen, wants: ThreadNeeds, reader: &Reader<'_>) {
         let unread = Absence::NotRequested;
         if self.start_ticks.is_none() {
             let ticks = ticks(seen.start, reader.facts);
@@ -174,7 +174,7 @@ impl Thread {
     }
 
     /// Whether what is known is what is wanted.
-    pub(super) fn has(&self, wants: ThreadWants) -> bool {
+    pub(super) fn has(&self, wants: ThreadNeeds) -> bool {
         let ThreadParts { cpu, stat, switches } = &self.parts;
         cpu.is_ok() == wants.cpu && stat.is_ok() == wants.stat && switches.is_ok() == wants.switches
     }
@@ -188,7 +188,7 @@ impl Thread {
     }
 
     /// Looks at what others can change, and says whether it is there and does not run.
-    pub(super) fn stays(&mut self, pid: u32, wants: ThreadWants, reader: &mut Reader<'_>) -> bool {
+    pub(super) fn stays(&mut self, pid: u32, wants: ThreadNeeds, reader: &mut Reader<'_>) -> bool {
         !wants.stat || matches!(self.read_stat(pid, true, reader), Ok(Ok(stat)) if self.set(stat))
     }
 
@@ -196,7 +196,7 @@ impl Thread {
     pub(super) fn read(
         &mut self,
         first: (u32, Option<u64>),
-        wants: ThreadWants,
+        wants: ThreadNeeds,
         reader: &mut Reader<'_>,
     ) -> Result<(), Gone> {
         let (pid, known) = first;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::descriptors::{Descriptors, Kind};
 use super::files::{Gone, Reader, Told, Trouble};
-use super::parts::ThreadWants;
+use super::parts::ThreadNeeds;
 use super::records::ticks;
 use super::thread::{Seen, Thread, ThreadRates};
 use crate::kernel::number_folder::NumberFolder;
@@ -43,7 +43,7 @@ impl Threads {
         of: (u32, Option<u64>),
         told: Option<&Told>,
         is_overdue: bool,
-        wants: ThreadWants,
+        wants: ThreadNeeds,
         reader: &mut Reader<'_>,
     ) -> bool {
         let (pid, clock) = of;
@@ -62,7 +62,7 @@ impl Threads {
     }
 
     /// Whether all that is wanted of each is known for this CPU clock, and none runs or has a priority of others.
-    pub(super) fn rest(&self, clock: Option<u64>, wants: ThreadWants) -> bool {
+    pub(super) fn rest(&self, clock: Option<u64>, wants: ThreadNeeds) -> bool {
         let rests =
             |thread: &Thread| thread.has(wants) && thread.parts.stat.map_or(!wants.stat, |stat| stat.rests());
         self.clock == clock && self.rows.iter().all(rests)
@@ -80,7 +80,7 @@ impl Threads {
         of: (u32, Option<u64>),
         is_kernel_thread: bool,
         switches: Option<u64>,
-        wants: ThreadWants,
+        wants: ThreadNeeds,
         reader: &mut Reader<'_>,
     ) -> Result<(), Gone> {
         let (pid, clock) = of;
@@ -139,7 +139,7 @@ impl Threads {
         &mut self,
         first: (u32, Option<u64>),
         tids: &[u32],
-        wants: ThreadWants,
+        wants: ThreadNeeds,
         reader: &mut Reader<'_>,
     ) {
         if !tids.is_sorted() {
@@ -178,7 +178,7 @@ impl Threads {
     }
 
     /// Takes the threads of one pass, in any order.
-    pub(super) fn take(&mut self, seen: &mut [Seen], wants: ThreadWants, reader: &mut Reader<'_>) {
+    pub(super) fn take(&mut self, seen: &mut [Seen], wants: ThreadNeeds, reader: &mut Reader<'_>) {
         let facts = reader.facts;
         if !seen.is_sorted_by_key(|seen| seen.tid) {
             seen.sort_by_key(|seen| seen.tid);

@@ -15,19 +15,19 @@ use crate::kernel::bpf::tasks::{Tasks, Way};
 use crate::kernel::clock::process_cpu_time;
 use crate::kernel::proc::nanoseconds_to_100ns;
 use crate::kernel::reusable_file::Buffer;
-use crate::objects::fake_machine::again_apart;
+use crate::kernel::time::{boot_time, clocks};
 use crate::sources::lazy_backend::Made;
-use crate::system::{boot_time, clocks};
+use crate::test_support::{run_in_namespaces, skip_refused, test_name};
 
 /// Everything of every process and thread.
-pub(crate) const WANTS: Wants = Wants {
+pub(crate) const WANTS: ProcessNeeds = ProcessNeeds {
     cpu: true,
     stat: true,
     statm: true,
     io: true,
     status: true,
     handles: true,
-    threads: Some(ThreadWants { cpu: true, stat: true, switches: true }),
+    threads: Some(ThreadNeeds { cpu: true, stat: true, switches: true }),
 };
 
 pub(super) fn facts() -> SystemFacts {
@@ -47,15 +47,14 @@ pub(super) fn table(choice: TierChoice) -> ProcessTable {
 pub(crate) fn at_once() -> Option<ProcessTable> {
     let mut table = table(TierChoice::Auto);
     if let Some(refusal) = table.refusal() {
-        eprintln!("skipped: {}", refusal.reason);
+        skip_refused(refusal);
         return None;
     }
     Some(table)
 }
 
-pub(crate) fn refresh(table: &mut ProcessTable, wants: Wants) {
-    table.begin(&Ask::everything(&[]));
-    table.wants = wants;
+pub(crate) fn refresh(table: &mut ProcessTable, wants: ProcessNeeds) {
+    table.begin(wants);
     table.refresh(&facts(), clocks().steady, &mut Buffer::new()).unwrap();
 }
 
@@ -314,8 +313,8 @@ fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
         return;
     }
     let name =
-        "objects::process_table::tiers::in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers";
-    again_apart(&["--pid", "--fork", "--mount-proc"], "exec", name, INSIDE);
+        &test_name(module_path!(), "in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers");
+    run_in_namespaces(&["--pid", "--fork", "--mount-proc"], "exec", name, INSIDE);
 }
 
 #[test]
@@ -387,11 +386,11 @@ const MARK: &str = "/tallymon-mark";
 fn one_counter_costs_the_system_calls_of_one_counter() {
     if let Ok(tier) = std::env::var(WATCHED) {
         let mut table = table(tier.parse().unwrap());
-        let wants = Wants { cpu: true, ..Wants::default() };
+        let wants = ProcessNeeds { cpu: true, ..ProcessNeeds::default() };
         let (facts, mut buffer) = (facts(), Buffer::new());
         for _ in 0..2 {
             let _ = std::env::set_current_dir(MARK);
-            table.begin(&Ask::everything(&[]));
+            table.begin(ProcessNeeds::default());
             table.wants = wants;
             table.refresh(&facts, clocks().steady, &mut buffer).unwrap();
         }
@@ -406,7 +405,7 @@ fn one_counter_costs_the_system_calls_of_one_counter() {
         if enough == Some(tier) {
             continue;
         }
-        let name = "objects::process_table::tiers::one_counter_costs_the_system_calls_of_one_counter";
+        let name = &test_name(module_path!(), "one_counter_costs_the_system_calls_of_one_counter");
         let result = Command::new("strace")
             .args(["-f", "-qq", "-o", "/dev/stderr"])
             .arg(std::env::current_exe().unwrap())
@@ -414,17 +413,17 @@ fn one_counter_costs_the_system_calls_of_one_counter() {
             .env(WATCHED, tier)
             .output();
         let Ok(output) = result else {
-            eprintln!("skipped: strace is not installed");
+            tallymon_testkit::skip("strace is not installed");
             return;
         };
         let text = String::from_utf8_lossy(&output.stderr);
         let (first, second) =
             (text.split(MARK).nth(1).unwrap_or_default(), text.split(MARK).nth(2).unwrap_or_default());
         if text.split(MARK).count() != 4 {
-            eprintln!(
-                "skipped: strace may not watch a process here: {}",
+            tallymon_testkit::skip(&format!(
+                "strace may not watch a process here: {}",
                 text.lines().next().unwrap_or_default()
-            );
+            ));
             return;
         }
         let count = |call: &str| second.matches(&format!(" {call}(")).count();
@@ -470,7 +469,7 @@ fn a_program_is_made_only_for_who_stays() {
     let start = Instant::now();
     while !table.at_once.is_on() {
         if let Some(refusal) = table.at_once.refusal() {
-            eprintln!("skipped: {}", refusal.reason);
+            skip_refused(refusal);
             return;
         }
         assert!(start.elapsed() < Duration::from_secs(60), "the program is not there yet");

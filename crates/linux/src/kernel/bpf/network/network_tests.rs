@@ -10,13 +10,12 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto};
 use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
 use tallymon_testkit::Ends;
 
-use super::super::bpf_tests::{RIGHTS, with_rights};
 use super::super::btf::Named;
 use super::super::btf::btf_tests::Assembler;
 use super::tables::Index;
 use super::*;
 use crate::kernel::proc::fixture::fixture;
-use crate::objects::fake_machine::again_apart;
+use crate::test_support::{CAPABILITIES, run_in_namespaces, run_with_capabilities, skip_refused, test_name};
 
 /// Set in the copy of a test that runs in a network namespace of its own.
 const INSIDE: &str = "TALLYMON_TEST_COUNTS";
@@ -26,7 +25,7 @@ fn open() -> Option<Network> {
     match Network::open() {
         Ok(network) => Some(network),
         Err(refusal) => {
-            eprintln!("skipped: {}; {}", refusal.reason, refusal.remedy);
+            skip_refused(&refusal);
             None
         }
     }
@@ -48,7 +47,7 @@ fn assert_between<File: Counted>(low: File, found: File, high: File) {
             match [&mut low, &mut found, &mut high].map(|of| *member(of)) {
                 [None, None, None] => {}
                 [Some(low), Some(found), Some(high)] if index.goes_down() && low != high => {
-                    eprintln!("not compared: {low} {found} {high} connections");
+                    tallymon_testkit::skip(&format!("connections came or went: {low} {found} {high}"));
                 }
                 [Some(low), Some(found), Some(high)] => {
                     assert!(low <= found && found <= high, "{} {index:?}: {low} {found} {high}", table.at);
@@ -93,13 +92,13 @@ fn talk(to: IpAddr) {
 fn numbers_are_those_of_the_files() {
     if std::env::var_os(INSIDE).is_none() {
         if open().is_some() {
-            let name = "bpf::network::tests::numbers_are_those_of_the_files";
-            again_apart(&["--net"], "exec", name, INSIDE);
+            let name = &test_name(module_path!(), "numbers_are_those_of_the_files");
+            run_in_namespaces(&["--net"], "exec", name, INSIDE);
         }
         return;
     }
     if !Command::new("ip").args(["link", "set", "lo", "up"]).status().is_ok_and(|status| status.success()) {
-        return eprintln!("skipped: no interface can be changed here");
+        return tallymon_testkit::skip("no interface can be changed here");
     }
     let network = Network::open().unwrap();
     let has_v6 = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
@@ -107,7 +106,7 @@ fn numbers_are_those_of_the_files() {
         let mut one = CpuSet::new();
         one.set(usize::try_from(processor).unwrap());
         if sched_setaffinity(None, &one).is_err() {
-            eprintln!("not talked from: processor {processor}");
+            tallymon_testkit::skip(&format!("processor {processor} may not send"));
             continue;
         }
         for _ in 0..20 {
@@ -262,7 +261,7 @@ fn a_thread_in_another_namespace_reads_that_of_its_process() {
         std::io::Result::Ok(())
     });
     if let Err(error) = moved.join().unwrap() {
-        eprintln!("skipped: no other namespace can be entered: {error}");
+        tallymon_testkit::skip(&format!("no other namespace can be entered: {error}"));
     }
 }
 
@@ -293,7 +292,7 @@ fn a_process_without_a_network_is_an_error() {
         Ok(kernel)
     });
     if !is_there {
-        return eprintln!("skipped: this kernel has nothing in a task that is known to lead nowhere");
+        return tallymon_testkit::skip("this kernel has nothing in a task that is known to lead nowhere");
     }
     assert!(opened.unwrap().run().unwrap_err().reason.contains("was not found"));
 }
@@ -394,7 +393,7 @@ fn types_without_a_way_are_unsuited() {
 
 #[test]
 fn two_rights_are_enough_and_one_is_not() {
-    if let Ok(rights) = std::env::var(RIGHTS) {
+    if let Ok(rights) = std::env::var(CAPABILITIES) {
         match rights.as_str() {
             "bpf,perfmon" => Network::open().unwrap().run().unwrap(),
             _ => assert!(Network::open().unwrap_err().remedy.contains("CAP_PERFMON")),
@@ -402,6 +401,6 @@ fn two_rights_are_enough_and_one_is_not() {
         return;
     }
     if open().is_some() {
-        with_rights("bpf::network::tests::two_rights_are_enough_and_one_is_not");
+        run_with_capabilities(&test_name(module_path!(), "two_rights_are_enough_and_one_is_not"));
     }
 }

@@ -1,19 +1,19 @@
 //! Reads the counts of this machine, and compares them with what the files print.
 
-use super::super::bpf_tests::{RIGHTS, with_rights};
 use super::super::btf::Named;
 use super::super::btf::btf_tests::Assembler;
 use super::super::code::{At, Width};
 use super::kernel::{Events, Types, own_of_x86};
 use super::*;
 use crate::kernel::proc::stat::Stat;
+use crate::test_support::{CAPABILITIES, run_with_capabilities, skip_refused, test_name};
 
 /// `None`, and a line that says why, where the kernel does not let us.
 fn open() -> Option<Processors> {
     match Processors::open() {
         Ok(processors) => Some(processors),
         Err(refusal) => {
-            eprintln!("skipped: {}; {}", refusal.reason, refusal.remedy);
+            skip_refused(&refusal);
             None
         }
     }
@@ -85,7 +85,7 @@ fn interrupts_grow_as_those_of_the_file() {
     };
     let Some(_) = found() else {
         let why = processors.why_no_interrupts().unwrap();
-        eprintln!("skipped: {why}");
+        tallymon_testkit::skip(why);
         return;
     };
     // The kernel's own sum, which knows what was given back, tells whether the file has lost anything.
@@ -140,7 +140,7 @@ fn a_variable_may_be_a_number() {
         Ok(kernel)
     });
     let Some(processors) = opened.ok().filter(|_| is_there) else {
-        eprintln!("skipped: there is no such variable, or the kernel does not let us");
+        tallymon_testkit::skip_bpf("there is no such variable, or the kernel does not let us");
         return;
     };
     processors.run().unwrap();
@@ -195,7 +195,7 @@ fn types_without_counts_are_unsuited() {
 
 #[test]
 fn two_rights_are_enough_and_one_is_not() {
-    if let Ok(rights) = std::env::var(RIGHTS) {
+    if let Ok(rights) = std::env::var(CAPABILITIES) {
         match rights.as_str() {
             "bpf,perfmon" => Processors::open().unwrap().run().unwrap(),
             _ => assert!(Processors::open().unwrap_err().remedy.contains("CAP_PERFMON")),
@@ -203,6 +203,6 @@ fn two_rights_are_enough_and_one_is_not() {
         return;
     }
     if open().is_some() {
-        with_rights("bpf::processors::tests::two_rights_are_enough_and_one_is_not");
+        run_with_capabilities(&test_name(module_path!(), "two_rights_are_enough_and_one_is_not"));
     }
 }

@@ -148,7 +148,7 @@ fn order_names_and_values_of_a_filled_folder() {
     assert_eq!(names(&snapshot), expected);
 
     let page = u64::try_from(rustix::param::page_size()).unwrap();
-    let boot_time = crate::system::boot_time().0;
+    let boot_time = crate::kernel::time::boot_time().0;
     // The clocks of other processes are not those of this folder, so time is in ticks.
     assert_eq!(value(&snapshot, 300, CPU), Ok(42 * 100_000));
     assert_eq!(value(&snapshot, 300, USER), Ok(30 * 100_000));
@@ -309,7 +309,7 @@ fn a_name_is_looked_at_again_after_some_seconds() {
     let (objects, interest) = ([PROCESS], interest(&[WORKING_SET]));
     let start = clocks().steady.0;
     let mut row_at = |seconds: u64| {
-        table.begin(&Ask { objects: &objects, interest: &interest });
+        table.begin(needs(&Ask { objects: &objects, interest: &interest }));
         table.refresh(&facts, FileTime(start + seconds * 10_000_000), &mut Buffer::new()).unwrap();
         let row = table.programs().next().unwrap();
         (row.name.clone(), row.start.0)
@@ -394,7 +394,7 @@ fn threads_stand_under_their_processes() {
     let state = |id| (raw(&thread(id), STATE).unwrap(), raw(&thread(id), WAIT_REASON).unwrap());
     assert_eq!((state(1), state(15), state(45)), ((5, 5), (5, 0), (5, 6)));
     assert_eq!((state(40).0, state(50).0), (2, 1), "one of two runs on the one processor");
-    let boot_time = crate::system::boot_time().0;
+    let boot_time = crate::kernel::time::boot_time().0;
     assert_eq!(raw(&thread(50), STARTED), Ok(boot_time + 700 * 100_000));
     assert_eq!(raw(&thread(50), 706), absent(Absence::NotOnThisSystem));
     let total = |snapshot: &Snapshot, counter| {

@@ -3,10 +3,11 @@
 use tallymon_core::block::{BlockWriter, Snapshot, SnapshotInstance, SnapshotObject, WriteHeader};
 use tallymon_core::flow::NoValue;
 use tallymon_core::title::TitleIndex;
-use tallymon_provider::{Absence, Ask, Interest, Provider};
+use tallymon_provider::{Absence, Ask, Interest, Profile, Provider};
 
-use crate::objects::{PROCESS, THREAD};
-use crate::{System, clocks};
+use crate::objects::object::{PROCESS, THREAD};
+use crate::sources::processes::ProcessNeeds;
+use crate::{System, clocks, objects};
 
 mod fake;
 mod real;
@@ -52,6 +53,11 @@ fn collect(system: &mut System, objects: &[TitleIndex], interest: &Interest) -> 
     system.collect(&Ask { objects, interest }, writer.objects()).unwrap();
     writer.finish().unwrap();
     Snapshot::new(buffer).unwrap()
+}
+
+/// What a request needs of the processes.
+fn needs(request: &Ask<'_>) -> ProcessNeeds {
+    objects::needs(&objects::of(Profile::default()), request).processes
 }
 
 /// All counters of Process.

@@ -42,7 +42,7 @@ fn real_table(budget: usize) -> (ProcessTable, SystemFacts) {
 }
 
 fn refresh(table: &mut ProcessTable, facts: &SystemFacts, ask: &Ask<'_>) {
-    table.begin(ask);
+    table.begin(needs(ask));
     table.refresh(facts, clocks().steady, &mut Buffer::new()).unwrap();
 }
 
@@ -57,7 +57,7 @@ fn own_values_agree_with_the_text_of_the_kernel() {
     let stat = PidStat::parse(&text).unwrap();
     assert!((before..=after).contains(&value(&first, own, CPU).unwrap()));
     assert_eq!(value(&first, own, PARENT), Ok(stat.parent));
-    let boot_time = crate::system::boot_time().0;
+    let boot_time = crate::kernel::time::boot_time().0;
     let started = value(&first, own, STARTED).unwrap();
     assert_eq!(started, boot_time + stat.start_ticks * 10_000_000 / rustix::param::clock_ticks_per_second());
     assert_eq!(value(&first, own, PRIORITY), Ok(parts::base_priority(&stat)));
