@@ -1,6 +1,6 @@
 //! What differs between two looks at all processes, for who keeps what it made of the rows.
 
-use super::parts::Parts;
+use super::values::Parts;
 
 /// Which rows are not as they were.
 #[derive(Debug, Default)]

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 use tallymon_provider::FileTime;
 
-use super::parts::{IoTotals, Rates};
 use super::records::{Split, ticks};
-use super::{Row, ThreadRates};
+use super::row::Row;
+use super::usage::{IoTotals, Rates, ThreadRates};
 use crate::kernel::bpf::ends::End;
 use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};
 

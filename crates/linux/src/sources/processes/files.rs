@@ -35,108 +35,25 @@
 //!
 //! [`process_clocks_tell_runs`]: crate::kernel::clock::process_clocks_tell_runs
 
-use std::mem;
-use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::AtFlags;
 use tallymon_provider::{Absence, FileTime};
 
-use super::descriptors::{Descriptors, Kind};
-use super::parts::{IoTotals, MemoryPart, Part, ProcessNeeds, Rates, StatPart, StatusPart};
-use super::thread::{RUNNING, ThreadStat};
-use super::{CHECK_AFTER, Row, Scratch, has_passed};
+use super::descriptors::Kind;
+use super::needs::ProcessNeeds;
+use super::reader::{Gone, Reader, Trouble};
+use super::row::{CHECK_AFTER, Row, has_passed};
+use super::thread::{RUNNING, ThreadStat, Told};
+use super::usage::{IoTotals, Rates};
+use super::values::{MemoryPart, Part, StatPart, StatusPart};
 use crate::kernel::clock::process_cpu_time;
-use crate::kernel::number_folder::NumberFolder;
+use crate::kernel::proc::nanoseconds_to_100ns;
 use crate::kernel::proc::pid_cmdline::{image_name, is_cut};
 use crate::kernel::proc::pid_io::PidIo;
 use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::proc::pid_statm::PidStatm;
 use crate::kernel::proc::pid_status::PidStatus;
-use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};
-use crate::kernel::reusable_file::{Buffer, Kept, ReadError, Step};
-
-/// How long a process that has not run is believed to be as it was, in what others change rarely, in 100 ns units: 15 s.
-pub(super) const LOOK_AFTER: u64 = 150_000_000;
-
-/// The files of a process that stay open.
-#[derive(Debug, Default)]
-pub(super) struct Files {
-    pub(super) stat: Option<Kept>,
-    pub(super) statm: Option<Kept>,
-    pub(super) io: Option<Kept>,
-    pub(super) status: Option<Kept>,
-}
-
-/// What is known of a process as long as it does not run.
-#[derive(Debug, Default)]
-pub(super) struct Still {
-    /// Its CPU clock before the files were read at the last look that needed it: parts that last are of this clock.
-    pub(super) clock: Option<u64>,
-    /// `statm` when `status` was read.
-    statm: Option<PidStatm>,
-    /// What `stat` said at that look or since.
-    pub(super) told: Option<Told>,
-    /// Whether not even `stat` was read at this look.
-    pub(super) rests: bool,
-    /// Context switches of its first thread when `status` was read.
-    switches: Option<u64>,
-    /// When what others can change was looked at, or a little earlier.
-    pub(super) checked: FileTime,
-}
-
-impl Still {
-    fn is_overdue(&self, now: FileTime) -> bool {
-        has_passed(LOOK_AFTER, self.checked, now)
-    }
-
-    /// Processes that are first seen together are due apart, so that no look is much dearer than another.
-    fn check(&mut self, pid: u32, is_still: bool, now: FileTime) {
-        let ahead = if is_still { 0 } else { LOOK_AFTER / 16 * u64::from(pid % 16) };
-        self.checked = FileTime(now.0.saturating_sub(ahead));
-    }
-}
-
-/// What `stat` of a process says of it and of its first thread, whose times are not in it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Told {
-    pub(super) process: StatPart,
-    pub(super) first: ThreadStat,
-}
-
-/// What reading a process needs.
-pub(super) struct Reader<'a> {
-    pub(super) folder: &'a NumberFolder,
-    pub(super) has_clocks: bool,
-    /// Whether a process whose CPU clock stands still has not run.
-    pub(super) tells_runs: bool,
-    /// Whether `stat` of a process that has not run may be left for later, see [`super::idle`].
-    pub(super) may_rest: bool,
-    pub(super) descriptors: &'a mut Descriptors,
-    pub(super) buffer: &'a mut Buffer,
-    pub(super) scratch: &'a mut Scratch,
-    pub(super) tells_handles: &'a mut bool,
-    pub(super) facts: &'a SystemFacts,
-    pub(super) now: FileTime,
-}
-
-/// The process or thread has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Gone;
-
-/// Why a file of a process says nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trouble {
-    Gone,
-    Absent(Absence),
-}
-
-impl Trouble {
-    /// Nothing is known, unless the process has ended.
-    pub(super) fn unless_gone<T>(self) -> Result<Option<T>, Gone> {
-        if self == Trouble::Gone { Err(Gone) } else { Ok(None) }
-    }
-}
+use crate::kernel::reusable_file::Kept;
 
 impl Row {
     /// Reads what is wanted.
@@ -332,27 +249,6 @@ impl Row {
         *switches = status.context_switches();
         Ok(StatusPart::new(&status, &mut self.private_peak))
     }
-
-    /// Closes every file.
-    pub(super) fn close(&mut self, descriptors: &mut Descriptors) {
-        Kind::ALL.into_iter().for_each(|kind| self.close_kind(kind, descriptors));
-        self.files = None;
-    }
-
-    /// Closes the files of one kind.
-    pub(super) fn close_kind(&mut self, kind: Kind, descriptors: &mut Descriptors) {
-        let mut none = Files::default();
-        let files = self.files.as_deref_mut().unwrap_or(&mut none);
-        match kind {
-            Kind::Stat => descriptors.close(&mut files.stat, kind),
-            Kind::Statm => descriptors.close(&mut files.statm, kind),
-            Kind::Io => descriptors.close(&mut files.io, kind),
-            Kind::Status => descriptors.close(&mut files.status, kind),
-            Kind::Task | Kind::ThreadStat | Kind::ThreadSchedstat | Kind::ThreadStatus => {
-                self.threads.close_kind(kind, descriptors);
-            }
-        }
-    }
 }
 
 /// A part if it is wanted; a process that has ended ends everything.
@@ -375,70 +271,6 @@ fn unless<T>(
     read: impl FnOnce() -> Result<T, Trouble>,
 ) -> Result<Part<T>, Gone> {
     if holds && is_wanted && before.is_ok() { Ok(before) } else { part(is_wanted, read) }
-}
-
-impl Reader<'_> {
-    /// Reads a file of a process.
-    fn read(&mut self, kept: &mut Option<Kept>, kind: Kind, pid: u32) -> Result<&[u8], Trouble> {
-        let path = || format!("{pid}/{}", kind.file_name());
-        let read = self.descriptors.read(kept, kind, self.folder, path, self.buffer);
-        read.map_err(|error| trouble(self.folder, &format!("{pid}"), &error))
-    }
-
-    /// Reads a file of a thread.
-    pub(super) fn read_thread(
-        &mut self,
-        kept: &mut Option<Kept>,
-        kind: Kind,
-        pid: u32,
-        tid: u32,
-    ) -> Result<&[u8], Trouble> {
-        let path = || format!("{pid}/task/{tid}/{}", kind.file_name());
-        let read = self.descriptors.read(kept, kind, self.folder, path, self.buffer);
-        read.map_err(|error| trouble(self.folder, &format!("{pid}/task/{tid}"), &error))
-    }
-
-    /// What an error of a file of a process means.
-    pub(super) fn trouble(&self, pid: u32, error: &ReadError) -> Trouble {
-        trouble(self.folder, &format!("{pid}"), error)
-    }
-
-    /// How many files a process has open: from the size of its folder where the kernel tells it, else by counting.
-    pub(super) fn handles(&mut self, pid: u32) -> Result<u64, Trouble> {
-        // The size of a folder in a file system other than /proc means something else.
-        if self.descriptors.is_proc() {
-            if let Some(count) = self.folder.open_files(pid) {
-                *self.tells_handles = true;
-                return Ok(count);
-            }
-            if *self.tells_handles {
-                let path = format!("{pid}/fd");
-                let stat = rustix::fs::statat(self.folder, path.as_str(), AtFlags::empty());
-                return stat.map(|_| 0).map_err(|_| Trouble::Gone);
-            }
-        }
-        let path = format!("{pid}/fd");
-        let mut numbers = mem::take(&mut self.scratch.tids);
-        let listed = NumberFolder::open_in(self.folder, Path::new(&path))
-            .and_then(|folder| folder.list_with(&mut self.scratch.listing, &mut numbers));
-        let count = u64::try_from(numbers.len()).unwrap_or(u64::MAX);
-        self.scratch.tids = numbers;
-        listed.map(|_| count).map_err(|error| self.trouble(pid, &error))
-    }
-}
-
-/// What an error of a file in the folder of a process or thread means.
-fn trouble(folder: &NumberFolder, of: &str, error: &ReadError) -> Trouble {
-    if error.is_denied() {
-        return Trouble::Absent(Absence::AccessDenied);
-    }
-    if !error.is_gone() {
-        return Trouble::Absent(Absence::ReadFailed);
-    }
-    // A file that is not there may be one that this kernel does not have: a process that is there has `stat`.
-    let is_alive = error.step() == Step::Open
-        && rustix::fs::statat(folder.as_fd(), format!("{of}/stat"), AtFlags::empty()).is_ok();
-    if is_alive { Trouble::Absent(Absence::NotInThisKernel) } else { Trouble::Gone }
 }
 
 /// The name of a program as NT writes it in an instance name: what has a meaning in a counter path is replaced.

@@ -5,8 +5,8 @@ use std::path::Path;
 use rustix::thread::CapabilitySet;
 use tallymon_provider::{Finding, FindingState};
 
-use super::ProcessTable;
 use super::descriptors::{Descriptors, Kind};
+use super::table::ProcessTable;
 use crate::kernel::reusable_file::{Buffer, Kept};
 use crate::kernel::root::Root;
 

@@ -21,10 +21,11 @@ use std::path::Path;
 
 use rustix::fs::AtFlags;
 
-use super::Row;
 use super::exits::Ended;
-use super::files::Reader;
-use super::parts::{ProcessNeeds, chosen_priority};
+use super::needs::ProcessNeeds;
+use super::priority::chosen_priority;
+use super::reader::Reader;
+use super::row::Row;
 use super::thread::{RUNNING, Thread};
 use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::proc::loadavg::LoadAvg;

@@ -1,16 +1,21 @@
 //! What is not read of a process that has not run, and that nobody can tell it from what is.
 
+use super::reader::Reader;
+use crate::kernel::reusable_file::Buffer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+use tallymon_provider::FileTime;
+use tallymon_provider::Tier;
+use tallymon_provider::TierChoice;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use tallymon_testkit::{Ends, Scratch};
 
-use super::files::LOOK_AFTER;
+use super::row::LOOK_AFTER;
 use super::tiers_tests::{WANTS, facts, table};
 use super::*;
 use crate::kernel::clock::process_cpu_time;

@@ -3,9 +3,12 @@
 use tallymon_provider::{Absence, FileTime};
 
 use super::descriptors::{Descriptors, Kind};
-use super::files::{Gone, Reader, Trouble};
-use super::parts::{Part, ThreadNeeds, base_priority, current_priority};
+use super::needs::ThreadNeeds;
+use super::priority::{base_priority, current_priority};
+use super::reader::{Gone, Reader, Trouble};
 use super::records::{Split, stat, ticks};
+use super::usage::ThreadRates;
+use super::values::{Part, StatPart};
 use crate::kernel::bpf::record::Record;
 use crate::kernel::proc::nanoseconds_to_100ns;
 use crate::kernel::proc::pid_schedstat::PidSchedstat;
@@ -62,6 +65,13 @@ pub(crate) struct ThreadStat {
     pub(crate) processor: Option<u64>,
 }
 
+/// What `stat` of a process says of it and of its first thread, whose times are not in it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told {
+    pub(super) process: StatPart,
+    pub(super) first: ThreadStat,
+}
+
 /// A thread as a program in the kernel saw it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
@@ -109,24 +119,6 @@ impl Seen {
             switches: record.voluntary_switches().wrapping_add(record.involuntary_switches()),
             stat: ThreadStat::new(&stat(record)),
         }
-    }
-}
-
-/// What only ever rises, as it was read last.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ThreadRates {
-    pub(crate) cpu: u64,
-    pub(crate) user: u64,
-    pub(crate) privileged: u64,
-    pub(crate) switches: u64,
-}
-
-impl ThreadRates {
-    pub(crate) fn add(&mut self, other: &ThreadRates) {
-        self.cpu = self.cpu.wrapping_add(other.cpu);
-        self.user = self.user.wrapping_add(other.user);
-        self.privileged = self.privileged.wrapping_add(other.privileged);
-        self.switches = self.switches.wrapping_add(other.switches);
     }
 }
 

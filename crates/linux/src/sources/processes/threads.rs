@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use super::descriptors::{Descriptors, Kind};
-use super::files::{Gone, Reader, Told, Trouble};
-use super::parts::ThreadNeeds;
+use super::needs::ThreadNeeds;
+use super::reader::{Gone, Reader, Trouble};
 use super::records::ticks;
-use super::thread::{Seen, Thread, ThreadRates};
+use super::thread::{Seen, Thread, Told};
+use super::usage::ThreadRates;
 use crate::kernel::number_folder::NumberFolder;
 
 /// The threads of a process, in the order of their numbers.

@@ -1,5 +1,7 @@
 //! All tiers give the same values: the program in the kernel between two readings of the files.
 
+use crate::kernel::number_folder::NumberFolder;
+use crate::kernel::proc::SystemFacts;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,6 +9,9 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use tallymon_provider::FileTime;
+use tallymon_provider::Tier;
+use tallymon_provider::TierChoice;
 
 use tallymon_testkit::Ends;
 

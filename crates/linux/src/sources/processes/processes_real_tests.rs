@@ -1,15 +1,26 @@
 //! The processes of this machine.
 
+use super::descriptors::Descriptors;
+use crate::kernel::number_folder::NumberFolder;
+use crate::kernel::proc::SystemFacts;
+use crate::kernel::reusable_file::Buffer;
+use crate::kernel::time::clocks;
+use crate::objects::object::PROCESS;
+use crate::objects::object::THREAD;
+use crate::system::System;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use tallymon_core::block::Snapshot;
+use tallymon_provider::Ask;
+use tallymon_provider::Interest;
 
 use tallymon_provider::FindingState;
 
-use super::super::descriptors::Kind;
-use super::super::tiers_tests::facts;
-use super::super::*;
+use super::descriptors::Kind;
+use super::processes_tests::*;
+use super::tiers_tests::facts;
 use super::*;
 use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::proc::pid_status::PidStatus;
@@ -60,7 +71,7 @@ fn own_values_agree_with_the_text_of_the_kernel() {
     let boot_time = crate::kernel::time::boot_time().0;
     let started = value(&first, own, STARTED).unwrap();
     assert_eq!(started, boot_time + stat.start_ticks * 10_000_000 / rustix::param::clock_ticks_per_second());
-    assert_eq!(value(&first, own, PRIORITY), Ok(parts::base_priority(&stat)));
+    assert_eq!(value(&first, own, PRIORITY), Ok(priority::base_priority(&stat)));
     // Other tests run in threads of this process meanwhile.
     assert!(value(&first, own, THREADS).unwrap().abs_diff(stat.threads) < 64);
     let status = PidStatus::parse(&fs::read("/proc/self/status").unwrap()).unwrap();

@@ -2,7 +2,10 @@
 
 use tallymon_provider::Absence;
 
-use crate::kernel::proc::pid_io::PidIo;
+use super::needs::ProcessNeeds;
+use super::priority::base_priority;
+use super::usage::{IoTotals, Rates, replaced_rate, replaced_size};
+
 use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::proc::pid_statm::PidStatm;
 use crate::kernel::proc::pid_status::PidStatus;
@@ -10,51 +13,6 @@ use crate::kernel::proc::{SystemFacts, kib_to_bytes};
 
 /// What one file says, or why it says nothing.
 pub(crate) type Part<T> = Result<T, Absence>;
-
-/// Which parts of the processes a request needs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ProcessNeeds {
-    pub(crate) cpu: bool,
-    pub(crate) stat: bool,
-    pub(crate) statm: bool,
-    pub(crate) io: bool,
-    pub(crate) status: bool,
-    pub(crate) handles: bool,
-    /// `None` when nobody asks for threads.
-    pub(crate) threads: Option<ThreadNeeds>,
-}
-
-impl ProcessNeeds {
-    /// Adds the needs of another object.
-    pub(crate) fn merge(&mut self, other: ProcessNeeds) {
-        let ProcessNeeds { cpu, stat, statm, io, status, handles, threads } = other;
-        self.cpu |= cpu;
-        self.stat |= stat;
-        self.statm |= statm;
-        self.io |= io;
-        self.status |= status;
-        self.handles |= handles;
-        if let Some(ThreadNeeds { cpu, stat, switches }) = threads {
-            let threads = self.threads.get_or_insert_default();
-            threads.cpu |= cpu;
-            threads.stat |= stat;
-            threads.switches |= switches;
-        }
-    }
-
-    /// Whether it needs something that does not change as long as a process does not run.
-    pub(super) fn any_that_lasts(&self) -> bool {
-        self.io || self.status || self.handles || self.threads.is_some()
-    }
-}
-
-/// Which parts of the threads a request needs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ThreadNeeds {
-    pub(crate) cpu: bool,
-    pub(crate) stat: bool,
-    pub(crate) switches: bool,
-}
 
 /// All that is known of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,27 +61,6 @@ pub(crate) struct StatusPart {
     pub(crate) private_peak: Option<u64>,
     /// Page tables and kernel stacks.
     pub(crate) nonpaged: Option<u64>,
-}
-
-/// I/O of a process, or of all together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct IoTotals {
-    pub(crate) read_operations: u64,
-    pub(crate) write_operations: u64,
-    pub(crate) read_bytes: u64,
-    pub(crate) write_bytes: u64,
-}
-
-/// What only ever rises, as it was read last.
-///
-/// It is kept after a process has ended, so that the sums over all processes do not step back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Rates {
-    pub(crate) cpu: u64,
-    pub(crate) user: u64,
-    pub(crate) privileged: u64,
-    pub(crate) faults: u64,
-    pub(crate) io: IoTotals,
 }
 
 impl Parts {
@@ -205,44 +142,6 @@ impl Parts {
     }
 }
 
-/// A sum that wraps around as each part of it may, with another part for one.
-fn replaced_rate(sum: u64, before: u64, after: u64) -> u64 {
-    sum.wrapping_sub(before).wrapping_add(after)
-}
-
-/// The same of a sum that ends at the largest number; `None` where it has.
-fn replaced_size(sum: u64, before: u64, after: u64) -> Option<u64> {
-    if sum == u64::MAX { None } else { sum.checked_sub(before)?.checked_add(after) }
-}
-
-impl Rates {
-    pub(crate) fn add(&mut self, other: &Rates) {
-        self.cpu = self.cpu.wrapping_add(other.cpu);
-        self.user = self.user.wrapping_add(other.user);
-        self.privileged = self.privileged.wrapping_add(other.privileged);
-        self.faults = self.faults.wrapping_add(other.faults);
-        self.io.add(other.io);
-    }
-
-    /// Adds what was used between two looks at the same process.
-    pub(crate) fn add_difference(&mut self, before: &Rates, after: &Rates) {
-        let difference = |before: u64, after: u64| after.wrapping_sub(before);
-        let io = IoTotals {
-            read_operations: difference(before.io.read_operations, after.io.read_operations),
-            write_operations: difference(before.io.write_operations, after.io.write_operations),
-            read_bytes: difference(before.io.read_bytes, after.io.read_bytes),
-            write_bytes: difference(before.io.write_bytes, after.io.write_bytes),
-        };
-        self.add(&Rates {
-            cpu: difference(before.cpu, after.cpu),
-            user: difference(before.user, after.user),
-            privileged: difference(before.privileged, after.privileged),
-            faults: difference(before.faults, after.faults),
-            io,
-        });
-    }
-}
-
 impl StatPart {
     pub(crate) fn new(stat: &PidStat<'_>, facts: &SystemFacts) -> StatPart {
         StatPart {
@@ -297,41 +196,6 @@ impl MemoryPart {
                 before.private_working_set,
                 after.private_working_set,
             )?,
-        })
-    }
-}
-
-impl IoTotals {
-    pub(crate) fn new(io: PidIo) -> IoTotals {
-        IoTotals {
-            read_operations: io.reads,
-            write_operations: io.writes,
-            read_bytes: io.read_bytes,
-            write_bytes: io.written_bytes,
-        }
-    }
-
-    pub(crate) fn add(&mut self, other: IoTotals) {
-        self.read_operations = self.read_operations.wrapping_add(other.read_operations);
-        self.write_operations = self.write_operations.wrapping_add(other.write_operations);
-        self.read_bytes = self.read_bytes.wrapping_add(other.read_bytes);
-        self.write_bytes = self.write_bytes.wrapping_add(other.write_bytes);
-    }
-
-    fn replaced(self, before: IoTotals, after: IoTotals) -> Option<IoTotals> {
-        Some(IoTotals {
-            read_operations: replaced_rate(
-                self.read_operations,
-                before.read_operations,
-                after.read_operations,
-            ),
-            write_operations: replaced_rate(
-                self.write_operations,
-                before.write_operations,
-                after.write_operations,
-            ),
-            read_bytes: replaced_rate(self.read_bytes, before.read_bytes, after.read_bytes),
-            write_bytes: replaced_rate(self.write_bytes, before.write_bytes, after.write_bytes),
         })
     }
 }
@@ -400,92 +264,9 @@ impl StatusPart {
     }
 }
 
-/// NT's base priority of a process or thread, 1 to 31, see [`chosen_priority`].
-pub(crate) fn base_priority(stat: &PidStat<'_>) -> u64 {
-    match stat.policy {
-        Some(policy) => chosen_priority(policy, stat.nice, stat.realtime_priority.unwrap_or(0)),
-        // Without a policy the kernel's priority tells as much.
-        None if stat.priority < 0 => current_priority(stat),
-        None => of_nice(stat.nice),
-    }
-}
-
-/// NT's base priority of what was chosen for a process or thread, 1 to 31; a convention of ours.
-///
-/// ordinary: 8 - nice x 7 / 20, rounded: nice 0 is NT's normal 8, -20 is 15 and 19 is 1;
-/// real time: 16 + (priority - 1) x 15 / 98, so that 1 to 99 are 16 to 31;
-/// deadline: 31; idle: 1.
-pub(crate) fn chosen_priority(policy: u64, nice: i64, realtime_priority: u64) -> u64 {
-    match policy {
-        6 => DEADLINE,
-        5 => IDLE,
-        1 | 2 => of_realtime(realtime_priority),
-        _ => of_nice(nice),
-    }
-}
-
-/// NT's priority at this moment, 1 to 31, on the same scale: the kernel raises it while others wait for a lock that
-/// the thread holds.
-pub(crate) fn current_priority(stat: &PidStat<'_>) -> u64 {
-    match stat.priority {
-        ..=-101 => DEADLINE,
-        priority @ -100..=-2 => of_realtime(priority.saturating_add(1).unsigned_abs()),
-        _ if stat.policy == Some(5) => IDLE,
-        priority => of_nice(priority.saturating_sub(20)),
-    }
-}
-
-const DEADLINE: u64 = 31;
-const IDLE: u64 = 1;
-
-fn of_nice(nice: i64) -> u64 {
-    let nice = nice.clamp(-20, 19);
-    // Rounded to the nearest: 140 keeps the numerator positive, so that the division rounds in one direction only.
-    let above_lowest = 140_i64.saturating_sub(nice.saturating_mul(7)).saturating_add(10) / 20;
-    u64::try_from(above_lowest).unwrap_or(0).saturating_add(1)
-}
-
-fn of_realtime(priority: u64) -> u64 {
-    priority.clamp(1, 99).saturating_sub(1).saturating_mul(15) / 98 + 16
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn stat(priority: i64, nice: i64, realtime: u64, policy: u64) -> Vec<u8> {
-        format!(
-            "1 (a) S 0 0 0 0 -1 4 0 0 0 0 0 0 0 0 {priority} {nice} 1 0 9 0 {}0 {realtime} {policy} 0",
-            "0 ".repeat(15)
-        )
-        .into_bytes()
-    }
-
-    #[test]
-    fn priorities() {
-        for (priority, nice, realtime, policy, base, current) in [
-            (20, 0, 0, 0, 8, 8),
-            (0, -20, 0, 0, 15, 15),
-            (39, 19, 0, 3, 1, 1),
-            (21, 1, 0, 0, 8, 8),
-            (22, 2, 0, 0, 7, 7),
-            (18, -2, 0, 0, 9, 9),
-            (39, 19, 0, 5, 1, 1),
-            (20, 0, 0, 5, 1, 1),
-            (-2, 0, 1, 1, 16, 16),
-            (-100, 0, 99, 2, 31, 31),
-            (-101, 0, 0, 6, 31, 31),
-            // Nice 0, lent real-time priority 50 by one that waits for it.
-            (-51, 0, 0, 0, 8, 23),
-        ] {
-            let text = stat(priority, nice, realtime, policy);
-            let stat = PidStat::parse(&text).unwrap();
-            let found = (base_priority(&stat), current_priority(&stat));
-            assert_eq!(found, (base, current), "priority {priority}, nice {nice}, policy {policy}");
-        }
-        let old = PidStat::parse(b"1 () S 0 0 0 0 -1 4 0 0 0 0 0 0 0 0 -51 0 1 0 9 0").unwrap();
-        assert_eq!(base_priority(&old), 23);
-    }
 
     #[test]
     fn a_sum_with_an_unknown_part_is_unknown() {

@@ -1,13 +1,26 @@
 //! The processes of a folder that tests fill.
 
+use crate::kernel::number_folder::NumberFolder;
+use crate::kernel::reusable_file::Buffer;
+use crate::kernel::time::clocks;
+use crate::objects::object::PROCESS;
+use crate::objects::object::THREAD;
+use crate::system::System;
 use std::fs;
 use std::path::PathBuf;
+use tallymon_core::block::Snapshot;
+use tallymon_core::block::SnapshotInstance;
+use tallymon_provider::Absence;
+use tallymon_provider::Ask;
+use tallymon_provider::FileTime;
+use tallymon_provider::Interest;
+use tallymon_provider::TitleIndex;
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::ValueState;
 
-use super::super::tiers_tests::facts;
-use super::super::*;
+use super::processes_tests::*;
+use super::tiers_tests::facts;
 use super::*;
 use crate::kernel::root::Root;
 

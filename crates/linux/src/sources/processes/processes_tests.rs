@@ -5,40 +5,39 @@ use tallymon_core::flow::NoValue;
 use tallymon_core::title::TitleIndex;
 use tallymon_provider::{Absence, Ask, Interest, Profile, Provider};
 
-use crate::objects::object::{PROCESS, THREAD};
+use crate::kernel::time::clocks;
+use crate::objects;
+use crate::objects::object::PROCESS;
 use crate::sources::processes::ProcessNeeds;
-use crate::{System, clocks, objects};
+use crate::system::System;
 
-mod fake;
-mod real;
-
-const SYSTEM: TitleIndex = TitleIndex(2);
+pub(super) const SYSTEM: TitleIndex = TitleIndex(2);
 
 // Counters of Process and Thread by their names.
-const CPU: u32 = 6;
-const USER: u32 = 142;
-const PRIVILEGED: u32 = 144;
-const SWITCHES: u32 = 146;
-const FAULTS: u32 = 28;
-const VIRTUAL_PEAK: u32 = 172;
-const VIRTUAL: u32 = 174;
-const WORKING_SET: u32 = 180;
-const PRIVATE: u32 = 186;
-const THREADS: u32 = 680;
-const PRIORITY: u32 = 682;
-const STARTED: u32 = 684;
-const ID: u32 = 784;
-const THREAD_ID: u32 = 804;
-const PARENT: u32 = 1410;
-const NONPAGED: u32 = 58;
-const HANDLES: u32 = 952;
-const READS: u32 = 1412;
-const DATA_BYTES: u32 = 1424;
-const STATE: u32 = 46;
-const WAIT_REASON: u32 = 336;
+pub(super) const CPU: u32 = 6;
+pub(super) const USER: u32 = 142;
+pub(super) const PRIVILEGED: u32 = 144;
+pub(super) const SWITCHES: u32 = 146;
+pub(super) const FAULTS: u32 = 28;
+pub(super) const VIRTUAL_PEAK: u32 = 172;
+pub(super) const VIRTUAL: u32 = 174;
+pub(super) const WORKING_SET: u32 = 180;
+pub(super) const PRIVATE: u32 = 186;
+pub(super) const THREADS: u32 = 680;
+pub(super) const PRIORITY: u32 = 682;
+pub(super) const STARTED: u32 = 684;
+pub(super) const ID: u32 = 784;
+pub(super) const THREAD_ID: u32 = 804;
+pub(super) const PARENT: u32 = 1410;
+pub(super) const NONPAGED: u32 = 58;
+pub(super) const HANDLES: u32 = 952;
+pub(super) const READS: u32 = 1412;
+pub(super) const DATA_BYTES: u32 = 1424;
+pub(super) const STATE: u32 = 46;
+pub(super) const WAIT_REASON: u32 = 336;
 
 /// A data block of these objects, as a host would make it.
-fn collect(system: &mut System, objects: &[TitleIndex], interest: &Interest) -> Snapshot {
+pub(super) fn collect(system: &mut System, objects: &[TitleIndex], interest: &Interest) -> Snapshot {
     let now = clocks();
     let header = WriteHeader {
         system_name: "TEST",
@@ -56,50 +55,50 @@ fn collect(system: &mut System, objects: &[TitleIndex], interest: &Interest) -> 
 }
 
 /// What a request needs of the processes.
-fn needs(request: &Ask<'_>) -> ProcessNeeds {
+pub(super) fn needs(request: &Ask<'_>) -> ProcessNeeds {
     objects::needs(&objects::of(Profile::default()), request).processes
 }
 
 /// All counters of Process.
-fn processes(system: &mut System) -> Snapshot {
+pub(super) fn processes(system: &mut System) -> Snapshot {
     collect(system, &[PROCESS], &Interest::everything())
 }
 
 /// Some counters of Process.
-fn interest(counters: &[u32]) -> Interest {
+pub(super) fn interest(counters: &[u32]) -> Interest {
     let mut interest = Interest::everything();
     counters.iter().for_each(|counter| interest.add(PROCESS, TitleIndex(*counter)));
     interest
 }
 
-fn names(snapshot: &Snapshot) -> Vec<String> {
+pub(super) fn names(snapshot: &Snapshot) -> Vec<String> {
     let object = snapshot.object(PROCESS).unwrap();
     object.instances().map(|instance| instance.name().to_string_lossy()).collect()
 }
 
-fn raw(instance: &SnapshotInstance<'_>, counter: u32) -> Result<u64, NoValue> {
+pub(super) fn raw(instance: &SnapshotInstance<'_>, counter: u32) -> Result<u64, NoValue> {
     let position = instance.object().position(TitleIndex(counter)).unwrap();
     instance.sample(position).map(|sample| sample.first)
 }
 
-fn with_id(object: SnapshotObject<'_>, id: u32) -> Option<SnapshotInstance<'_>> {
+pub(super) fn with_id(object: SnapshotObject<'_>, id: u32) -> Option<SnapshotInstance<'_>> {
     // `_Total` and Idle both have 0.
     object.instances().find(|instance| raw(instance, ID) == Ok(u64::from(id)))
 }
 
-fn process(snapshot: &Snapshot, id: u32) -> Option<SnapshotInstance<'_>> {
+pub(super) fn process(snapshot: &Snapshot, id: u32) -> Option<SnapshotInstance<'_>> {
     with_id(snapshot.object(PROCESS).unwrap(), id)
 }
 
-fn named<'s>(snapshot: &'s Snapshot, name: &str) -> SnapshotInstance<'s> {
+pub(super) fn named<'s>(snapshot: &'s Snapshot, name: &str) -> SnapshotInstance<'s> {
     let object = snapshot.object(PROCESS).unwrap();
     object.instances().find(|instance| instance.name().to_string_lossy() == name).unwrap()
 }
 
-fn value(snapshot: &Snapshot, id: u32, counter: u32) -> Result<u64, NoValue> {
+pub(super) fn value(snapshot: &Snapshot, id: u32, counter: u32) -> Result<u64, NoValue> {
     raw(&process(snapshot, id).unwrap(), counter)
 }
 
-fn absent(absence: Absence) -> Result<u64, NoValue> {
+pub(super) fn absent(absence: Absence) -> Result<u64, NoValue> {
     Err(NoValue::NoData(absence))
 }
