@@ -9,7 +9,7 @@ use tallymon_provider::{
     ReadWindow, SourceStatus, TitleIndex,
 };
 
-use crate::kernel::bpf::tasks::Refusal;
+use crate::kernel::bpf::refusal::Refusal;
 use crate::kernel::reusable_file::ReadError;
 use crate::kernel::root::Root;
 use crate::kernel::time::steady;

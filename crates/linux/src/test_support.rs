@@ -2,18 +2,11 @@
 
 use std::process::Command;
 
-use tallymon_testkit::{skip, skip_bpf};
-
-use crate::kernel::bpf::tasks::Refusal;
+use tallymon_testkit::skip;
 
 /// The name of a test as the test program wants it, from `module_path!()` and the name of the function.
 pub(crate) fn test_name(module: &str, test: &str) -> String {
     format!("{}::{test}", module.split_once("::").map_or(module, |(_, path)| path))
-}
-
-/// Skips a test for which the kernel refuses a BPF program.
-pub(crate) fn skip_refused(refusal: &Refusal) {
-    skip_bpf(&format!("{}; {}", refusal.reason, refusal.remedy));
 }
 
 /// Runs a test of this program again in namespaces of its own, with `mark` in its environment. `unshare` holds the

@@ -5,26 +5,20 @@
 
 use rustix::time::{ClockId, Timespec};
 
-/// The same moment on the three clocks that a sample needs.
-///
-/// The three are read one after another, some 30 ns apart each.
+/// The same moment on the two clocks that a sample needs, which are read some 30 ns apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub(crate) struct Moment {
     /// Nanoseconds since the machine started, sleep included (CLOCK_BOOTTIME): never steps, never goes back.
     pub since_boot: u64,
-    /// Nanoseconds since the machine started, without the time it slept (CLOCK_MONOTONIC). CPU times do not advance
-    /// in sleep, so between two samples a growing `since_boot - awake` tells that their interval holds a suspend.
-    pub awake: u64,
     /// Nanoseconds since 1970-01-01 00:00 UTC (CLOCK_REALTIME): steps when somebody sets the clock.
     pub civil: u64,
 }
 
 impl Moment {
     /// The present moment.
-    pub fn now() -> Moment {
+    pub(crate) fn now() -> Moment {
         Moment {
             since_boot: since_boot(),
-            awake: nanoseconds(rustix::time::clock_gettime(ClockId::Monotonic)),
             civil: nanoseconds(rustix::time::clock_gettime(ClockId::Realtime)),
         }
     }
@@ -32,25 +26,18 @@ impl Moment {
     /// The civil time as NT counts it: 100 ns units since 1601-01-01 00:00 UTC.
     ///
     /// file time = civil / 100 + 116 444 736 000 000 000
-    pub fn file_time(self) -> u64 {
+    pub(crate) fn file_time(self) -> u64 {
         (self.civil / 100).saturating_add(FILE_TIME_OF_1970)
-    }
-
-    /// How long the machine slept between `earlier` and this moment, in nanoseconds.
-    pub fn slept_since(self, earlier: Moment) -> u64 {
-        let all = self.since_boot.saturating_sub(earlier.since_boot);
-        let awake = self.awake.saturating_sub(earlier.awake);
-        all.saturating_sub(awake)
     }
 }
 
 /// [`Moment::since_boot`] alone.
-pub fn since_boot() -> u64 {
+pub(crate) fn since_boot() -> u64 {
     nanoseconds(rustix::time::clock_gettime(ClockId::Boottime))
 }
 
 /// 1970-01-01 00:00 UTC in 100 ns units since 1601-01-01 00:00 UTC.
-pub const FILE_TIME_OF_1970: u64 = 116_444_736_000_000_000;
+pub(crate) const FILE_TIME_OF_1970: u64 = 116_444_736_000_000_000;
 
 /// The CPU time that the process `pid` has used, all its threads together, in nanoseconds.
 ///
@@ -77,7 +64,7 @@ pub fn process_cpu_time(pid: u32) -> Option<u64> {
 ///
 /// They are on every machine with a counter of cycles. Elsewhere the scheduler counts its own ticks, and what runs
 /// between two of them may never show.
-pub fn process_clocks_tell_runs() -> bool {
+pub(crate) fn process_clocks_tell_runs() -> bool {
     let own = std::process::id();
     let mut last = process_cpu_time(own);
     // A tick falls between two of these readings, but hardly between each.
@@ -112,17 +99,13 @@ mod tests {
         let after = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
         assert!(before <= u128::from(first.civil) && u128::from(second.civil) <= after);
         assert!(second.since_boot - first.since_boot >= 5_000_000);
-        assert!(second.awake - first.awake >= 5_000_000);
-        assert!(first.since_boot >= first.awake.saturating_sub(1_000_000));
     }
 
     #[test]
-    fn file_time_and_sleep() {
-        let moment = |since_boot, awake, civil| Moment { since_boot, awake, civil };
+    fn file_time_counts_from_1601() {
         // 2000-01-01 00:00 UTC.
-        assert_eq!(moment(0, 0, 946_684_800_000_000_000).file_time(), 125_911_584_000_000_000);
-        assert_eq!(moment(900, 400, 0).slept_since(moment(100, 100, 0)), 500);
-        assert_eq!(moment(100, 100, 0).slept_since(moment(900, 400, 0)), 0);
+        let moment = Moment { since_boot: 0, civil: 946_684_800_000_000_000 };
+        assert_eq!(moment.file_time(), 125_911_584_000_000_000);
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! What the kernel says, and the ways to ask it: files, sockets, clocks, and programs that run in it.
 
-pub mod bpf;
+pub(crate) mod bpf;
 #[allow(unsafe_code, reason = "the CPU clock of another process has no safe interface")]
-pub mod clock;
-pub mod cups;
-pub mod netlink;
-pub mod number_folder;
+pub(crate) mod clock;
+pub(crate) mod cups;
+pub(crate) mod netlink;
+pub(crate) mod number_folder;
 #[allow(unsafe_code, reason = "an event counter of a processor has no safe interface")]
-pub mod perf;
-pub mod proc;
-pub mod reusable_file;
-pub mod root;
+pub(crate) mod perf;
+pub(crate) mod proc;
+pub(crate) mod reusable_file;
+pub(crate) mod root;
 #[allow(unsafe_code, reason = "the policy of another thread has no safe interface")]
-pub mod scheduling;
-pub mod statvfs;
-pub mod time;
+pub(crate) mod scheduling;
+pub(crate) mod statvfs;
+pub(crate) mod time;

@@ -22,7 +22,7 @@ const LOOKS_BETWEEN_LISTINGS: u32 = 60;
 
 /// A folder whose entries with a number for a name are listed again and again.
 #[derive(Debug)]
-pub struct NumberFolder {
+pub(crate) struct NumberFolder {
     path: PathBuf,
     folder: OwnedFd,
     listing: Vec<u8>,
@@ -36,7 +36,7 @@ impl NumberFolder {
     /// # Errors
     ///
     /// When it is not there, is not a folder, or may not be opened.
-    pub fn open(path: &Path) -> Result<NumberFolder, ReadError> {
+    pub(crate) fn open(path: &Path) -> Result<NumberFolder, ReadError> {
         NumberFolder::open_in(rustix::fs::CWD, path)
     }
 
@@ -45,7 +45,7 @@ impl NumberFolder {
     /// # Errors
     ///
     /// As [`NumberFolder::open`]; [`ReadError::is_gone`] when the process has ended.
-    pub fn open_in<Folder: AsFd>(folder: Folder, path: &Path) -> Result<NumberFolder, ReadError> {
+    pub(crate) fn open_in<Folder: AsFd>(folder: Folder, path: &Path) -> Result<NumberFolder, ReadError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(folder, path, flags, Mode::empty())
             .map_err(|errno| ReadError::new(path, Step::Open, errno))?;
@@ -59,7 +59,7 @@ impl NumberFolder {
     /// # Errors
     ///
     /// When the folder can not be listed; `numbers` holds what came before the error then.
-    pub fn list(&mut self, numbers: &mut Vec<u32>) -> Result<(), ReadError> {
+    pub(crate) fn list(&mut self, numbers: &mut Vec<u32>) -> Result<(), ReadError> {
         self.list_by_own(numbers).map(|_| ())
     }
 
@@ -79,7 +79,7 @@ impl NumberFolder {
     /// # Errors
     ///
     /// As [`NumberFolder::list`].
-    pub fn count(&mut self, numbers: &mut Vec<u32>) -> Result<u64, ReadError> {
+    pub(crate) fn count(&mut self, numbers: &mut Vec<u32>) -> Result<u64, ReadError> {
         if let Some((others, looks @ 1..)) = self.other_links
             && let Some(count) = self.links().and_then(|links| links.checked_sub(others))
         {
@@ -108,7 +108,7 @@ impl NumberFolder {
     /// # Errors
     ///
     /// As [`NumberFolder::list`].
-    pub fn list_with(&self, listing: &mut Vec<u8>, numbers: &mut Vec<u32>) -> Result<u64, ReadError> {
+    pub(crate) fn list_with(&self, listing: &mut Vec<u8>, numbers: &mut Vec<u32>) -> Result<u64, ReadError> {
         numbers.clear();
         let NumberFolder { path, folder, .. } = self;
         let failed = |errno| ReadError::new(path, Step::Read, errno);
@@ -138,7 +138,7 @@ impl NumberFolder {
     /// This is the size that the kernel gives the folder `PID/fd`, which needs no right to list it. It is told since
     /// Linux 6.2; before that it is always 0, which no caller may take for a count, so 0 is `None` here. A process
     /// that has truly no file open is `None` too.
-    pub fn open_files(&self, pid: u32) -> Option<u64> {
+    pub(crate) fn open_files(&self, pid: u32) -> Option<u64> {
         let path = format!("{pid}/fd");
         let stat = rustix::fs::statat(&self.folder, path.as_str(), rustix::fs::AtFlags::empty()).ok()?;
         u64::try_from(stat.st_size).ok().filter(|&size| size > 0)

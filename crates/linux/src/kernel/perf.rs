@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 /// What is counted: a kind of event and its number, as in the kernel's `linux/perf_event.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub(crate) struct Event {
     /// `PERF_TYPE_HARDWARE` is 0, `PERF_TYPE_SOFTWARE` is 1.
     pub kind: u32,
     /// The number of the event in its kind.
@@ -18,7 +18,7 @@ pub struct Event {
 
 /// An open counter of one event on one processor.
 #[derive(Debug)]
-pub struct PerfCounter {
+pub(crate) struct PerfCounter {
     file: OwnedFd,
 }
 
@@ -52,7 +52,7 @@ impl PerfCounter {
     ///
     /// The processor or the kernel does not have the event (ENOENT, EOPNOTSUPP), or counting is not allowed (EACCES, EPERM):
     /// it needs CAP_PERFMON, or a `kernel.perf_event_paranoid` of 0 or less.
-    pub fn open(event: Event, processor: u32) -> Result<PerfCounter, Errno> {
+    pub(crate) fn open(event: Event, processor: u32) -> Result<PerfCounter, Errno> {
         let attributes = Attributes {
             kind: event.kind,
             size: SIZE,
@@ -86,7 +86,7 @@ impl PerfCounter {
     /// # Errors
     ///
     /// The processor has gone.
-    pub fn read(&self) -> Result<u64, Errno> {
+    pub(crate) fn read(&self) -> Result<u64, Errno> {
         let mut bytes = [0_u8; 24];
         let length = crate::kernel::reusable_file::retry(|| rustix::io::read(&self.file, &mut bytes))?;
         // A processor that was switched off reads as the end of the file.

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 /// How the kernel hands out a file, which decides how it can be read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// The whole text is made by the first read (`/proc/stat`, `/proc/net/snmp`, `/proc/PID/*`, `/sys` values): a read
     /// that does not fill the buffer has reached the end, which saves the second system call.
     Whole,
@@ -34,20 +34,20 @@ pub enum Shape {
 
 /// The largest text that is read, in bytes; anything longer is an error, so that a damaged or hostile file can not
 /// take all memory.
-pub const MAX_TEXT: usize = 64 << 20;
+pub(crate) const MAX_TEXT: usize = 64 << 20;
 
 /// The first size of a buffer, in bytes: two pages, enough for most files at once.
 const FIRST_SIZE: usize = 8192;
 
 /// A buffer that reads share: it only ever grows, so after the first samples nothing is allocated any more.
 #[derive(Debug, Default)]
-pub struct Buffer {
+pub(crate) struct Buffer {
     bytes: Vec<u8>,
 }
 
 impl Buffer {
     /// An empty buffer; memory is taken at the first read.
-    pub fn new() -> Buffer {
+    pub(crate) fn new() -> Buffer {
         Buffer::default()
     }
 
@@ -62,7 +62,7 @@ impl Buffer {
 
 /// A file that is opened at its first read and then kept open.
 #[derive(Debug)]
-pub struct Kept {
+pub(crate) struct Kept {
     path: PathBuf,
     shape: Shape,
     file: Option<OwnedFd>,
@@ -73,7 +73,7 @@ pub struct Kept {
 
 impl Kept {
     /// A file that is opened at the first read, and once more when reading the kept descriptor fails.
-    pub fn new(path: PathBuf, shape: Shape) -> Kept {
+    pub(crate) fn new(path: PathBuf, shape: Shape) -> Kept {
         Kept { path, shape, file: None, reopens: true }
     }
 
@@ -84,14 +84,14 @@ impl Kept {
     /// # Errors
     ///
     /// When it can not be opened: the process has ended, or access is denied.
-    pub fn pinned<Folder: AsFd>(folder: Folder, path: &Path) -> Result<Kept, ReadError> {
+    pub(crate) fn pinned<Folder: AsFd>(folder: Folder, path: &Path) -> Result<Kept, ReadError> {
         let file = rustix::fs::openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| ReadError::new(path, Step::Open, errno))?;
         Ok(Kept { path: path.to_path_buf(), shape: Shape::Whole, file: Some(file), reopens: false })
     }
 
     /// The path as it was given.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -105,7 +105,7 @@ impl Kept {
     ///
     /// When the file can not be opened or read, also the second time, or holds more than [`MAX_TEXT`] bytes. The next
     /// call tries again, except for a file made with [`Kept::pinned`].
-    pub fn read<'b>(&mut self, buffer: &'b mut Buffer) -> Result<&'b [u8], ReadError> {
+    pub(crate) fn read<'b>(&mut self, buffer: &'b mut Buffer) -> Result<&'b [u8], ReadError> {
         let was_open = self.file.is_some();
         let length = match self.read_once(buffer) {
             Ok(length) => length,
@@ -121,7 +121,7 @@ impl Kept {
     ///
     /// Only few files tell: `/proc/self/mountinfo` and `/proc/swaps` do, which spares reading them again. Also true
     /// when the file is not open, since then nothing is known; false for a file that never tells.
-    pub fn has_changed(&self) -> bool {
+    pub(crate) fn has_changed(&self) -> bool {
         let Some(file) = &self.file else { return true };
         let mut asked = [PollFd::new(file, PollFlags::PRI)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };

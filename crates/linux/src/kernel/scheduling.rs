@@ -4,7 +4,7 @@
 
 /// What somebody has chosen for a thread: `sched_setattr`, `setpriority`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scheduling {
+pub(crate) struct Scheduling {
     /// 0 ordinary, 1 first in first out, 2 round robin, 3 batch, 5 idle, 6 deadline, 7 a program's.
     pub policy: u32,
     /// -20 to 19; 0 of a policy that does not know it.
@@ -17,7 +17,7 @@ pub struct Scheduling {
 ///
 /// It costs a tenth of reading `/proc/PID/stat` (0.4 µs), and has no priority that the kernel lends. `None` when there
 /// is no such thread, for 0 (which the kernel would take for the caller itself), and where asking is forbidden.
-pub fn scheduling(id: u32) -> Option<Scheduling> {
+pub(crate) fn scheduling(id: u32) -> Option<Scheduling> {
     let id = libc::pid_t::try_from(id).ok().filter(|id| *id > 0)?;
     let mut attributes = Attributes::default();
     // SAFETY: the kernel writes one structure of the size that is given, which it knows since Linux 3.14, and the pointer

@@ -11,14 +11,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The most threads that ask at the same time; when all hang, further mounts stay without an answer.
-pub const MAX_WORKERS: usize = 8;
+pub(crate) const MAX_WORKERS: usize = 8;
 
 /// How long a worker without work stays.
 const IDLE_TIME: Duration = Duration::from_secs(10);
 
 /// The sizes of one file system, in bytes and counts as the kernel tells them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space {
+pub(crate) struct Space {
     /// All bytes of the file system.
     pub total: u64,
     /// Bytes that nobody uses, those kept back for root included.
@@ -35,7 +35,7 @@ pub struct Space {
 
 /// What is known about one mount after a call of [`Spaces::ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// It answered during this call.
     Now(Space),
     /// It did not answer before the deadline; this is its last answer and its age.
@@ -48,7 +48,7 @@ pub enum Answer {
 
 impl Answer {
     /// The sizes, new or stale.
-    pub fn space(self) -> Option<Space> {
+    pub(crate) fn space(self) -> Option<Space> {
         match self {
             Answer::Now(space) | Answer::Stale(space, _) => Some(space),
             Answer::Silent | Answer::Refused(_) => None,
@@ -60,7 +60,7 @@ impl Answer {
 type Question = dyn Fn(&Path) -> Result<Space, i32> + Send + Sync;
 
 /// Asks for the space of mounts and remembers the answers.
-pub struct Spaces {
+pub(crate) struct Spaces {
     shared: Arc<Shared>,
 }
 
@@ -94,7 +94,7 @@ struct Mount {
 
 impl Spaces {
     /// Asks the running kernel.
-    pub fn new() -> Spaces {
+    pub(crate) fn new() -> Spaces {
         Spaces::with_question(Box::new(statvfs))
     }
 
@@ -109,7 +109,7 @@ impl Spaces {
     /// the latest.
     ///
     /// Mounts that are not asked for any more are forgotten, once their question is answered.
-    pub fn ask(&self, mounts: &[&Path], patience: Duration) -> Vec<Answer> {
+    pub(crate) fn ask(&self, mounts: &[&Path], patience: Duration) -> Vec<Answer> {
         let start = Instant::now();
         let mut state = self.shared.lock();
         state.mounts.retain(|path, mount| mount.is_open || mounts.contains(&path.as_path()));

@@ -32,16 +32,16 @@ pub fn clocks() -> Clocks {
 }
 
 /// The steady clock now.
-pub fn steady() -> FileTime {
+pub(crate) fn steady() -> FileTime {
     FileTime(boot_time().0.saturating_add(since_boot() / 100))
 }
 
 /// Ticks per second of every clock that we write.
-pub const FREQUENCY: Frequency = Frequency(10_000_000);
+pub(crate) const FREQUENCY: Frequency = Frequency(10_000_000);
 
 /// When the boot time clock stood at 0, on the steady clock: fixed for the life of this process, so that start times
 /// of processes do not move when somebody sets the clock.
-pub fn boot_time() -> FileTime {
+pub(crate) fn boot_time() -> FileTime {
     static BOOT_TIME: OnceLock<FileTime> = OnceLock::new();
     *BOOT_TIME.get_or_init(|| {
         let now = Moment::now();

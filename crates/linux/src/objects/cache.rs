@@ -47,7 +47,7 @@ pub(super) fn new() -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, instance, named};
+    use super::super::fake_machine_tests::{Machine, instance, named};
     use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Absence, ValueState};
 

@@ -95,7 +95,7 @@ mod tests {
     use std::fs;
     use std::process::Command;
 
-    use super::super::fake_machine::{Machine, collect, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names};
     use super::*;
     use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Interest, ValueState};
@@ -179,7 +179,7 @@ mod tests {
         let Some(folder) = made else { return tallymon_testkit::skip("no group can be made here") };
         let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let joined = fs::write(folder.join("cgroup.procs"), child.id().to_string());
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let mut busy = 0;
         let mut processes = Ok(0);
         // Until it has worked for 50 ms, which takes longer on a busy machine.

@@ -109,7 +109,7 @@ impl Object for EnergyMeter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
     use tallymon_provider::ValueState;
 

@@ -78,7 +78,7 @@ impl Object for FileSystems {
 mod tests {
     use std::process::Command;
 
-    use super::super::fake_machine::{collect, instance, named};
+    use super::super::fake_machine_tests::{System, collect, instance, named};
     use super::*;
     use tallymon_provider::Interest;
 
@@ -103,7 +103,7 @@ mod tests {
             return tallymon_testkit::skip("no memory can be mounted here");
         }
         std::fs::write(folder.join("file"), vec![1_u8; 1 << 20]).unwrap();
-        let snapshot = collect(&mut crate::System::open().unwrap(), 904_800, &Interest::everything());
+        let snapshot = collect(&mut System::open().unwrap(), 904_800, &Interest::everything());
         let values = instance(&snapshot, place);
         let found: Vec<_> = (904_802..).step_by(2).take(6).map(|counter| named(&values, counter)).collect();
         assert!(run(&["umount", place]));

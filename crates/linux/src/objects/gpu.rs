@@ -211,7 +211,7 @@ fn adapters(sources: &mut Sources, clients: &Clients) -> Rows {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use super::super::fake_machine::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use tallymon_provider::{Absence, ValueState};
 
     #[test]

@@ -86,7 +86,7 @@ fn counts(icmp: &Icmp) -> [(At, Option<u64>); 27] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, instance, raw};
+    use super::super::fake_machine_tests::{Machine, instance, raw};
     use super::*;
     use crate::kernel::proc::fixture::fixture;
 

@@ -97,7 +97,7 @@ fn counts(icmp: &Icmp6) -> [(At, Option<u64>); 33] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, instance, raw};
+    use super::super::fake_machine_tests::{Machine, instance, raw};
     use super::*;
 
     #[test]

@@ -122,7 +122,7 @@ fn from_v6(ip: &Ip6) -> Values {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, instance, raw};
+    use super::super::fake_machine_tests::{Machine, instance, raw};
     use super::*;
     use crate::kernel::proc::fixture::fixture;
 

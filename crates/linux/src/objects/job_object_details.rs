@@ -85,14 +85,14 @@ mod tests {
     use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
     use tallymon_provider::{Ask, FileTime, Frequency, PerfTime, Provider, TitleIndex};
 
-    use super::super::fake_machine::named;
+    use super::super::fake_machine_tests::{System, named};
     use super::super::object::{PROCESS, THREAD};
     use super::*;
 
     const SYSTEM: TitleIndex = TitleIndex(2);
 
     /// Objects in one block, as a host asks for them.
-    fn of(system: &mut crate::System, objects: &[TitleIndex]) -> Snapshot {
+    fn of(system: &mut System, objects: &[TitleIndex]) -> Snapshot {
         let header = WriteHeader {
             system_name: "FAKE",
             default_object: -1,
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn objects_of_one_pass_agree() {
         // The first looks read the files, later ones may have a program in the kernel.
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         for _ in 0..20 {
             let snapshot = of(&mut system, &[SYSTEM, PROCESS, THREAD, JOB_OBJECT, JOB_OBJECT_DETAILS]);
             let objects =
@@ -146,7 +146,7 @@ mod tests {
         let Some(folder) = made else { return tallymon_testkit::skip("no group can be made here") };
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let joined = fs::write(folder.join("cgroup.procs"), child.id().to_string());
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let snapshot = of(&mut system, &[JOB_OBJECT, JOB_OBJECT_DETAILS]);
         child.kill().unwrap();
         child.wait().unwrap();

@@ -298,7 +298,7 @@ const _: () = assert!(TRAFFIC.len() + FIRST_OF_TRAFFIC == COUNTERS.len());
 mod tests {
     use std::process::Command;
 
-    use super::super::fake_machine::{Machine, collect, instance, named, names, raw};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names, raw};
     use super::*;
     use tallymon_provider::{Interest, TitleIndex};
 
@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn the_running_kernel() {
         let Some(df) = tallymon_testkit::peer("df") else { return };
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let sizes = || {
             let output =
                 Command::new(&df).args(["-B1", "--output=size,avail,target", "/"]).output().unwrap().stdout;

@@ -227,9 +227,8 @@ fn from_events(v: &VmStat, facts: &SystemFacts, values: &mut CounterBlockMut<'_>
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, collect, instance, named};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named};
     use super::*;
-    use crate::System;
     use tallymon_provider::{Interest, Tier, TierChoice, TitleIndex, ValueState};
 
     #[test]

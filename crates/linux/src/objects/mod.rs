@@ -3,7 +3,7 @@
 mod control_groups;
 mod expression;
 #[cfg(test)]
-pub(crate) mod fake_machine;
+pub(crate) mod fake_machine_tests;
 pub(crate) mod meter;
 pub(crate) mod object;
 mod paging_file;

@@ -3,7 +3,7 @@
 use std::net::UdpSocket;
 use std::process::Command;
 
-use super::fake_machine::{collect, instance, named, names};
+use super::fake_machine_tests::{collect, instance, named, names};
 use crate::test_support::run_in_namespaces;
 use tallymon_provider::{Interest, TitleIndex};
 

@@ -265,7 +265,7 @@ mod tests {
     use std::net::UdpSocket;
     use std::process::Command;
 
-    use super::super::fake_machine::{Machine, collect, instance, names, raw};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, names, raw};
     use super::*;
     use crate::kernel::netlink::Queue;
     use tallymon_provider::{Interest, TitleIndex, ValueState};
@@ -307,7 +307,7 @@ mod tests {
     }
 
     /// The raw value of a statistic of the loopback.
-    fn loopback(system: &mut crate::System, position: At) -> u64 {
+    fn loopback(system: &mut System, position: At) -> u64 {
         raw(&instance(&collect(system, 510, &Interest::everything()), "lo"), position.at()).unwrap()
     }
 
@@ -323,7 +323,7 @@ mod tests {
     fn the_running_kernel() {
         const DATAGRAMS: u64 = 64;
         const SIZE: u64 = 1000;
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let all = names(&collect(&mut system, 510, &Interest::everything()));
         assert!(all.iter().any(|name| name == "lo"), "{all:?}");
         let before = [At::BytesTotal, At::PacketsSent, At::BytesReceived].map(|at| loopback(&mut system, at));
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn only_what_is_wanted_is_asked_for() {
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let mut interest = Interest::everything();
         interest.add(TitleIndex(510), TitleIndex(264));
         let snapshot = collect(&mut system, 510, &interest);
@@ -431,7 +431,7 @@ mod tests {
         }
         // Nothing goes through a cable that is unplugged.
         assert!(ip(&["link", "set", one, "down"]));
-        let snapshot = collect(&mut crate::System::open().unwrap(), 510, &Interest::everything());
+        let snapshot = collect(&mut System::open().unwrap(), 510, &Interest::everything());
         let found = ends.clone().map(|name| {
             let end = instance(&snapshot, &name);
             [506, 452, 264, 266].map(|counter| raw(&end, end.object().position(TitleIndex(counter)).unwrap()))

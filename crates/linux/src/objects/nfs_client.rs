@@ -256,7 +256,7 @@ fn client(sources: &mut Sources) -> Result<(), Absence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
     use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::ValueState;

@@ -119,10 +119,8 @@ fn empty(name: u32, counters: &'static [CounterSpec], origins: &'static [Origin]
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{collect, instance, names};
+    use super::super::fake_machine_tests::{System, collect, instance, names};
     use tallymon_provider::{Absence, Interest, Profile, Provider, TitleIndex, ValueState};
-
-    use crate::System;
 
     /// NT's list of standard objects and counters, from its published pages.
     #[test]

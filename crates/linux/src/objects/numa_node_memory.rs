@@ -33,7 +33,7 @@ fn node(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, collect, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names};
     use tallymon_provider::Interest;
 
     const MEMINFO: &[u8] = b"Node 1 MemTotal:       4096 kB\nNode 1 MemFree:        1024 kB\n\
@@ -63,7 +63,7 @@ mod tests {
             return tallymon_testkit::skip("this kernel has no nodes of memory");
         };
         let total: u64 = text.lines().next().unwrap().split_whitespace().nth(3).unwrap().parse().unwrap();
-        let snapshot = collect(&mut crate::System::open().unwrap(), 900_400, &Interest::everything());
+        let snapshot = collect(&mut System::open().unwrap(), 900_400, &Interest::everything());
         assert_eq!(named(&instance(&snapshot, "0"), 900_402), Ok(total / 1024));
     }
 }

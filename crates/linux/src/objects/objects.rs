@@ -134,7 +134,7 @@ fn shared_files(root: &Root) -> Result<SharedFiles, Absence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, collect, instance, raw};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, raw};
     use super::*;
     use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Interest, TitleIndex, ValueState};
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_file_in_the_folder_for_shared_memory_is_a_section() {
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let mut read = || {
             let snapshot = collect(&mut system, 260, &Interest::everything());
             [At::Processes, At::Threads, At::Sections]

@@ -79,7 +79,7 @@ impl Object for PagingFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, collect, instance, names, raw};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, names, raw};
     use super::*;
     use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Absence, Interest, ValueState};
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_running_kernel() {
-        let snapshot = collect(&mut crate::System::open().unwrap(), 700, &Interest::everything());
+        let snapshot = collect(&mut System::open().unwrap(), 700, &Interest::everything());
         let text = std::fs::read_to_string("/proc/swaps").unwrap();
         let size: u64 = text.lines().skip(1).map(|line| column(line, 2)).sum();
         let total = instance(&snapshot, "_Total");

@@ -102,13 +102,13 @@ fn absence(error: Errno) -> Absence {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{collect, instance, named, names};
+    use super::super::fake_machine_tests::{System, collect, instance, named, names};
     use super::*;
     use tallymon_provider::{Interest, ValueState};
 
     #[test]
     fn events_of_the_running_kernel() {
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let mut read = |counter: u32| {
             let snapshot = collect(&mut system, 906_600, &Interest::everything());
             assert_eq!(names(&snapshot).last().map(String::as_str), Some("_Total"));

@@ -416,7 +416,7 @@ fn is_in_memory(name: &str) -> bool {
 mod tests {
     use std::io::Write;
 
-    use super::super::fake_machine::{Machine, collect, instance, named, names, raw};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names, raw};
     use super::*;
     use tallymon_core::counter::compute;
     use tallymon_core::flow::Value;
@@ -610,9 +610,9 @@ mod tests {
     /// Writes a file through to the disk and finds it in the counts, which are compared with the kernel's text.
     #[test]
     fn the_running_kernel() {
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let everything = Interest::everything();
-        let writes = |system: &mut crate::System| {
+        let writes = |system: &mut System| {
             let snapshot = collect(system, 234, &everything);
             let total = instance(&snapshot, "_Total");
             (names(&snapshot), named(&total, 222).ok(), named(&total, 216).ok())

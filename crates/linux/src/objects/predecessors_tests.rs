@@ -1,6 +1,6 @@
 //! Mistakes that earlier programs made with these counters; each test fails for their behaviour.
 
-use super::fake_machine::{Machine, instance, named, names};
+use super::fake_machine_tests::{Machine, instance, named, names};
 use tallymon_provider::{Absence, ValueState};
 
 /// Samba's example took raw ticks for units of 100 ns, and Wine counted a guest's time twice.

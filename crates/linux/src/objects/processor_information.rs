@@ -321,7 +321,7 @@ fn clocks(sources: &mut Sources) -> Result<BTreeMap<u32, u64>, Absence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, collect, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names};
     use super::*;
     use tallymon_provider::{Interest, ValueState};
 
@@ -439,7 +439,7 @@ mod tests {
 
     #[test]
     fn the_running_kernel() {
-        let snapshot = collect(&mut crate::System::open().unwrap(), NAME.0, &Interest::everything());
+        let snapshot = collect(&mut System::open().unwrap(), NAME.0, &Interest::everything());
         let online = std::fs::read_to_string("/proc/stat").unwrap();
         let online =
             online.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count();

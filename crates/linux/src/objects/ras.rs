@@ -129,7 +129,7 @@ fn is_dialled(link: &Link) -> bool {
 mod tests {
     use std::process::Command;
 
-    use super::super::fake_machine::{Machine, collect, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names};
     use super::*;
     use tallymon_provider::{Interest, ValueState};
 
@@ -183,7 +183,7 @@ mod tests {
         if !ip(&["tuntap", "add", "dev", &name, "mode", "tun"]) {
             return tallymon_testkit::skip("no tunnel can be made here");
         }
-        let snapshot = collect(&mut crate::System::open().unwrap(), 870, &Interest::everything());
+        let snapshot = collect(&mut System::open().unwrap(), 870, &Interest::everything());
         let removed = ip(&["tuntap", "del", "dev", &name, "mode", "tun"]);
         assert_eq!(named(&instance(&snapshot, &name), 872), Ok(0));
         assert!(removed, "{name} could not be removed");

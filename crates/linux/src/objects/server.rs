@@ -153,7 +153,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
-    use super::super::fake_machine::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
     use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::ValueState;

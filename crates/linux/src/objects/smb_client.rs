@@ -72,7 +72,7 @@ impl Object for SmbClientShare {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
     use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::ValueState;

@@ -102,7 +102,7 @@ impl Object for TcpV6 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, collect, instance, named, raw};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, raw};
     use super::*;
     use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Interest, ValueState};
@@ -119,13 +119,13 @@ mod tests {
 
     #[test]
     fn connections_of_version_6_for_who_asks() {
-        let established = |system: &mut crate::System, interest: &Interest| {
+        let established = |system: &mut System, interest: &Interest| {
             let snapshot = collect(system, 1530, interest);
             let values = instance(&snapshot, "");
             assert_eq!(named(&values, 652), Err(ValueState::Absent(Absence::NotOnThisSystem)));
             named(&values, 642)
         };
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let not_asked = Err(ValueState::Absent(Absence::NotRequested));
         assert_eq!(established(&mut system, &Interest::everything()), not_asked, "never in a sweep");
         let mut interest = Interest::everything();

@@ -125,7 +125,7 @@ fn of_utmp(bytes: &[u8]) -> Count {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
     use tallymon_provider::ValueState;
 

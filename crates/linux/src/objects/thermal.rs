@@ -151,7 +151,7 @@ fn package_throttles(sources: &mut Sources) -> Result<u64, Absence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake_machine::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
     use tallymon_provider::{Interest, ValueState};
 

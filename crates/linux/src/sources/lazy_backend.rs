@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 
 use tallymon_provider::{Tier, TierChoice};
 
-use crate::kernel::bpf::tasks::Refusal;
+use crate::kernel::bpf::refusal::Refusal;
 
 /// Looks that go the old way before a new one is made. Who looks once or twice is gone before it would pay.
 const LOOKS_BEFORE: u32 = 2;

@@ -28,7 +28,7 @@ use self::control_groups::{Groups, find_groups};
 use self::file_head::Front;
 use self::processes::{IoTotals, ProcessNeeds, ProcessTable};
 use self::swap::{SwapArea, swap_areas};
-use crate::kernel::bpf::network::Counted;
+use crate::kernel::bpf::network::CountedFile;
 use crate::kernel::netlink::socket::RouteSocket;
 use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::proc::flat::Key;
@@ -125,7 +125,7 @@ fn softirq_totals(bytes: &[u8]) -> Result<OfProcessors, ParseError> {
 }
 
 /// What a file says that a program may tell too.
-fn counted<Numbers: Counted>(
+fn counted<Numbers: CountedFile>(
     network: &mut NetworkCounts,
     file: &mut File<Numbers>,
     request: u64,

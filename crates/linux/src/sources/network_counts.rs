@@ -5,8 +5,8 @@
 
 use tallymon_provider::{FileTime, Finding, FindingState, TierChoice};
 
-use crate::kernel::bpf::network::{Counted, Likeness, Network, compare};
-use crate::kernel::bpf::tasks::Refusal;
+use crate::kernel::bpf::network::{Comparison, CountedFile, Network, compare};
+use crate::kernel::bpf::refusal::Refusal;
 use crate::kernel::proc::snmp::Snmp;
 use crate::kernel::proc::snmp6::Snmp6;
 use crate::kernel::time::steady;
@@ -37,7 +37,7 @@ impl NetworkCounts {
     }
 
     /// What a file would say, and when it was read by the program, once a request; `None` where the file is to be read.
-    pub(crate) fn look<File: Counted>(&mut self, request: u64) -> Option<(FileTime, File)> {
+    pub(crate) fn look<File: CountedFile>(&mut self, request: u64) -> Option<(FileTime, File)> {
         if self.looked != request {
             self.looked = request;
             let now = steady();
@@ -52,7 +52,7 @@ impl NetworkCounts {
     }
 
     /// Compares a file with the program. It was read after the last look.
-    pub(crate) fn compare<File: Counted>(&mut self, file: &File) {
+    pub(crate) fn compare<File: CountedFile>(&mut self, file: &File) {
         let Some(network) = self.network() else { return };
         let before = network.read::<File>();
         let result = network.run();
@@ -60,12 +60,12 @@ impl NetworkCounts {
         let Some(network) = self.network() else { return };
         let (after, namespace) = (network.read::<File>(), network.namespace());
         match compare(before, *file, after) {
-            Likeness::Other => {
+            Comparison::Other => {
                 self.give_up(format!("what is read of the network is not what {} says", File::NAME))
             }
             likeness => {
                 self.namespace = Some(namespace);
-                self.is_proven |= likeness == Likeness::Same;
+                self.is_proven |= likeness == Comparison::Same;
                 if !self.agreed.contains(&File::NAME) {
                     self.agreed.push(File::NAME);
                 }
@@ -77,7 +77,7 @@ impl NetworkCounts {
         self.program.as_mut()?.get()
     }
 
-    fn is_trusted<File: Counted>(&self) -> bool {
+    fn is_trusted<File: CountedFile>(&self) -> bool {
         self.is_proven && self.agreed.contains(&File::NAME)
     }
 
@@ -146,7 +146,7 @@ mod tests {
     fn a_process_that_has_left_its_network_reads_files() {
         let network = match Network::open() {
             Ok(network) => network,
-            Err(refusal) => return crate::test_support::skip_refused(&refusal),
+            Err(refusal) => return refusal.skip_test(),
         };
         let mut counts = NetworkCounts::new(TierChoice::Auto, true);
         counts.program = Some(Made::of(network));

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 
 use tallymon_testkit::Ends;
 
-use super::record::Asked;
+use super::task_record::TaskParts;
 use super::tasks::{Tasks, Way};
-use crate::test_support::{CAPABILITIES, run_with_capabilities, skip_refused, test_name};
+use crate::test_support::{CAPABILITIES, run_with_capabilities, test_name};
 
-const EVERYTHING: Asked = Asked(127);
+const EVERYTHING: TaskParts = TaskParts(127);
 
 /// `None`, and a line that says why, where the kernel does not let us.
 fn open(way: Way) -> Option<Tasks> {
     match Tasks::open(way) {
         Ok(tasks) => Some(tasks),
         Err(refusal) => {
-            skip_refused(&refusal);
+            refusal.skip_test();
             None
         }
     }
@@ -72,7 +72,7 @@ fn memory_is_what_the_page_tables_say() {
     for way in [Way::Walk, Way::EachTask] {
         let Some(mut tasks) = open(way) else { continue };
         let mut pages = None;
-        let read = tasks.read(Asked::MEMORY, |record| {
+        let read = tasks.read(TaskParts::MEMORY, |record| {
             if record.id() == child.id() {
                 pages = Some(record.file_pages() + record.shared_pages() + record.anonymous_pages());
             }
@@ -115,10 +115,10 @@ fn open_files_are_counted_in_tables_of_all_sizes() {
     for way in [Way::Walk, Way::EachTask] {
         let Some(mut tasks) = open(way) else { continue };
         let mut counted = HashMap::new();
-        let note = |record: super::record::Record<'_>| {
+        let note = |record: super::task_record::Record<'_>| {
             counted.insert(record.id(), record.open_files());
         };
-        tasks.read(Asked::HANDLES, note).unwrap();
+        tasks.read(TaskParts::HANDLES, note).unwrap();
         for child in &children {
             let files = std::fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap().count();
             let size = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
@@ -135,7 +135,7 @@ type Known = (bool, i32, u64, Option<u64>);
 
 fn known(tasks: &mut Tasks, pid: u32) -> Known {
     let mut found = None;
-    let note = |record: super::record::Record<'_>| {
+    let note = |record: super::task_record::Record<'_>| {
         if record.id() == pid {
             let pages = record.file_pages() + record.shared_pages();
             found = Some((record.is_unchanged(), record.static_priority(), pages, record.open_files()));
@@ -212,7 +212,7 @@ for line in sys.stdin:
     let files = files.map(|files| files + 1);
     assert_eq!(known(&mut tasks, pid), (false, priority + 5, pages, files), "a file was opened for it");
     // Of another question nothing is known yet.
-    tasks.read(Asked::CPU, |record| assert!(!record.is_unchanged())).unwrap();
+    tasks.read(TaskParts::CPU, |record| assert!(!record.is_unchanged())).unwrap();
     assert!(!known(&mut tasks, pid).0 && known(&mut tasks, pid).0);
     std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(0).unwrap();
     let (is_unchanged, _, left, _) = known(&mut tasks, pid);
@@ -229,8 +229,8 @@ for line in sys.stdin:
 #[test]
 fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
     let Some(tasks) = open(Way::Walk) else { return };
-    if let Some(refusal) = tasks.refusal_of_ends() {
-        skip_refused(refusal);
+    if let Some(refusal) = tasks.exits_refusal() {
+        refusal.skip_test();
         return;
     }
     let script = "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; /bin/true";
@@ -244,14 +244,14 @@ fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
     let stat = crate::kernel::proc::pid_stat::PidStat::parse(&stat).unwrap();
     let mut found = None;
     let number = child.id();
-    let is_child = |end: super::ends::End| (end.pid == number).then_some(end);
-    tasks.take_ends(|end| found = found.or(is_child(end)));
+    let is_child = |end: super::exits::ExitRecord| (end.pid == number).then_some(end);
+    tasks.take_exits(|end| found = found.or(is_child(end)));
     assert_eq!(found, None, "nobody has waited for it");
     child.wait().unwrap();
     let begin = std::time::Instant::now();
     while found.is_none() && begin.elapsed() < std::time::Duration::from_secs(10) {
         std::thread::sleep(std::time::Duration::from_millis(5));
-        tasks.take_ends(|end| found = found.or(is_child(end)));
+        tasks.take_exits(|end| found = found.or(is_child(end)));
     }
     let end = found.expect("the kernel has told");
     assert_eq!((end.run_time, end.start / 10_000_000), (clock, stat.start_ticks));
@@ -282,7 +282,7 @@ fn runs_with_little_room_give_the_same_tasks() {
     let own = std::process::id();
     let mut process = 0;
     let (mut tasks, mut of_own) = (Vec::new(), 0);
-    many.read(Asked::default(), |record| {
+    many.read(TaskParts::default(), |record| {
         tasks.push(record.id());
         if record.is_process() {
             process = record.id();

@@ -8,32 +8,35 @@
 //! | module | holds |
 //! |---|---|
 //! | [`btf`] | the kernel's description of its types |
-//! | [`code`] | instructions as bytes |
+//! | [`assembler`] | instructions as bytes |
 //! | `each_processor` | going through all processors |
-//! | [`ends`] | processes as they end |
+//! | [`exits`] | processes as they end |
 //! | `fill` | how the program for tasks fills the record of one |
 //! | `kernel` | which fields of tasks are read, and where they are |
 //! | `network` | what the network's protocols count, by a program of its own |
 //! | [`processors`] | what each processor counts, by a program of its own |
 //! | `program` | the program for tasks |
-//! | [`record`] | what that writes |
+//! | [`task_record`] | what that writes |
 //! | `sys` | the system calls: the only file here with unsafe code |
 //! | [`tasks`] | all tasks |
 //!
 //! Whatever fails, the kernel files of [`crate::kernel::proc`] give the same counters.
 
+pub(crate) mod assembler;
 #[cfg(test)]
 mod bpf_tests;
-pub mod btf;
-pub mod code;
-mod each_processor;
-pub mod ends;
-mod fill;
-mod kernel;
+pub(crate) mod btf;
+mod control;
+pub(crate) mod exits;
 pub(crate) mod network;
-pub mod processors;
-mod program;
-pub mod record;
+mod per_cpu;
+pub(crate) mod processors;
+pub(crate) mod refusal;
 #[allow(unsafe_code, reason = "bpf(2) takes addresses as numbers, and its maps are shared memory")]
 mod sys;
-pub mod tasks;
+mod task_fields;
+mod task_layout;
+mod task_program;
+pub(crate) mod task_record;
+pub(crate) mod tasks;
+mod types;

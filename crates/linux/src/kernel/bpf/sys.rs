@@ -28,7 +28,7 @@ impl Array {
     }
 
     /// Makes a map of one value of `size` bytes for each processor, whose memory can not be seen from here.
-    pub(super) fn one_each_processor(size: u32) -> io::Result<Array> {
+    pub(super) fn per_cpu(size: u32) -> io::Result<Array> {
         const ARRAY_EACH_PROCESSOR: u32 = 6;
         Array::create(ARRAY_EACH_PROCESSOR, size, 1, 0)
     }
@@ -58,25 +58,25 @@ impl Array {
     }
 
     /// Its memory, of `length` bytes.
-    pub(super) fn map(&self, length: usize) -> io::Result<Area> {
-        Area::map(&self.descriptor, 0, length, libc::PROT_READ | libc::PROT_WRITE)
+    pub(super) fn map(&self, length: usize) -> io::Result<MapMemory> {
+        MapMemory::map(&self.descriptor, 0, length, libc::PROT_READ | libc::PROT_WRITE)
     }
 }
 
 /// A queue that programs write to and this process reads.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct RingBuffer {
     descriptor: OwnedFd,
     size: usize,
 }
 
-impl Queue {
+impl RingBuffer {
     /// Makes one of `size` bytes, a power of two of at least a page.
-    pub(super) fn new(size: u32) -> io::Result<Queue> {
+    pub(super) fn new(size: u32) -> io::Result<RingBuffer> {
         const RING: u32 = 27;
         let map = Array::create_with_keys(RING, 0, 0, size, 0)?;
         let size = usize::try_from(size).map_err(|_| io::ErrorKind::InvalidInput)?;
-        Ok(Queue { descriptor: map.descriptor, size })
+        Ok(RingBuffer { descriptor: map.descriptor, size })
     }
 
     /// Its descriptor's number, for instructions.
@@ -85,8 +85,8 @@ impl Queue {
     }
 
     /// The page whose first word says how far this process has read.
-    pub(super) fn read_position(&self) -> io::Result<Area> {
-        Area::map(&self.descriptor, 0, rustix::param::page_size(), libc::PROT_READ | libc::PROT_WRITE)
+    pub(super) fn read_position(&self) -> io::Result<MapMemory> {
+        MapMemory::map(&self.descriptor, 0, rustix::param::page_size(), libc::PROT_READ | libc::PROT_WRITE)
     }
 
     /// Words of it.
@@ -96,18 +96,18 @@ impl Queue {
 
     /// What programs have written. The kernel would show it twice, one behind the other, so that all is in one piece; all of
     /// that would count as ours.
-    pub(super) fn written(&self) -> io::Result<Written> {
+    pub(super) fn written(&self) -> io::Result<RingMemory> {
         let page = rustix::param::page_size();
         let length = page.saturating_add(self.size);
-        Area::map(&self.descriptor, page, length, libc::PROT_READ).map(Written)
+        MapMemory::map(&self.descriptor, page, length, libc::PROT_READ).map(RingMemory)
     }
 }
 
 /// The memory of a queue, which only the kernel writes: a page whose first word says how far it has, and the queue.
 #[derive(Debug)]
-pub(super) struct Written(Area);
+pub(super) struct RingMemory(MapMemory);
 
-impl Written {
+impl RingMemory {
     /// How many bytes were ever written; they are seen by loads behind this.
     pub(super) fn position(&self) -> Option<u64> {
         self.word(0)
@@ -162,18 +162,23 @@ impl Drop for Mapping {
 
 /// The memory of a map.
 #[derive(Debug)]
-pub(super) struct Area(Mapping);
+pub(super) struct MapMemory(Mapping);
 
-impl Area {
-    fn map(descriptor: &OwnedFd, offset: usize, length: usize, protection: libc::c_int) -> io::Result<Area> {
-        Mapping::new(Some((descriptor, offset)), length, protection).map(Area)
+impl MapMemory {
+    fn map(
+        descriptor: &OwnedFd,
+        offset: usize,
+        length: usize,
+        protection: libc::c_int,
+    ) -> io::Result<MapMemory> {
+        Mapping::new(Some((descriptor, offset)), length, protection).map(MapMemory)
     }
 
     /// Its words. The kernel may write them while a program runs.
     pub(super) fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is `length` bytes long, begins at a page and lives as long as `self`; every bit pattern is an
         // AtomicU64, and whoever else writes to it does so with plain stores of the machine, of which an atomic load sees
-        // some value. One that may not be written is only ever loaded, see `Written`.
+        // some value. One that may not be written is only ever loaded, see `RingMemory`.
         unsafe { std::slice::from_raw_parts(self.0.start.as_ptr().cast(), self.0.length / 8) }
     }
 }
@@ -234,16 +239,16 @@ pub(super) struct Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProgramKind {
     /// It runs when it is told to.
-    Called,
+    Syscall,
     /// It is run for each task, by the kernel's function of this type.
-    EachTask(TypeId),
+    TaskIterator(TypeId),
     /// It runs whenever the kernel passes the place that this type stands for.
-    Place(TypeId),
+    Tracepoint(TypeId),
 }
 
 /// Why a program was not taken.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(super) struct LoadError {
     pub(super) error: io::Error,
     /// The last lines of what the kernel's verifier said.
     pub(super) log: String,
@@ -251,13 +256,13 @@ pub(super) struct Refused {
 
 impl Program {
     /// Has the kernel check and translate instructions.
-    pub(super) fn load(kind: ProgramKind, instructions: &[u8]) -> Result<Program, Refused> {
+    pub(super) fn load(kind: ProgramKind, instructions: &[u8]) -> Result<Program, LoadError> {
         // Without a log it takes half the time, and the log is only of use when it fails.
         Program::load_with(kind, instructions, &mut []).or_else(|error| {
             let mut log = vec![0_u8; LOG_SIZE];
             match Program::load_with(kind, instructions, &mut log) {
                 Ok(program) => Ok(program),
-                Err(_) => Err(Refused { error, log: last_lines(&log) }),
+                Err(_) => Err(LoadError { error, log: last_lines(&log) }),
             }
         })
     }
@@ -294,9 +299,9 @@ impl Program {
             padding: u32,
         }
         let (kind, flags, attach_type, attach_to) = match kind {
-            ProgramKind::Called => (SYSCALL, SLEEPABLE, 0, 0),
-            ProgramKind::EachTask(function) => (TRACING, 0, TRACE_ITERATOR, function.0),
-            ProgramKind::Place(place) => (TRACING, 0, TRACE_PLACE, place.0),
+            ProgramKind::Syscall => (SYSCALL, SLEEPABLE, 0, 0),
+            ProgramKind::TaskIterator(function) => (TRACING, 0, TRACE_ITERATOR, function.0),
+            ProgramKind::Tracepoint(place) => (TRACING, 0, TRACE_PLACE, place.0),
         };
         // The functions of the kernel that are called are for programs under this licence only; ours may be had under it.
         let license = CString::from(c"Dual MIT/GPL");

@@ -1,23 +1,20 @@
 //! Reads all tasks through a program in the kernel.
 
 use std::collections::HashSet;
-use std::fmt::Display;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
-use rustix::thread::CapabilitySet;
-
-use super::btf::Btf;
-use super::code::CodeError;
-use super::ends::{End, Ends};
-use super::fill::Apart;
-use super::kernel::{Kernel, Walk};
-use super::program::{self, Maps, Namespace, control};
-use super::record::{self, Asked, Record};
-use super::sys::{Area, Array, Link, Program, ProgramKind, Refused, Whole};
+use super::control::{self, Maps, Namespace};
+use super::exits::{ExitQueue, ExitRecord};
+use super::refusal::{Refusal, assembler_refusal, load_refusal, syscall_refusal};
+use super::sys::{Array, Link, MapMemory, Program, ProgramKind};
+use super::task_fields::PerCpuPages;
+use super::task_layout::{TaskLayout, Walk};
+use super::task_program;
+use super::task_record::{self, Record, TaskParts};
+use super::types::with_kernel_types;
 
 /// How the tasks are walked over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,29 +25,20 @@ pub enum Way {
     EachTask,
 }
 
-/// Why tasks can not be read in this way, and what would help.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// What failed, in a sentence without its full stop.
-    pub reason: String,
-    /// What to do; empty when nothing helps.
-    pub remedy: String,
-}
-
 /// Reads tasks.
 #[derive(Debug)]
 pub struct Tasks {
-    kernel: Kernel,
+    kernel: TaskLayout,
     namespace: Option<Namespace>,
-    apart: Option<Apart>,
-    ends: Result<Ends, Refusal>,
+    apart: Option<PerCpuPages>,
+    ends: Result<ExitQueue, Refusal>,
     control_map: Array,
-    control: Area,
+    control: MapMemory,
     reader: Reader,
     /// Processes of the read at hand that are complete, by their global numbers.
     delivered: Vec<u32>,
     /// What the last read asked for; `None` when it failed.
-    asked: Option<Asked>,
+    asked: Option<TaskParts>,
 }
 
 #[derive(Debug)]
@@ -58,7 +46,7 @@ enum Reader {
     Walk {
         walk: Walk,
         program: Program,
-        records: Area,
+        records: MapMemory,
         /// It must live as long as the program refers to it by its number, which is while that is loaded.
         _map: Array,
         capacity: u32,
@@ -95,9 +83,10 @@ impl Tasks {
     /// As [`Tasks::open`], with room for so many tasks in one run.
     pub(crate) fn open_with(way: Way, capacity: u32) -> Result<Tasks, Refusal> {
         clear_of_other_namespaces()?;
-        let kernel = of_types(Kernel::new)?;
-        let control_map = Array::new(control::SIZE, 1).map_err(|error| denied(&error))?;
-        let control = control_map.map(control::WORDS.saturating_mul(8)).map_err(|error| denied(&error))?;
+        let kernel = with_kernel_types(TaskLayout::new)?;
+        let control_map = Array::new(control::SIZE, 1).map_err(|error| syscall_refusal(&error))?;
+        let control =
+            control_map.map(control::WORDS.saturating_mul(8)).map_err(|error| syscall_refusal(&error))?;
         let namespace = own_namespace(&kernel, &control_map, &control)?;
         let apart = apart(&kernel, &control_map, &control);
         let reader = match way {
@@ -113,7 +102,7 @@ impl Tasks {
             Way::EachTask => Reader::each_task(&kernel, namespace, apart.as_ref(), &control_map)?,
         };
         let ends = match namespace {
-            None => Ends::open(&kernel),
+            None => ExitQueue::open(&kernel),
             // What ends has lost its numbers in other pid namespaces than the first.
             Some(_) => Err(Refusal::of_kernel("this program is in a pid namespace of its own".to_string())),
         };
@@ -122,7 +111,7 @@ impl Tasks {
     }
 
     /// Parts that the running kernel does not have.
-    pub fn missing(&self) -> Asked {
+    pub fn missing(&self) -> TaskParts {
         self.kernel.missing
     }
 
@@ -134,14 +123,14 @@ impl Tasks {
 
     /// Takes the processes that ended since the last call, in the order in which the kernel gave them up, up to 5,000.
     /// That may be some milliseconds after their end. What is told here is in no later [`Tasks::read`].
-    pub fn take_ends(&self, each: impl FnMut(End)) {
+    pub fn take_exits(&self, each: impl FnMut(ExitRecord)) {
         if let Ok(ends) = &self.ends {
             ends.take(each);
         }
     }
 
-    /// Why [`Tasks::take_ends`] never tells of any; `None` when it does.
-    pub fn refusal_of_ends(&self) -> Option<&Refusal> {
+    /// Why [`Tasks::take_exits`] never tells of any; `None` when it does.
+    pub fn exits_refusal(&self) -> Option<&Refusal> {
         self.ends.as_ref().err()
     }
 
@@ -152,14 +141,14 @@ impl Tasks {
     /// # Errors
     ///
     /// The program could not run. Some records may have been given already.
-    pub fn read(&mut self, asked: Asked, mut each: impl FnMut(Record<'_>)) -> Result<(), Refusal> {
+    pub fn read(&mut self, asked: TaskParts, mut each: impl FnMut(Record<'_>)) -> Result<(), Refusal> {
         self.delivered.clear();
         self.set(control::ASKED, u64::from(asked.0));
-        let is_same_question = self.asked.take() == Some(asked);
+        let is_same_request = self.asked.take() == Some(asked);
         match &self.reader {
             Reader::Walk { .. } => {
-                self.set(control::SAME, u64::from(is_same_question));
-                self.walk(is_same_question, &mut each)
+                self.set(control::SAME, u64::from(is_same_request));
+                self.walk(is_same_request, &mut each)
             }
             Reader::EachTask { .. } => self.each_task(&mut each),
         }?;
@@ -167,7 +156,7 @@ impl Tasks {
         Ok(())
     }
 
-    fn walk(&mut self, is_same_question: bool, each: &mut impl FnMut(Record<'_>)) -> Result<(), Refusal> {
+    fn walk(&mut self, is_same_request: bool, each: &mut impl FnMut(Record<'_>)) -> Result<(), Refusal> {
         let mut begin = 0;
         // What was delivered before a run that had to begin earlier than planned.
         let mut known = HashSet::new();
@@ -177,7 +166,7 @@ impl Tasks {
                 self.set(word, 0);
             }
             let Reader::Walk { walk, program, records, capacity, .. } = &self.reader else { break };
-            program.run().map_err(|error| denied(&error))?;
+            program.run().map_err(|error| syscall_refusal(&error))?;
             if self.control_word(control::BEGIN) != 0 {
                 // It ended since: the walk goes on behind the last one that is still there.
                 known.extend(self.delivered.iter().copied());
@@ -187,8 +176,8 @@ impl Tasks {
             let count = usize::try_from(self.control_word(control::COUNT)).unwrap_or(usize::MAX);
             let rest = u32::try_from(self.control_word(control::REST)).unwrap_or(0);
             let mut is_any = false;
-            let words = records.words().chunks_exact(record::WORDS).take(count);
-            for record in words.map(|words| Record::new(words, is_same_question)) {
+            let words = records.words().chunks_exact(task_record::WORDS).take(count);
+            for record in words.map(|words| Record::new(words, is_same_request)) {
                 let process = record.global_process();
                 if rest != 0 && process == rest {
                     // Not all of its threads are here; it begins the next run.
@@ -227,23 +216,23 @@ impl Tasks {
     fn each_task(&mut self, each: &mut impl FnMut(Record<'_>)) -> Result<(), Refusal> {
         let Reader::EachTask { link, bytes, words, order, .. } = &mut self.reader else { return Ok(()) };
         bytes.clear();
-        let opened = link.open().map_err(|error| denied(&error))?;
-        File::from(opened).read_to_end(bytes).map_err(|error| denied(&error))?;
+        let opened = link.open().map_err(|error| syscall_refusal(&error))?;
+        File::from(opened).read_to_end(bytes).map_err(|error| syscall_refusal(&error))?;
         let (chunks, _) = bytes.as_chunks::<8>();
         words.resize_with(chunks.len(), AtomicU64::default);
         for (word, chunk) in words.iter_mut().zip(chunks) {
             *word.get_mut() = u64::from_le_bytes(*chunk);
         }
         order.clear();
-        let records = words.chunks_exact(record::WORDS).map(|words| Record::new(words, false));
+        let records = words.chunks_exact(task_record::WORDS).map(|words| Record::new(words, false));
         order.extend(records.enumerate().map(|(index, record)| {
             (record.global_process(), !record.is_process(), record.global_pid(), index)
         }));
         // The kernel goes by numbers; threads stand behind their process here.
         order.sort_unstable();
         for (_, _, _, index) in order {
-            let start = index.saturating_mul(record::WORDS);
-            if let Some(words) = words.get(start..start.saturating_add(record::WORDS)) {
+            let start = index.saturating_mul(task_record::WORDS);
+            if let Some(words) = words.get(start..start.saturating_add(task_record::WORDS)) {
                 each(Record::new(words, false));
             }
         }
@@ -263,26 +252,26 @@ impl Tasks {
 
 impl Reader {
     fn walk(
-        kernel: &Kernel,
+        kernel: &TaskLayout,
         walk: Walk,
         namespace: Option<Namespace>,
-        apart: Option<&Apart>,
+        apart: Option<&PerCpuPages>,
         control: &Array,
         capacity: u32,
     ) -> Result<Reader, Refusal> {
-        let map = Array::new(record::SIZE, capacity).map_err(|error| denied(&error))?;
-        let length = usize::try_from(u64::from(capacity).saturating_mul(u64::from(record::SIZE)));
-        let records = map.map(length.unwrap_or(usize::MAX)).map_err(|error| denied(&error))?;
+        let map = Array::new(task_record::SIZE, capacity).map_err(|error| syscall_refusal(&error))?;
+        let length = usize::try_from(u64::from(capacity).saturating_mul(u64::from(task_record::SIZE)));
+        let records = map.map(length.unwrap_or(usize::MAX)).map_err(|error| syscall_refusal(&error))?;
         let maps = Maps { control: control.number(), records: map.number() };
-        let code = program::walking(kernel, &walk, maps, namespace, apart).map_err(unwritten)?;
-        let program = Program::load(ProgramKind::Called, &code).map_err(refused)?;
+        let code = task_program::walking(kernel, &walk, maps, namespace, apart).map_err(assembler_refusal)?;
+        let program = Program::load(ProgramKind::Syscall, &code).map_err(load_refusal)?;
         Ok(Reader::Walk { walk, program, records, _map: map, capacity })
     }
 
     fn each_task(
-        kernel: &Kernel,
+        kernel: &TaskLayout,
         namespace: Option<Namespace>,
-        apart: Option<&Apart>,
+        apart: Option<&PerCpuPages>,
         control: &Array,
     ) -> Result<Reader, Refusal> {
         let Some(function) = kernel.each_task else {
@@ -291,35 +280,12 @@ impl Reader {
                 remedy: "use Linux 5.8 or newer".to_string(),
             });
         };
-        let map = Array::new(record::SIZE, 1).map_err(|error| denied(&error))?;
+        let map = Array::new(task_record::SIZE, 1).map_err(|error| syscall_refusal(&error))?;
         let maps = Maps { control: control.number(), records: map.number() };
-        let code = program::for_each_task(kernel, maps, namespace, apart).map_err(unwritten)?;
-        let program = Program::load(ProgramKind::EachTask(function), &code).map_err(refused)?;
-        let link = program.link().map_err(|error| denied(&error))?;
+        let code = task_program::for_each_task(kernel, maps, namespace, apart).map_err(assembler_refusal)?;
+        let program = Program::load(ProgramKind::TaskIterator(function), &code).map_err(load_refusal)?;
+        let link = program.link().map_err(|error| syscall_refusal(&error))?;
         Ok(Reader::EachTask { link, _map: map, bytes: Vec::new(), words: Vec::new(), order: Vec::new() })
-    }
-}
-
-const TYPES: &str = "/sys/kernel/btf/vmlinux";
-
-/// Looks up what a program needs to know of the running kernel. One at a time, so that its types are never in memory
-/// twice.
-pub(super) fn of_types<Found, Error: Display>(
-    look: impl FnOnce(&Btf<'_>) -> Result<Found, Error>,
-) -> Result<Found, Refusal> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let types = Whole::read(TYPES).map_err(|error| Refusal {
-        reason: format!("{TYPES} can not be read: {error}"),
-        remedy: "use a kernel that was built with CONFIG_DEBUG_INFO_BTF".to_string(),
-    })?;
-    let btf = Btf::parse(types.bytes()).map_err(|error| Refusal::of_kernel(error.to_string()))?;
-    look(&btf).map_err(|error| Refusal::of_kernel(error.to_string()))
-}
-
-impl Refusal {
-    pub(super) fn of_kernel(reason: String) -> Refusal {
-        Refusal { reason, remedy: String::new() }
     }
 }
 
@@ -344,16 +310,20 @@ fn clear_of_other_namespaces() -> Result<(), Refusal> {
     Ok(())
 }
 
-fn own_namespace(kernel: &Kernel, map: &Array, control: &Area) -> Result<Option<Namespace>, Refusal> {
+fn own_namespace(
+    kernel: &TaskLayout,
+    map: &Array,
+    control: &MapMemory,
+) -> Result<Option<Namespace>, Refusal> {
     /// The number that the kernel gives the first pid namespace.
     const FIRST: u64 = 0xefff_fffc;
-    let file = fs::metadata("/proc/self/ns/pid").map_err(|error| denied(&error))?;
+    let file = fs::metadata("/proc/self/ns/pid").map_err(|error| syscall_refusal(&error))?;
     if file.ino() == FIRST {
         return Ok(None);
     }
-    let code = program::own_namespace(kernel, map.number()).map_err(unwritten)?;
-    let program = Program::load(ProgramKind::Called, &code).map_err(refused)?;
-    program.run().map_err(|error| denied(&error))?;
+    let code = task_program::own_namespace(kernel, map.number()).map_err(assembler_refusal)?;
+    let program = Program::load(ProgramKind::Syscall, &code).map_err(load_refusal)?;
+    program.run().map_err(|error| syscall_refusal(&error))?;
     let level = word(control, control::COUNT).map_or(0, |word| word.load(Ordering::Relaxed));
     let level = u32::try_from(level).ok().filter(|level| (1..=32).contains(level));
     let namespace = level.zip(u32::try_from(file.ino()).ok());
@@ -365,62 +335,24 @@ fn own_namespace(kernel: &Kernel, map: &Array, control: &Area) -> Result<Option<
 
 /// How far the memory of each processor is. Without it, sizes in memory are off by what is kept apart; so they are where
 /// there are too many processors, since adding it up takes time for each.
-fn apart(kernel: &Kernel, control_map: &Array, control: &Area) -> Option<Apart> {
+fn apart(kernel: &TaskLayout, control_map: &Array, control: &MapMemory) -> Option<PerCpuPages> {
     let (shares, cast) = kernel.shares.zip(kernel.cast)?;
-    let map = Array::one_each_processor(8).ok()?;
-    let code = program::areas(shares, control_map.number(), map.number()).ok()?;
-    Program::load(ProgramKind::Called, &code).ok()?.run().ok()?;
+    let map = Array::per_cpu(8).ok()?;
+    let code = task_program::areas(shares, control_map.number(), map.number()).ok()?;
+    Program::load(ProgramKind::Syscall, &code).ok()?.run().ok()?;
     let load = |offset: u32| word(control, offset).map_or(0, |word| word.load(Ordering::Relaxed));
     let base = load(control::COUNT);
     let areas = (0..control::PROCESSORS).map(|processor| load(control::AREAS.saturating_add(processor * 8)));
     let areas: Vec<u64> = areas.take_while(|area| *area != 0).collect();
     let is_whole = base != 0 && (1..size_of(control::PROCESSORS)).contains(&areas.len());
     let distances = areas.iter().map(|area| area.wrapping_sub(base)).collect();
-    is_whole.then_some(Apart { shares, cast, distances })
+    is_whole.then_some(PerCpuPages { shares, cast, distances })
 }
 
 fn size_of(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn word(area: &Area, offset: u32) -> Option<&AtomicU64> {
+fn word(area: &MapMemory, offset: u32) -> Option<&AtomicU64> {
     usize::try_from(offset / 8).ok().and_then(|word| area.words().get(word))
-}
-
-/// What an error of the system call means.
-pub(super) fn denied(error: &io::Error) -> Refusal {
-    if error.raw_os_error() == Some(libc::ENOSYS) {
-        return Refusal {
-            reason: format!("this kernel has no BPF: {error}"),
-            remedy: "use a kernel that was built with CONFIG_BPF_SYSCALL".to_string(),
-        };
-    }
-    // The verifier says EACCES to those who lack one right, and also of a program that it finds unsafe.
-    let is_denied = error.raw_os_error() == Some(libc::EPERM) || !has_rights();
-    let remedy = if is_denied {
-        "give the program CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon=ep), or run it as root"
-    } else {
-        ""
-    };
-    Refusal { reason: format!("the kernel refuses BPF: {error}"), remedy: remedy.to_string() }
-}
-
-fn has_rights() -> bool {
-    rustix::thread::capabilities(None).is_ok_and(|sets| {
-        sets.effective.contains(CapabilitySet::BPF | CapabilitySet::PERFMON)
-            || sets.effective.contains(CapabilitySet::SYS_ADMIN)
-    })
-}
-
-pub(super) fn unwritten(error: CodeError) -> Refusal {
-    Refusal::of_kernel(error.to_string())
-}
-
-pub(super) fn refused(refused: Refused) -> Refusal {
-    let mut refusal = denied(&refused.error);
-    // Without the rights it is no use to read what the verifier missed.
-    if !refused.log.is_empty() && refusal.remedy.is_empty() {
-        refusal.reason = format!("{}; its verifier says: {}", refusal.reason, refused.log);
-    }
-    refusal
 }

@@ -16,7 +16,7 @@ use crate::kernel::proc::ParseError;
 use crate::kernel::proc::scan::decimal;
 
 pub mod ipp;
-pub mod print_server;
+pub(crate) mod print_server;
 
 /// The most bytes of an answer: a few times what the longest list of jobs takes that a server gives at once.
 const MOST: usize = 8 << 20;
@@ -61,7 +61,7 @@ impl std::error::Error for CupsError {}
 /// # Errors
 ///
 /// There is none, it refuses, or it has not answered all when the deadline comes.
-pub fn ask(socket: &Path, question: &[u8], deadline: Instant) -> Result<Vec<u8>, CupsError> {
+pub(crate) fn ask(socket: &Path, question: &[u8], deadline: Instant) -> Result<Vec<u8>, CupsError> {
     let mut stream = connect(socket)?;
     let head = format!(
         "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/ipp\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",

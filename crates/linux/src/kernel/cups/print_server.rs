@@ -17,7 +17,7 @@ const NOT_FOUND: u16 = 0x0406;
 
 /// A queue at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Printer {
+pub(crate) struct Printer {
     /// Its name, as CUPS writes it.
     pub name: String,
     /// Jobs that wait or are being printed.
@@ -30,7 +30,7 @@ pub struct Printer {
 
 /// A job at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Job {
+pub(crate) struct Job {
     /// Its number at this server.
     pub number: i32,
     /// The name of its queue.
@@ -47,7 +47,7 @@ pub struct Job {
 
 /// An answer: the queues, and the jobs from the first one that was asked for, if they were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// All queues.
     pub printers: Vec<Printer>,
     /// The jobs; `None` when only queues were queried.
@@ -59,7 +59,7 @@ pub struct Answer {
 /// # Errors
 ///
 /// There is no server, it refuses, or it does not answer by `deadline`.
-pub fn count_queues(socket: &Path, deadline: Instant) -> Result<usize, CupsError> {
+pub(crate) fn count_queues(socket: &Path, deadline: Instant) -> Result<usize, CupsError> {
     query(socket, None, deadline).map(|answer| answer.printers.len())
 }
 
@@ -68,7 +68,7 @@ pub fn count_queues(socket: &Path, deadline: Instant) -> Result<usize, CupsError
 /// # Errors
 ///
 /// There is no server, it refuses, or it does not answer by `deadline`.
-pub fn query(socket: &Path, first: Option<i32>, deadline: Instant) -> Result<Answer, CupsError> {
+pub(crate) fn query(socket: &Path, first: Option<i32>, deadline: Instant) -> Result<Answer, CupsError> {
     let printers = Question::new(CUPS_GET_PRINTERS)
         .words("requested-attributes", &["printer-name", "queued-job-count", "printer-state-reasons"]);
     let bytes = ask(socket, &printers.finish(), deadline)?;

@@ -8,7 +8,7 @@ use super::{Attributes, DecodeError, u32_at, u64_at, until_zero};
 
 /// Asks drivers, in the network namespace of the thread that asks first.
 #[derive(Debug)]
-pub struct EthtoolSocket {
+pub(crate) struct EthtoolSocket {
     socket: RouteSocket,
     /// The number of the family, once it is known.
     family: Option<u16>,
@@ -17,7 +17,7 @@ pub struct EthtoolSocket {
 /// What the hardware of an interface has counted (IEEE 802.3), as far as its driver tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the standard's own names")]
-pub struct MacStats {
+pub(crate) struct MacStats {
     pub frames_transmitted_ok: Option<u64>,
     pub frames_received_ok: Option<u64>,
     pub multicast_frames_xmitted_ok: Option<u64>,
@@ -28,7 +28,7 @@ pub struct MacStats {
 
 impl EthtoolSocket {
     /// A socket that is opened at the first question.
-    pub fn new() -> EthtoolSocket {
+    pub(crate) fn new() -> EthtoolSocket {
         EthtoolSocket { socket: RouteSocket::generic(), family: None }
     }
 
@@ -38,7 +38,7 @@ impl EthtoolSocket {
     /// # Errors
     ///
     /// As [`RouteSocket::links`]; [`RouteError::NoFamily`] before Linux 5.6 or without CONFIG_ETHTOOL_NETLINK.
-    pub fn speeds(&mut self, speeds: &mut Vec<(u32, u32)>) -> Result<(), RouteError> {
+    pub(crate) fn speeds(&mut self, speeds: &mut Vec<(u32, u32)>) -> Result<(), RouteError> {
         speeds.clear();
         let family = self.family()?;
         // Flag 1 asks for short sets of bits: those of what a link could do, which nobody looks at.
@@ -52,7 +52,7 @@ impl EthtoolSocket {
     /// # Errors
     ///
     /// As [`EthtoolSocket::speeds`]; since Linux 5.13.
-    pub fn mac_stats(&mut self, stats: &mut Vec<(u32, MacStats)>) -> Result<(), RouteError> {
+    pub(crate) fn mac_stats(&mut self, stats: &mut Vec<(u32, MacStats)>) -> Result<(), RouteError> {
         stats.clear();
         let family = self.family()?;
         // A short set of bits without a mask: its size, and the bit of the group.

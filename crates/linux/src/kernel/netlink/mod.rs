@@ -19,20 +19,20 @@
 
 use std::fmt;
 
-pub mod ethtool;
-pub mod socket;
+pub(crate) mod ethtool;
+pub(crate) mod socket;
 
 /// The messages in one received datagram.
 ///
 /// After an error the iterator ends.
 #[derive(Clone, Debug)]
-pub struct Messages<'a> {
+pub(crate) struct Messages<'a> {
     rest: &'a [u8],
 }
 
 /// One message without its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message<'a> {
+pub(crate) struct Message<'a> {
     /// What it is, for example [`NEW_LINK`].
     pub kind: u16,
     /// The flags of its header.
@@ -44,23 +44,21 @@ pub struct Message<'a> {
 }
 
 /// A message type: the last of an answer in several parts.
-pub const DONE: u16 = 3;
+pub(crate) const DONE: u16 = 3;
 /// A message type: the request failed, or is acknowledged with error 0.
-pub const ERROR: u16 = 2;
+pub(crate) const ERROR: u16 = 2;
 /// A message type: an interface (RTM_NEWLINK), read by [`Link::decode`].
-pub const NEW_LINK: u16 = 16;
-/// A message type: an interface has gone (RTM_DELLINK).
-pub const DELETED_LINK: u16 = 17;
+pub(crate) const NEW_LINK: u16 = 16;
 /// A message type: a queueing discipline (RTM_NEWQDISC), read by [`Qdisc::decode`].
-pub const NEW_QDISC: u16 = 36;
+pub(crate) const NEW_QDISC: u16 = 36;
 /// A message type: statistics of an interface (RTM_NEWSTATS), read by [`decode_stats`].
-pub const NEW_STATS: u16 = 92;
+pub(crate) const NEW_STATS: u16 = 92;
 /// A message flag: the list changed while it was being sent, so parts may be missing or doubled.
-pub const DUMP_INTERRUPTED: u16 = 0x10;
+pub(crate) const DUMP_INTERRUPTED: u16 = 0x10;
 
 impl<'a> Messages<'a> {
     /// The messages in `datagram`.
-    pub fn new(datagram: &'a [u8]) -> Messages<'a> {
+    pub(crate) fn new(datagram: &'a [u8]) -> Messages<'a> {
         Messages { rest: datagram }
     }
 }
@@ -88,7 +86,7 @@ impl Message<'_> {
     /// # Errors
     ///
     /// When an [`ERROR`] message is too short to hold the number; a [`DONE`] message does not have to.
-    pub fn error_number(self) -> Result<Option<i32>, DecodeError> {
+    pub(crate) fn error_number(self) -> Result<Option<i32>, DecodeError> {
         if self.kind == DONE && self.body.len() < 4 {
             return Ok(None);
         }
@@ -102,7 +100,7 @@ impl Message<'_> {
 /// A counter that the kernel is too old for is 0: it ends the structure earlier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the kernel's own names, whose meaning the driver decides")]
-pub struct LinkStats {
+pub(crate) struct LinkStats {
     pub rx_packets: u64,
     pub tx_packets: u64,
     pub rx_bytes: u64,
@@ -138,7 +136,7 @@ impl LinkStats {
     /// # Errors
     ///
     /// When it holds fewer than the 23 numbers that every kernel has.
-    pub fn decode(value: &[u8]) -> Result<LinkStats, DecodeError> {
+    pub(crate) fn decode(value: &[u8]) -> Result<LinkStats, DecodeError> {
         let number = |place: usize| u64_at(value, place.saturating_mul(8), "link statistics");
         Ok(LinkStats {
             rx_packets: number(0)?,
@@ -172,7 +170,7 @@ impl LinkStats {
 
 /// One network interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub(crate) struct Link {
     /// Its number, unique in its network namespace while it exists.
     pub index: u32,
     /// Its name, without the ending zero.
@@ -192,9 +190,10 @@ pub struct Link {
 }
 
 /// An interface flag: this is switched on.
-pub const FLAG_UP: u32 = 1;
+pub(crate) const FLAG_UP: u32 = 1;
 /// An interface flag: this is the loopback.
-pub const FLAG_LOOPBACK: u32 = 8;
+#[cfg(test)]
+pub(crate) const FLAG_LOOPBACK: u32 = 8;
 
 impl Link {
     /// Reads the body of a [`NEW_LINK`] message (`struct ifinfomsg` and attributes).
@@ -202,7 +201,7 @@ impl Link {
     /// # Errors
     ///
     /// When it ends too early or has no name.
-    pub fn decode(body: &[u8]) -> Result<Link, DecodeError> {
+    pub(crate) fn decode(body: &[u8]) -> Result<Link, DecodeError> {
         let mut link = Link {
             index: u32_at(body, 4, "link index")?,
             name: Vec::new(),
@@ -243,7 +242,7 @@ impl Link {
 /// # Errors
 ///
 /// When it ends too early.
-pub fn decode_stats(body: &[u8]) -> Result<(u32, Option<LinkStats>), DecodeError> {
+pub(crate) fn decode_stats(body: &[u8]) -> Result<(u32, Option<LinkStats>), DecodeError> {
     let index = u32_at(body, 4, "index in a statistics message")?;
     let mut stats = None;
     for attribute in Attributes::after(body, 12, "statistics message")? {
@@ -257,7 +256,7 @@ pub fn decode_stats(body: &[u8]) -> Result<(u32, Option<LinkStats>), DecodeError
 
 /// One queueing discipline of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Qdisc {
+pub(crate) struct Qdisc {
     /// The number of its interface.
     pub index: u32,
     /// Its own handle.
@@ -269,11 +268,11 @@ pub struct Qdisc {
 }
 
 /// The parent handle of the outermost queueing discipline, whose queue includes those below it.
-pub const ROOT: u32 = 0xffff_ffff;
+pub(crate) const ROOT: u32 = 0xffff_ffff;
 
 /// The queue of a queueing discipline (`struct gnet_stats_queue`); the counts wrap at 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Queue {
+pub(crate) struct Queue {
     /// Packets that wait now.
     pub length: u32,
     /// Bytes that wait now.
@@ -292,7 +291,7 @@ impl Qdisc {
     /// # Errors
     ///
     /// When it ends too early.
-    pub fn decode(body: &[u8]) -> Result<Qdisc, DecodeError> {
+    pub(crate) fn decode(body: &[u8]) -> Result<Qdisc, DecodeError> {
         let mut qdisc = Qdisc {
             index: u32_at(body, 4, "link index of a queueing discipline")?,
             handle: u32_at(body, 8, "handle of a queueing discipline")?,
@@ -451,7 +450,7 @@ fn u64_at(bytes: &[u8], at: usize, what: &'static str) -> Result<u64, DecodeErro
 /// Why bytes from netlink could not be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum DecodeError {
+pub(crate) enum DecodeError {
     /// A structure ends before one of its members.
     Truncated {
         /// What was being read.

@@ -21,7 +21,7 @@ use super::{
 
 /// A socket that asks. It is opened at the first question, and again after an error.
 #[derive(Debug, Default)]
-pub struct RouteSocket {
+pub(crate) struct RouteSocket {
     socket: Option<OwnedFd>,
     buffer: Vec<u8>,
     sequence: u32,
@@ -33,12 +33,12 @@ pub struct RouteSocket {
 
 impl RouteSocket {
     /// A socket in the network namespace of the thread that asks first.
-    pub fn new() -> RouteSocket {
+    pub(crate) fn new() -> RouteSocket {
         RouteSocket::default()
     }
 
     /// A socket that asks about sockets, in the network namespace of the thread that asks first.
-    pub fn of_sockets() -> RouteSocket {
+    pub(crate) fn of_sockets() -> RouteSocket {
         RouteSocket { protocol: Some(rustix::net::netlink::SOCK_DIAG), ..RouteSocket::default() }
     }
 
@@ -53,7 +53,7 @@ impl RouteSocket {
     /// # Errors
     ///
     /// As [`RouteSocket::links`].
-    pub fn connections_v6(&mut self) -> Result<usize, RouteError> {
+    pub(crate) fn connections_v6(&mut self) -> Result<usize, RouteError> {
         let mut found = Vec::new();
         self.collect(SOCK_DIAG_BY_FAMILY, &connections_request(), &mut found, |message| {
             if message.kind != SOCK_DIAG_BY_FAMILY {
@@ -73,7 +73,7 @@ impl RouteSocket {
     /// # Errors
     ///
     /// When the kernel refuses or answers something that can not be understood; `links` is empty then.
-    pub fn links(&mut self, links: &mut Vec<Link>) -> Result<(), RouteError> {
+    pub(crate) fn links(&mut self, links: &mut Vec<Link>) -> Result<(), RouteError> {
         self.collect(GET_LINK, &link_request(SKIP_STATS), links, |message| {
             (message.kind == NEW_LINK).then(|| Link::decode(message.body)).transpose()
         })
@@ -84,7 +84,7 @@ impl RouteSocket {
     /// # Errors
     ///
     /// As [`RouteSocket::links`].
-    pub fn stats(&mut self, stats: &mut Vec<(u32, LinkStats)>) -> Result<(), RouteError> {
+    pub(crate) fn stats(&mut self, stats: &mut Vec<(u32, LinkStats)>) -> Result<(), RouteError> {
         if !self.asks_links_for_stats {
             let result = self.collect(GET_STATS, &stats_request(), stats, |message| {
                 if message.kind != NEW_STATS {
@@ -112,7 +112,7 @@ impl RouteSocket {
     /// # Errors
     ///
     /// As [`RouteSocket::links`].
-    pub fn qdiscs(&mut self, qdiscs: &mut Vec<Qdisc>) -> Result<(), RouteError> {
+    pub(crate) fn qdiscs(&mut self, qdiscs: &mut Vec<Qdisc>) -> Result<(), RouteError> {
         // struct tcmsg with interface 0: all of them.
         self.collect(GET_QDISC, &[0; 20], qdiscs, |message| {
             (message.kind == NEW_QDISC).then(|| Qdisc::decode(message.body)).transpose()
@@ -206,7 +206,7 @@ impl RouteSocket {
 
 /// A socket that hears when an interface comes, goes or changes, so that names are asked for only then.
 #[derive(Debug)]
-pub struct LinkEvents {
+pub(crate) struct LinkEvents {
     socket: OwnedFd,
     buffer: Vec<u8>,
 }
@@ -217,7 +217,7 @@ impl LinkEvents {
     /// # Errors
     ///
     /// When the kernel gives no such socket.
-    pub fn open() -> Result<LinkEvents, RouteError> {
+    pub(crate) fn open() -> Result<LinkEvents, RouteError> {
         let socket = open(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, GROUP_LINK, None)
             .map_err(RouteError::Socket)?;
         Ok(LinkEvents { socket, buffer: vec![0; RECEIVE_SIZE] })
@@ -226,7 +226,7 @@ impl LinkEvents {
     /// Whether something has changed since the last call; never waits.
     ///
     /// Also true when events were lost or can not be received: then the interfaces must be asked for, too.
-    pub fn changed(&mut self) -> bool {
+    pub(crate) fn changed(&mut self) -> bool {
         let mut changed = false;
         // Bounded, so that a flood of events can not keep the caller here; the rest is heard at the next call.
         for _ in 0..MOST_EVENTS {
@@ -318,7 +318,7 @@ fn stats_request() -> Vec<u8> {
 /// Why netlink gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum RouteError {
+pub(crate) enum RouteError {
     /// The socket could not be opened, written or read.
     Socket(Errno),
     /// The kernel refused the question.

@@ -7,7 +7,7 @@ use super::scan::decimal;
 
 /// What the client of SMB counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CifsStats {
+pub(crate) struct CifsStats {
     /// Sessions with servers now.
     pub sessions: u64,
     /// Sessions and shares that were connected again.
@@ -18,7 +18,7 @@ pub struct CifsStats {
 
 /// One share, and its counts since it was mounted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub(crate) struct Share {
     /// `\\server\share`.
     pub name: String,
     /// All requests.
@@ -39,7 +39,7 @@ pub struct Share {
 
 impl CifsStats {
     /// Reads the text. A line that can not be understood is passed over: there is no form that it must have.
-    pub fn parse(bytes: &[u8]) -> CifsStats {
+    pub(crate) fn parse(bytes: &[u8]) -> CifsStats {
         let mut found = CifsStats::default();
         for line in String::from_utf8_lossy(bytes).lines() {
             found.line(line.trim());

@@ -9,17 +9,17 @@
 macro_rules! columns {
     (
         $(#[$about:meta])*
-        pub struct $name:ident {
+        struct $name:ident {
             $( $(#[$member_about:meta])* $member:ident: $key:literal, )*
         }
     ) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct $name {
+        pub(crate) struct $name {
             $(
                 $(#[$member_about])*
                 #[doc = concat!("`", $key, "` of the file.")]
-                pub $member: Option<u64>,
+                pub(crate) $member: Option<u64>,
             )*
         }
 

@@ -5,7 +5,7 @@ use super::scan::{NEEDED_NUMBER, decimal};
 
 /// How an idle state counts for NT, which knows three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum IdleClass {
+pub(crate) enum IdleClass {
     /// The processor waits in a loop and saves nothing; part of none of NT's three.
     Polling,
     /// The lightest: stops until the next interrupt.
@@ -23,7 +23,7 @@ pub enum IdleClass {
 /// # Errors
 ///
 /// Anything else than one decimal number.
-pub fn parse_value(file: &'static str, bytes: &[u8]) -> Result<Option<u64>, ParseError> {
+pub(crate) fn parse_value(file: &'static str, bytes: &[u8]) -> Result<Option<u64>, ParseError> {
     let text = bytes.trim_ascii();
     if text.starts_with(b"<") && text.ends_with(b">") {
         return Ok(None);
@@ -35,7 +35,7 @@ pub fn parse_value(file: &'static str, bytes: &[u8]) -> Result<Option<u64>, Pars
 }
 
 /// The word or words that are all of a file such as `name`, without the line feed.
-pub fn parse_name(bytes: &[u8]) -> &[u8] {
+pub(crate) fn parse_name(bytes: &[u8]) -> &[u8] {
     bytes.trim_ascii()
 }
 
@@ -44,14 +44,7 @@ pub fn parse_name(bytes: &[u8]) -> &[u8] {
 ///
 /// Names of the form C and a digit (`C1E`, `C6`, `C2_ACPI`) say it themselves: C1, C2, and C3 for 3 and more.
 /// Otherwise the lightest state that is not polling is C1, the deepest C3 and any between are C2; a single one is C1.
-///
-/// ```
-/// use tallymon_linux::proc::cpuidle::{IdleClass::*, idle_classes};
-///
-/// assert_eq!(idle_classes(&[b"POLL", b"C1", b"C1E", b"C6"]), [Polling, C1, C1, C3]);
-/// assert_eq!(idle_classes(&[b"WFI", b"cpu-sleep", b"cluster-sleep"]), [C1, C2, C3]);
-/// ```
-pub fn idle_classes(names: &[&[u8]]) -> Vec<IdleClass> {
+pub(crate) fn idle_classes(names: &[&[u8]]) -> Vec<IdleClass> {
     // The generic name, and the one of POWER.
     let is_polling = |name: &[u8]| name == b"POLL" || name == b"snooze";
     let first = names.iter().position(|name| !is_polling(name));
@@ -99,6 +92,12 @@ mod tests {
         let usage = parse_value("stateK/usage", &fixture("6.18/cpuidle/state1/usage")).unwrap().unwrap();
         assert!(time > usage && usage > 0);
         assert_eq!(parse_value("stateK/disable", &fixture("6.18/cpuidle/state0/disable")), Ok(Some(0)));
+    }
+
+    #[test]
+    fn names_decide_before_the_order_does() {
+        assert_eq!(idle_classes(&[b"POLL", b"C1", b"C1E", b"C6"]), [Polling, C1, C1, C3]);
+        assert_eq!(idle_classes(&[b"WFI", b"cpu-sleep", b"cluster-sleep"]), [C1, C2, C3]);
     }
 
     #[test]

@@ -7,11 +7,11 @@ use super::error::ParseError;
 use super::scan::{Fields, Lines, decimal, lines};
 
 /// The bytes of a sector in every statistic of block devices, whatever the sectors of the device are.
-pub const SECTOR: u64 = 512;
+pub(crate) const SECTOR: u64 = 512;
 
 /// One block device: a disk, a partition, or a device made of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Disk<'a> {
+pub(crate) struct Disk<'a> {
     /// The major device number.
     pub major: u32,
     /// The minor device number.
@@ -39,7 +39,7 @@ pub struct Disk<'a> {
 /// The kernel prints the milliseconds with 32 bits, so they wrap: to 0 after 49.7 days of accumulated waiting, which
 /// a busy disk reaches within a day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub(crate) struct Times {
     /// Reads that were merged with a neighbour before they were issued.
     pub reads_merged: u64,
     /// Milliseconds that all reads took together.
@@ -58,7 +58,7 @@ pub struct Times {
 
 /// Discards: sectors that the device was told to forget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Discards {
+pub(crate) struct Discards {
     /// Discards completed.
     pub count: u64,
     /// Discards that were merged with a neighbour.
@@ -71,7 +71,7 @@ pub struct Discards {
 
 /// Flushes of the device's write cache; not counted for partitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flushes {
+pub(crate) struct Flushes {
     /// Flushes completed.
     pub count: u64,
     /// Milliseconds that all flushes took together; wraps as [`Times`].
@@ -81,13 +81,13 @@ pub struct Flushes {
 const NEEDED_DEVICE_NUMBER: &str = "a decimal number below 2^32";
 
 /// The devices, line by line; a line that can not be understood is an error and the next line goes on.
-pub fn disks(bytes: &[u8]) -> Disks<'_> {
+pub(crate) fn disks(bytes: &[u8]) -> Disks<'_> {
     Disks { lines: lines("/proc/diskstats", bytes) }
 }
 
 /// The iterator of [`disks`].
 #[derive(Clone, Debug)]
-pub struct Disks<'a> {
+pub(crate) struct Disks<'a> {
     lines: Lines<'a>,
 }
 

@@ -8,7 +8,7 @@ use super::scan::{decimal, split_at_byte};
 
 /// What one client of a graphics device used since it opened it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DrmClient {
+pub(crate) struct DrmClient {
     /// The address of the device, for example `0000:00:02.0`; empty where the driver does not tell.
     pub device: String,
     /// The number of the client: descriptors that were copied have the same.
@@ -23,7 +23,7 @@ pub struct DrmClient {
 
 /// Bytes of one region of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Region {
+pub(crate) struct Region {
     /// All that was asked for.
     pub total: u64,
     /// What is there now.
@@ -32,7 +32,7 @@ pub struct Region {
 
 impl DrmClient {
     /// Reads the text; `None` when the file is not of a graphics device. A line that can not be understood is passed over.
-    pub fn parse(bytes: &[u8]) -> Option<DrmClient> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<DrmClient> {
         let mut found = DrmClient::default();
         let mut is_drm = false;
         for line in bytes.split(|byte| *byte == b'\n') {

@@ -8,7 +8,7 @@ use super::scan::{Fields, Line, NEEDED_NUMBER, decimal, lines, signed_decimal, s
 
 /// How a file writes names and numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// `name number number …`, a colon behind the name or not; or numbers only, as `/proc/sys/fs/file-nr`.
     Lines,
     /// Two lines a section: `TcpExt: names`, then `TcpExt: numbers`.
@@ -31,7 +31,7 @@ pub enum Form {
 
 /// What is looked for: `name`, `section.name`, `name#2` for the second number, `#2` for a number without a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub(crate) struct Key {
     section: &'static str,
     name: &'static str,
     /// Counted from 1.
@@ -42,7 +42,7 @@ pub struct Key {
 
 impl Key {
     /// The key in words; in a file without sections a dot belongs to the name.
-    pub fn new(form: Form, text: &'static str) -> Key {
+    pub(crate) fn new(form: Form, text: &'static str) -> Key {
         let (section, rest) = match form {
             Form::Columns | Form::Sections | Form::Assignments => text.split_once('.').unwrap_or(("", text)),
             _ => ("", text),
@@ -52,7 +52,7 @@ impl Key {
     }
 
     /// The key in words.
-    pub const fn text(&self) -> &'static str {
+    pub(crate) const fn text(&self) -> &'static str {
         self.text
     }
 
@@ -63,7 +63,7 @@ impl Key {
 
 /// A number that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
+pub(crate) enum Number {
     /// It, with a sign; hundredths where the file has two decimals.
     Of(i128),
     /// `max`: a limit that is none.
@@ -75,7 +75,7 @@ pub enum Number {
 /// # Errors
 ///
 /// Where a number should stand that is looked for, something else does.
-pub fn find(
+pub(crate) fn find(
     file: &'static str,
     form: Form,
     bytes: &[u8],

@@ -11,7 +11,7 @@ const FILE: &str = "/proc/interrupts";
 /// The kernel counts in 32 bits and prints each source by itself, so every number here is modulo 2^32 and
 /// differences must wrap. That is the width of NT's own counter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Interrupts {
+pub(crate) struct Interrupts {
     /// The processors of the columns; offline ones have none.
     pub cpus: Vec<u32>,
     /// Interrupts of all sources, those between processors and of the local clock included.
@@ -30,7 +30,7 @@ impl Interrupts {
     /// # Errors
     ///
     /// No header with processors. Rows have no fixed form, so a row that is not understood is none of ours.
-    pub fn parse(bytes: &[u8]) -> Result<Interrupts, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Interrupts, ParseError> {
         let mut lines = lines(FILE, bytes);
         let header = lines.next().ok_or_else(|| ParseError::missing(FILE, "CPUn", "a header"))?;
         let cpus = cpu_columns(header)?;

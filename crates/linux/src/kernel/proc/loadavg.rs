@@ -7,7 +7,7 @@ const FILE: &str = "/proc/loadavg";
 
 /// What `/proc/loadavg` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LoadAvg {
+pub(crate) struct LoadAvg {
     /// Threads that run, wait for a processor or for a disk, averaged over 1, 5 and 15 minutes, in hundredths.
     pub load: [u64; 3],
     /// Threads that run or wait for a processor now. The reader itself is one of them.
@@ -24,7 +24,7 @@ impl LoadAvg {
     /// # Errors
     ///
     /// Another form of the line, or no line.
-    pub fn parse(bytes: &[u8]) -> Result<LoadAvg, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<LoadAvg, ParseError> {
         let line = lines(FILE, bytes).next();
         let line = line.ok_or_else(|| ParseError::missing(FILE, "load averages", "a line"))?;
         let mut fields = line.fields();

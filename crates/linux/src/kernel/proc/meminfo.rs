@@ -12,7 +12,7 @@ const FILE: &str = "/proc/meminfo";
 /// Only `total` and `free` are needed. Every other line is an `Option`, because kernels, their configuration and the
 /// runtimes that imitate the file for a container decide which lines exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MemInfo {
+pub(crate) struct MemInfo {
     /// `MemTotal`: memory the kernel manages.
     pub total: u64,
     /// `MemFree`: memory nobody uses.
@@ -99,7 +99,7 @@ impl MemInfo {
     /// # Errors
     ///
     /// A known key without a number, or no `MemTotal` or `MemFree`.
-    pub fn parse(bytes: &[u8]) -> Result<MemInfo, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<MemInfo, ParseError> {
         let mut info = MemInfo::default();
         let mut total = None;
         let mut free = None;
@@ -124,7 +124,7 @@ impl MemInfo {
     }
 
     /// `Cached + Buffers - Shmem`: cached files alone, at least 0. `None` when the kernel prints no `Cached`.
-    pub fn file_cache(&self) -> Option<u64> {
+    pub(crate) fn file_cache(&self) -> Option<u64> {
         let cached = self.cached?.saturating_add(self.buffers.unwrap_or(0));
         Some(cached.saturating_sub(self.shmem.unwrap_or(0)))
     }

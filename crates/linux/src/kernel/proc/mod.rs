@@ -9,46 +9,44 @@
 
 use tallymon_core::time::FileTime;
 
-pub mod cifs_stats;
+pub(crate) mod cifs_stats;
 mod columns;
-pub mod cpuidle;
-pub mod diskstats;
-pub mod drm_fdinfo;
-pub mod error;
-pub mod flat;
-pub mod interrupts;
-pub mod loadavg;
-pub mod meminfo;
-pub mod mountinfo;
-pub mod mountstats;
-pub mod pid_cmdline;
-pub mod pid_io;
-pub mod pid_schedstat;
-pub mod pid_stat;
-pub mod pid_statm;
-pub mod pid_status;
-pub mod scan;
-pub mod snmp;
-pub mod snmp6;
-pub mod sockstat;
-pub mod softirqs;
-pub mod stat;
-pub mod swaps;
-pub mod sysvipc;
-pub mod tdb;
-pub mod uptime;
-pub mod vmstat;
+pub(crate) mod cpuidle;
+pub(crate) mod diskstats;
+pub(crate) mod drm_fdinfo;
+pub(crate) mod error;
+pub(crate) mod flat;
+pub(crate) mod interrupts;
+pub(crate) mod loadavg;
+pub(crate) mod meminfo;
+pub(crate) mod mountinfo;
+pub(crate) mod mountstats;
+pub(crate) mod pid_cmdline;
+pub(crate) mod pid_io;
+pub(crate) mod pid_schedstat;
+pub(crate) mod pid_stat;
+pub(crate) mod pid_statm;
+pub(crate) mod pid_status;
+pub(crate) mod scan;
+pub(crate) mod snmp;
+pub(crate) mod snmp6;
+pub(crate) mod softirqs;
+pub(crate) mod stat;
+pub(crate) mod swaps;
+pub(crate) mod sysvipc;
+pub(crate) mod tdb;
+pub(crate) mod vmstat;
 
 #[cfg(test)]
 pub(crate) mod fixture;
 
-pub use error::ParseError;
+pub(crate) use error::ParseError;
 
 /// What stays the same while the machine runs, and what the units of the files depend on.
 ///
 /// Passed as a value, so that a test can be another machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SystemFacts {
+pub(crate) struct SystemFacts {
     /// Bytes per page of memory, 4096 on most machines.
     pub page_size: u64,
     /// Ticks per second of the times in `/proc` (`USER_HZ`, `sysconf(_SC_CLK_TCK)`), 100 on nearly every machine.
@@ -63,34 +61,34 @@ impl SystemFacts {
     /// `ticks x 10^7 / ticks_per_second`: 100 ns units; 0 when the tick rate is 0.
     ///
     /// Wraps above 2^64 units (58 000 years), as a counter does.
-    pub fn ticks_to_100ns(&self, ticks: u64) -> u64 {
+    pub(crate) fn ticks_to_100ns(&self, ticks: u64) -> u64 {
         let units = u128::from(ticks).saturating_mul(u128::from(tallymon_core::time::UNITS_PER_SECOND));
         low_64(units.checked_div(u128::from(self.ticks_per_second)).unwrap_or(0))
     }
 
     /// `pages x page_size`: bytes, at most 2^64 - 1.
-    pub fn pages_to_bytes(&self, pages: u64) -> u64 {
+    pub(crate) fn pages_to_bytes(&self, pages: u64) -> u64 {
         pages.saturating_mul(self.page_size)
     }
 
     /// `boot_time + ticks`: the time that is so many ticks after the start of the machine, at most the last file time.
-    pub fn time_at(&self, ticks_since_boot: u64) -> FileTime {
+    pub(crate) fn time_at(&self, ticks_since_boot: u64) -> FileTime {
         FileTime(self.boot_time.0.saturating_add(self.ticks_to_100ns(ticks_since_boot)))
     }
 }
 
 /// `kib x 1024`: bytes, at most 2^64 - 1. What the kernel prints as `kB` is 1024 bytes.
-pub fn kib_to_bytes(kib: u64) -> u64 {
+pub(crate) fn kib_to_bytes(kib: u64) -> u64 {
     kib.saturating_mul(1024)
 }
 
 /// `microseconds x 10`: 100 ns units; wraps as a counter does.
-pub fn microseconds_to_100ns(microseconds: u64) -> u64 {
+pub(crate) fn microseconds_to_100ns(microseconds: u64) -> u64 {
     microseconds.wrapping_mul(10)
 }
 
 /// `nanoseconds / 100`: 100 ns units, rounded down.
-pub fn nanoseconds_to_100ns(nanoseconds: u64) -> u64 {
+pub(crate) fn nanoseconds_to_100ns(nanoseconds: u64) -> u64 {
     nanoseconds / 100
 }
 

@@ -17,7 +17,7 @@ use super::scan::{Line, Lines, Place, decimal, lines, split_at_byte, unescape};
 
 /// One mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mount<'a> {
+pub(crate) struct Mount<'a> {
     /// The number of the mount, unique while it exists.
     pub id: u32,
     /// The number of the mount that it hangs on; its own for the root of everything.
@@ -41,27 +41,21 @@ pub struct Mount<'a> {
 
 impl Mount<'_> {
     /// Whether a block device with statistics of its own may be behind it.
-    pub fn has_device(&self) -> bool {
+    pub(crate) fn has_device(&self) -> bool {
         self.device.0 != 0
-    }
-
-    /// Whether nothing can be written: the mount or the whole file system is read-only.
-    pub fn is_read_only(&self) -> bool {
-        let has = |options: &[u8]| options.split(|byte| *byte == b',').any(|option| option == b"ro");
-        has(self.options) || has(self.file_system_options)
     }
 }
 
 /// The mounts in the order of the file; one mounted over another at the same place comes later.
 ///
 /// A line that can not be understood is an error and the next line goes on.
-pub fn mounts(bytes: &[u8]) -> Mounts<'_> {
+pub(crate) fn mounts(bytes: &[u8]) -> Mounts<'_> {
     Mounts { lines: lines("/proc/self/mountinfo", bytes) }
 }
 
 /// The iterator of [`mounts`].
 #[derive(Clone, Debug)]
-pub struct Mounts<'a> {
+pub(crate) struct Mounts<'a> {
     lines: Lines<'a>,
 }
 
@@ -132,6 +126,11 @@ mod tests {
     use super::super::fixture::{check_damage, fixture};
     use super::*;
 
+    fn is_read_only(mount: &Mount<'_>) -> bool {
+        let has = |options: &[u8]| options.split(|byte| *byte == b',').any(|option| option == b"ro");
+        has(mount.options) || has(mount.file_system_options)
+    }
+
     #[test]
     fn captured_mounts() {
         let bytes = fixture("6.18/mountinfo");
@@ -141,11 +140,11 @@ mod tests {
         assert_eq!((&*root.root, &*root.kind, &*root.source), (&b"/"[..], &b"ext4"[..], &b"/dev/vda"[..]));
         assert_eq!(root.options, b"rw,relatime");
         assert_eq!(root.file_system_options, b"rw,discard,resv_strict,resuid=65534,resgid=65534");
-        assert!(!root.is_read_only());
+        assert!(!is_read_only(root));
         // Version 1 control groups and the unified tree side by side.
         let kinds = |kind: &[u8]| all.iter().filter(|mount| *mount.kind == *kind).count();
         assert_eq!((kinds(b"cgroup"), kinds(b"cgroup2")), (9, 1));
-        let read_only: Vec<_> = all.iter().filter(|mount| mount.is_read_only()).collect();
+        let read_only: Vec<_> = all.iter().filter(|mount| is_read_only(mount)).collect();
         assert_eq!(read_only.len(), 1);
         assert!(!read_only[0].has_device());
     }
@@ -163,7 +162,7 @@ mod tests {
         assert_eq!((all[0].id, all[0].device, &*all[0].root), (36, (98, 0), &b"/mnt1"[..]));
         assert_eq!(all[0].file_system_options, b"rw,errors=continue");
         assert_eq!(&*all[1].source, b"//server/My Share");
-        assert_eq!((&*all[2].kind, all[2].is_read_only()), (&b"nfs4"[..], true));
+        assert_eq!((&*all[2].kind, is_read_only(&all[2])), (&b"nfs4"[..], true));
         assert_eq!(&*all[3].kind, b"fuse.sshfs");
         assert_eq!((&*all[4].source, all[4].file_system_options), (&b""[..], &b"rw,size=4k"[..]));
         assert_eq!(all[5].device, (259, 1_048_575));

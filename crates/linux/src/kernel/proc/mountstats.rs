@@ -7,7 +7,7 @@ const FILE: &str = "/proc/self/mountstats";
 
 /// One kind of request of a mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Requests {
+pub(crate) struct Requests {
     /// Requests that were made.
     pub operations: u64,
     /// Requests that were sent, those sent again included.
@@ -30,7 +30,7 @@ pub struct Requests {
 
 /// One mount of NFS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mount {
+pub(crate) struct Mount {
     /// What is mounted: `server:/export`.
     pub device: Vec<u8>,
     /// Where; blanks are escaped.
@@ -70,7 +70,7 @@ impl Requests {
 
     /// The sums of both.
     #[must_use]
-    pub fn plus(self, other: Requests) -> Requests {
+    pub(crate) fn plus(self, other: Requests) -> Requests {
         Requests {
             operations: self.operations.wrapping_add(other.operations),
             transmissions: self.transmissions.wrapping_add(other.transmissions),
@@ -93,7 +93,7 @@ impl Requests {
 /// # Errors
 ///
 /// A line of a mount of NFS has fewer numbers than every kernel prints, or something else in their place.
-pub fn parse_mountstats(bytes: &[u8]) -> Result<Vec<Mount>, ParseError> {
+pub(crate) fn parse_mountstats(bytes: &[u8]) -> Result<Vec<Mount>, ParseError> {
     let mut mounts: Vec<Mount> = Vec::new();
     let mut is_nfs = false;
     let mut in_requests = false;

@@ -5,13 +5,13 @@
 use super::scan::{split_at_byte, split_at_last_byte};
 
 /// The longest name of a program in `/proc/PID/stat`, in bytes; longer ones are cut.
-pub const MAX_COMM: usize = 15;
+pub(crate) const MAX_COMM: usize = 15;
 
 /// The first argument, by custom the path the program was started with.
 ///
 /// `None` of a kernel thread and a zombie, which have no arguments. A program that shows its state there, as
 /// `nginx: worker process`, gives all of that text.
-pub fn first_argument(cmdline: &[u8]) -> Option<&[u8]> {
+pub(crate) fn first_argument(cmdline: &[u8]) -> Option<&[u8]> {
     let first = split_at_byte(cmdline, 0).map_or(cmdline, |(first, _)| first);
     (!first.is_empty()).then_some(first)
 }
@@ -21,15 +21,7 @@ pub fn first_argument(cmdline: &[u8]) -> Option<&[u8]> {
 /// `comm` of less than [`MAX_COMM`] bytes is whole. Else the file name of the first argument is taken if it begins
 /// with `comm`, up to a blank or colon after it: what follows there is state that changes, and a name must not.
 /// Read `cmdline` only when [`is_cut`] says so.
-///
-/// ```
-/// use tallymon_linux::proc::pid_cmdline::image_name;
-///
-/// assert_eq!(image_name(b"sleep-with-a-lo", b"/bin/sleep-with-a-long-name\x0060\0"), b"sleep-with-a-long-name");
-/// assert_eq!(image_name(b"Isolated Web Co", b"/usr/lib/firefox/firefox\0"), b"Isolated Web Co");
-/// assert_eq!(image_name(b"bash", b"-bash\0"), b"bash");
-/// ```
-pub fn image_name<'a>(comm: &'a [u8], cmdline: &'a [u8]) -> &'a [u8] {
+pub(crate) fn image_name<'a>(comm: &'a [u8], cmdline: &'a [u8]) -> &'a [u8] {
     if !is_cut(comm) {
         return comm;
     }
@@ -45,7 +37,7 @@ pub fn image_name<'a>(comm: &'a [u8], cmdline: &'a [u8]) -> &'a [u8] {
 }
 
 /// Whether the kernel may have cut this name. A kernel thread's name can be longer and is whole.
-pub fn is_cut(comm: &[u8]) -> bool {
+pub(crate) fn is_cut(comm: &[u8]) -> bool {
     comm.len() == MAX_COMM
 }
 
@@ -63,6 +55,14 @@ mod tests {
         let cmdline = fixture("6.18/pid-long-name/cmdline");
         assert_eq!(first_argument(&cmdline), Some(&b"./sleep-with-a-long-name"[..]));
         assert_eq!(image_name(comm, &cmdline), b"sleep-with-a-long-name");
+    }
+
+    #[test]
+    fn arguments_complete_only_a_cut_name_that_they_begin_with() {
+        let long = b"/bin/sleep-with-a-long-name\x0060\0";
+        assert_eq!(image_name(b"sleep-with-a-lo", long), b"sleep-with-a-long-name");
+        assert_eq!(image_name(b"Isolated Web Co", b"/usr/lib/firefox/firefox\0"), b"Isolated Web Co");
+        assert_eq!(image_name(b"bash", b"-bash\0"), b"bash");
     }
 
     #[test]

@@ -10,7 +10,7 @@ const FILE: &str = "/proc/PID/io";
 /// Pipes, terminals and sockets count as files do. Memory-mapped files do not count, and `io_uring` counts only in
 /// some kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PidIo {
+pub(crate) struct PidIo {
     /// `rchar`: bytes that read system calls returned.
     pub read_bytes: u64,
     /// `wchar`: bytes that write system calls took.
@@ -33,7 +33,7 @@ impl PidIo {
     /// # Errors
     ///
     /// A known key without a number, or one of `rchar`, `wchar`, `syscr` and `syscw` missing.
-    pub fn parse(bytes: &[u8]) -> Result<PidIo, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<PidIo, ParseError> {
         let (mut rchar, mut wchar, mut syscr, mut syscw) = (None, None, None, None);
         let mut io = PidIo::default();
         for line in lines(FILE, bytes) {

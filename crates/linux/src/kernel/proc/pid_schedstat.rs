@@ -9,7 +9,7 @@ const FILE: &str = "/proc/PID/schedstat";
 ///
 /// The file exists in kernels built with `CONFIG_SCHED_INFO`, which nearly all are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PidSchedstat {
+pub(crate) struct PidSchedstat {
     /// 1: nanoseconds on a processor.
     pub run_time: u64,
     /// 2: nanoseconds ready to run and waiting for a processor.
@@ -24,7 +24,7 @@ impl PidSchedstat {
     /// # Errors
     ///
     /// Fewer than three numbers.
-    pub fn parse(bytes: &[u8]) -> Result<PidSchedstat, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<PidSchedstat, ParseError> {
         let mut fields = Fields::new(Place { file: FILE, line: 1 }, bytes.trim_ascii_end());
         Ok(PidSchedstat {
             run_time: fields.number("1 run time")?,

@@ -15,7 +15,7 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 ///
 /// Column 24, the resident size, is not taken: it lags behind `/proc/PID/statm`, which is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PidStat<'a> {
+pub(crate) struct PidStat<'a> {
     /// 1: the process or thread id.
     pub pid: u64,
     /// 2: the name, at most 15 bytes of a program and up to 63 of a kernel thread. Nothing is escaped here, so it may
@@ -61,7 +61,7 @@ impl<'a> PidStat<'a> {
     /// # Errors
     ///
     /// No name in parentheses, or a column that is not what proc(5) says.
-    pub fn parse(bytes: &'a [u8]) -> Result<PidStat<'a>, ParseError> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<PidStat<'a>, ParseError> {
         let place = Place { file: FILE, line: 1 };
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         // Only the name holds parentheses: it runs from the first one to the last one.
@@ -117,7 +117,7 @@ impl<'a> PidStat<'a> {
     }
 
     /// Whether it belongs to the kernel: no program, no address space.
-    pub fn is_kernel_thread(&self) -> bool {
+    pub(crate) fn is_kernel_thread(&self) -> bool {
         self.flags & KERNEL_THREAD != 0
     }
 }

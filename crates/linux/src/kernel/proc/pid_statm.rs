@@ -9,7 +9,7 @@ const FILE: &str = "/proc/PID/statm";
 
 /// What `/proc/PID/statm` says, in pages; `SystemFacts::pages_to_bytes` turns them into bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PidStatm {
+pub(crate) struct PidStatm {
     /// 1: address space.
     pub size: u64,
     /// 2: what of it is in memory.
@@ -24,7 +24,7 @@ impl PidStatm {
     /// # Errors
     ///
     /// Fewer than three numbers.
-    pub fn parse(bytes: &[u8]) -> Result<PidStatm, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<PidStatm, ParseError> {
         let mut fields = Fields::new(Place { file: FILE, line: 1 }, bytes.trim_ascii_end());
         Ok(PidStatm {
             size: fields.number("1 size")?,
@@ -34,7 +34,7 @@ impl PidStatm {
     }
 
     /// `resident - shared`: pages in memory that belong to this process alone, at least 0.
-    pub fn anonymous(self) -> u64 {
+    pub(crate) fn anonymous(self) -> u64 {
         self.resident.saturating_sub(self.shared)
     }
 }

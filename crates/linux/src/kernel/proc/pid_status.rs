@@ -11,7 +11,7 @@ const FILE: &str = "/proc/PID/status";
 ///
 /// A kernel thread and a zombie have no memory and print no `Vm` and no `Rss` line; those are `None` then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PidStatus {
+pub(crate) struct PidStatus {
     /// `Tgid`: the process id, of a thread too.
     pub process: Option<u64>,
     /// `Uid`: the first of its numbers, the real user.
@@ -52,7 +52,7 @@ impl PidStatus {
     /// # Errors
     ///
     /// A known key without a number.
-    pub fn parse(bytes: &[u8]) -> Result<PidStatus, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<PidStatus, ParseError> {
         let mut status = PidStatus::default();
         for line in lines(FILE, bytes) {
             let Some((key, mut fields)) = line.key_and_fields() else {
@@ -84,14 +84,14 @@ impl PidStatus {
     }
 
     /// `voluntary + nonvoluntary`: all context switches of this thread; wraps as a counter does.
-    pub fn context_switches(&self) -> Option<u64> {
+    pub(crate) fn context_switches(&self) -> Option<u64> {
         Some(self.voluntary_switches?.wrapping_add(self.involuntary_switches?))
     }
 
     /// `RssAnon + VmSwap` in KiB, the nearest there is to NT's private bytes.
     ///
     /// `None` when the kernel does not print `RssAnon`; without `VmSwap` nothing is in swap areas.
-    pub fn private(&self) -> Option<u64> {
+    pub(crate) fn private(&self) -> Option<u64> {
         Some(self.resident_anon?.saturating_add(self.swap.unwrap_or(0)))
     }
 }

@@ -8,24 +8,24 @@ use std::iter::FusedIterator;
 use super::error::ParseError;
 
 /// What an error says was needed where a counter or a size stands.
-pub const NEEDED_NUMBER: &str = "a decimal number below 2^64";
+pub(crate) const NEEDED_NUMBER: &str = "a decimal number below 2^64";
 /// What an error says was needed where the kernel may print a negative number.
-pub const NEEDED_SIGNED: &str = "a decimal number in the signed 64-bit range";
+pub(crate) const NEEDED_SIGNED: &str = "a decimal number in the signed 64-bit range";
 /// What an error says was needed where a number with two decimals stands.
-pub const NEEDED_HUNDREDTHS: &str = "a decimal number with two decimals";
+pub(crate) const NEEDED_HUNDREDTHS: &str = "a decimal number with two decimals";
 /// What an error says was needed where any word would do.
-pub const NEEDED_WORD: &str = "a word";
+pub(crate) const NEEDED_WORD: &str = "a word";
 
 /// The lines of `bytes`, without their line feeds and with the file they belong to.
 ///
 /// A line feed at the end does not begin another line; a last line without one is still a line.
-pub fn lines<'a>(file: &'static str, bytes: &'a [u8]) -> Lines<'a> {
+pub(crate) fn lines<'a>(file: &'static str, bytes: &'a [u8]) -> Lines<'a> {
     Lines { file, number: 0, rest: bytes }
 }
 
 /// The iterator of [`lines`].
 #[derive(Clone, Debug)]
-pub struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     file: &'static str,
     number: usize,
     rest: &'a [u8],
@@ -49,7 +49,7 @@ impl FusedIterator for Lines<'_> {}
 
 /// One line and where it stands.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// The file and the line number.
     pub place: Place,
     /// The text without the line feed.
@@ -58,14 +58,14 @@ pub struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// The blank-separated fields.
-    pub fn fields(self) -> Fields<'a> {
+    pub(crate) fn fields(self) -> Fields<'a> {
         Fields { place: self.place, rest: self.bytes }
     }
 
     /// Splits `Key:  rest` at the first colon: the key without blanks around it, and the fields after the colon.
     ///
     /// `None` when there is no colon.
-    pub fn key_and_fields(self) -> Option<(&'a [u8], Fields<'a>)> {
+    pub(crate) fn key_and_fields(self) -> Option<(&'a [u8], Fields<'a>)> {
         let (key, rest) = split_at_byte(self.bytes, b':')?;
         Some((key.trim_ascii(), Fields { place: self.place, rest }))
     }
@@ -73,7 +73,7 @@ impl<'a> Line<'a> {
 
 /// A file and a line number, from which errors are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct Place {
     /// The kernel's name of the file.
     pub file: &'static str,
     /// The line, counted from 1.
@@ -83,37 +83,37 @@ pub struct Place {
 impl Place {
     /// An error at a column of this line.
     #[cold]
-    pub fn error(self, column: &'static str, needed: &'static str, found: &[u8]) -> ParseError {
+    pub(crate) fn error(self, column: &'static str, needed: &'static str, found: &[u8]) -> ParseError {
         ParseError::new(self.file, self.line, column, needed, found)
     }
 }
 
 /// The fields of one line, separated by any number of blanks or tabs.
 #[derive(Clone, Copy, Debug)]
-pub struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     place: Place,
     rest: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
     /// The fields of `bytes`, which stands at `place`.
-    pub fn new(place: Place, bytes: &'a [u8]) -> Fields<'a> {
+    pub(crate) fn new(place: Place, bytes: &'a [u8]) -> Fields<'a> {
         Fields { place, rest: bytes }
     }
 
     /// Where the line stands.
-    pub fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         self.place
     }
 
     /// What has not been taken yet, leading blanks included.
-    pub fn rest(&self) -> &'a [u8] {
+    pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
     /// The next field, `None` at the end of the line.
     #[inline]
-    pub fn next_field(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn next_field(&mut self) -> Option<&'a [u8]> {
         let start = self.rest.iter().position(|byte| !is_blank(*byte))?;
         let field = self.rest.get(start..)?;
         let len = field.iter().position(|byte| is_blank(*byte)).unwrap_or(field.len());
@@ -124,7 +124,7 @@ impl<'a> Fields<'a> {
 
     /// Passes over up to `n` fields.
     #[inline]
-    pub fn skip(&mut self, n: usize) {
+    pub(crate) fn skip(&mut self, n: usize) {
         for _ in 0..n {
             self.next_field();
         }
@@ -132,13 +132,13 @@ impl<'a> Fields<'a> {
 
     /// The next field, which must exist.
     #[inline]
-    pub fn word(&mut self, column: &'static str) -> Result<&'a [u8], ParseError> {
+    pub(crate) fn word(&mut self, column: &'static str) -> Result<&'a [u8], ParseError> {
         self.next_field().ok_or_else(|| self.place.error(column, NEEDED_WORD, b""))
     }
 
     /// The next field as an unsigned number; it must exist.
     #[inline]
-    pub fn number(&mut self, column: &'static str) -> Result<u64, ParseError> {
+    pub(crate) fn number(&mut self, column: &'static str) -> Result<u64, ParseError> {
         let field = self.next_field().unwrap_or_default();
         decimal(field).ok_or_else(|| self.place.error(column, NEEDED_NUMBER, field))
     }
@@ -147,7 +147,7 @@ impl<'a> Fields<'a> {
     ///
     /// For columns that newer kernels append to a line.
     #[inline]
-    pub fn number_if_any(&mut self, column: &'static str) -> Result<Option<u64>, ParseError> {
+    pub(crate) fn number_if_any(&mut self, column: &'static str) -> Result<Option<u64>, ParseError> {
         match self.next_field() {
             None => Ok(None),
             Some(field) => match decimal(field) {
@@ -159,13 +159,13 @@ impl<'a> Fields<'a> {
 
     /// The next field as a signed number; it must exist.
     #[inline]
-    pub fn signed(&mut self, column: &'static str) -> Result<i64, ParseError> {
+    pub(crate) fn signed(&mut self, column: &'static str) -> Result<i64, ParseError> {
         let field = self.next_field().unwrap_or_default();
         signed_decimal(field).ok_or_else(|| self.place.error(column, NEEDED_SIGNED, field))
     }
 
     /// The next field as hundredths, for example 7 for `0.07`; it must exist.
-    pub fn hundredths(&mut self, column: &'static str) -> Result<u64, ParseError> {
+    pub(crate) fn hundredths(&mut self, column: &'static str) -> Result<u64, ParseError> {
         let field = self.next_field().unwrap_or_default();
         hundredths(field).ok_or_else(|| self.place.error(column, NEEDED_HUNDREDTHS, field))
     }
@@ -173,7 +173,7 @@ impl<'a> Fields<'a> {
 
 /// Splits at the first `byte`, which belongs to neither half; `None` when there is none.
 #[inline]
-pub fn split_at_byte(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+pub(crate) fn split_at_byte(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     let at = bytes.iter().position(|b| *b == byte)?;
     let (left, right) = bytes.split_at_checked(at)?;
     Some((left, right.get(1..)?))
@@ -181,7 +181,7 @@ pub fn split_at_byte(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
 
 /// Splits at the last `byte`, which belongs to neither half; `None` when there is none.
 #[inline]
-pub fn split_at_last_byte(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+pub(crate) fn split_at_last_byte(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     let at = bytes.iter().rposition(|b| *b == byte)?;
     let (left, right) = bytes.split_at_checked(at)?;
     Some((left, right.get(1..)?))
@@ -189,7 +189,7 @@ pub fn split_at_last_byte(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
 
 /// The unsigned decimal number that is all of `text`; `None` for an empty text, another byte or 2^64 and above.
 #[inline]
-pub fn decimal(text: &[u8]) -> Option<u64> {
+pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
     // 19 nines fit into 64 bits, so the usual short number needs no check at each digit.
     if text.is_empty() || text.len() > 19 {
         return long_decimal(text);
@@ -207,7 +207,7 @@ pub fn decimal(text: &[u8]) -> Option<u64> {
 
 /// The signed decimal number that is all of `text`.
 #[inline]
-pub fn signed_decimal(text: &[u8]) -> Option<i64> {
+pub(crate) fn signed_decimal(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
         Some(digits) => 0_i64.checked_sub_unsigned(decimal(digits)?),
         None => i64::try_from(decimal(text)?).ok(),
@@ -215,7 +215,7 @@ pub fn signed_decimal(text: &[u8]) -> Option<i64> {
 }
 
 /// `whole.hh` as hundredths: `decimal(whole) x 100 + hh`; exactly two decimals are needed.
-pub fn hundredths(text: &[u8]) -> Option<u64> {
+pub(crate) fn hundredths(text: &[u8]) -> Option<u64> {
     let (whole, fraction) = split_at_byte(text, b'.')?;
     if fraction.len() != 2 {
         return None;
@@ -224,7 +224,7 @@ pub fn hundredths(text: &[u8]) -> Option<u64> {
 }
 
 /// `0-3,8` as pairs of the first and the last, without what is neither a number nor two.
-pub fn ranges(text: &[u8]) -> Vec<(u64, u64)> {
+pub(crate) fn ranges(text: &[u8]) -> Vec<(u64, u64)> {
     let parts = text.trim_ascii().split(|byte| *byte == b',');
     let range = |part: &[u8]| match split_at_byte(part, b'-') {
         Some((first, last)) => Some((decimal(first)?, decimal(last)?)),
@@ -236,7 +236,7 @@ pub fn ranges(text: &[u8]) -> Vec<(u64, u64)> {
 /// Undoes the kernel's escapes in a path: a backslash and three octal digits, as `\\040` for a blank.
 ///
 /// A backslash with anything else after it stays as it is.
-pub fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.contains(&b'\\') {
         return Cow::Borrowed(text);
     }

@@ -1,6 +1,6 @@
-//! `/proc/net/snmp` and `/proc/net/netstat`: what the network protocols have counted in one network namespace.
+//! `/proc/net/snmp`: what the network protocols have counted in one network namespace.
 //!
-//! Both consist of pairs of lines, names above and numbers below:
+//! It consists of pairs of lines, names above and numbers below:
 //!
 //! ```text
 //! Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors
@@ -15,7 +15,7 @@ use super::scan::{Fields, Line, NEEDED_NUMBER, decimal, lines};
 
 /// What `/proc/net/snmp` says; a section that the kernel does not print has no member set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Snmp {
+pub(crate) struct Snmp {
     /// The Internet Protocol, version 4.
     pub ip: Ip,
     /// The Internet Control Message Protocol, version 4.
@@ -28,15 +28,6 @@ pub struct Snmp {
     pub udp_lite: Udp,
 }
 
-/// What `/proc/net/netstat` says, as far as it is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Netstat {
-    /// What Linux counts of TCP beyond the standard.
-    pub tcp: TcpExt,
-    /// What Linux counts of IP, version 4, beyond the standard.
-    pub ip: IpExt,
-}
-
 impl Snmp {
     /// Reads the file.
     ///
@@ -44,23 +35,10 @@ impl Snmp {
     ///
     /// When a number that is wanted is none, when a line of names has no line of as many numbers below, or when the
     /// file has no `Ip` section, which every kernel prints.
-    pub fn parse(bytes: &[u8]) -> Result<Snmp, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Snmp, ParseError> {
         let mut snmp = Snmp::default();
         fill_sections("/proc/net/snmp", "Ip", bytes, &mut snmp)?;
         Ok(snmp)
-    }
-}
-
-impl Netstat {
-    /// Reads the file.
-    ///
-    /// # Errors
-    ///
-    /// As [`Snmp::parse`], for the section `TcpExt`.
-    pub fn parse(bytes: &[u8]) -> Result<Netstat, ParseError> {
-        let mut netstat = Netstat::default();
-        fill_sections("/proc/net/netstat", "TcpExt", bytes, &mut netstat)?;
-        Ok(netstat)
     }
 }
 
@@ -78,16 +56,6 @@ impl Sections for Snmp {
             b"Tcp" => Some(&mut self.tcp),
             b"Udp" => Some(&mut self.udp),
             b"UdpLite" => Some(&mut self.udp_lite),
-            _ => None,
-        }
-    }
-}
-
-impl Sections for Netstat {
-    fn section(&mut self, name: &[u8]) -> Option<&mut dyn Columns> {
-        match name {
-            b"TcpExt" => Some(&mut self.tcp),
-            b"IpExt" => Some(&mut self.ip),
             _ => None,
         }
     }
@@ -147,7 +115,7 @@ fn fill_columns(
 
 columns! {
     /// Counts of the Internet Protocol, version 4.
-    pub struct Ip {
+    struct Ip {
         /// Datagrams received, those with errors included.
         in_receives: "InReceives",
         /// Received datagrams dropped for an error in their header.
@@ -189,7 +157,7 @@ columns! {
 
 columns! {
     /// Counts of the Internet Control Message Protocol, version 4.
-    pub struct Icmp {
+    struct Icmp {
         /// Messages received, those with errors included.
         in_msgs: "InMsgs",
         /// Messages received and found in error.
@@ -253,7 +221,7 @@ columns! {
 
 columns! {
     /// Counts of the Transmission Control Protocol, versions 4 and 6 together.
-    pub struct Tcp {
+    struct Tcp {
         /// Connections that this machine began to open.
         active_opens: "ActiveOpens",
         /// Connections that others opened to this machine.
@@ -281,7 +249,7 @@ columns! {
 
 columns! {
     /// Counts of the User Datagram Protocol or of UDP-Lite, version 4.
-    pub struct Udp {
+    struct Udp {
         /// Datagrams delivered.
         in_datagrams: "InDatagrams",
         /// Datagrams received for a port where nobody listens.
@@ -300,72 +268,6 @@ columns! {
         ignored_multi: "IgnoredMulti",
         /// Datagrams dropped because the memory of the protocol was used up; only newer kernels have it (6.18 has).
         mem_errors: "MemErrors",
-    }
-}
-
-columns! {
-    /// What Linux counts of TCP beyond the standard, versions 4 and 6 together.
-    pub struct TcpExt {
-        /// SYN cookies sent.
-        syncookies_sent: "SyncookiesSent",
-        /// SYN cookies received back.
-        syncookies_recv: "SyncookiesRecv",
-        /// SYN cookies received that are not valid.
-        syncookies_failed: "SyncookiesFailed",
-        /// Sockets that have left the time-wait state by their timer.
-        time_waits: "TW",
-        /// Connections dropped because the accept queue was full.
-        listen_overflows: "ListenOverflows",
-        /// Connections dropped at a listening socket, for any reason.
-        listen_drops: "ListenDrops",
-        /// Delayed acknowledgements sent.
-        delayed_acks: "DelayedACKs",
-        /// Retransmission timeouts.
-        tcp_timeouts: "TCPTimeouts",
-        /// Segments sent again that were lost again.
-        tcp_lost_retransmit: "TCPLostRetransmit",
-        /// Segments sent again by fast retransmit.
-        tcp_fast_retrans: "TCPFastRetrans",
-        /// Segments sent again in slow start.
-        tcp_slow_start_retrans: "TCPSlowStartRetrans",
-        /// SYN segments sent again.
-        tcp_syn_retrans: "TCPSynRetrans",
-        /// Connections ended for want of memory.
-        tcp_abort_on_memory: "TCPAbortOnMemory",
-        /// Connections ended because the other side did not answer.
-        tcp_abort_on_timeout: "TCPAbortOnTimeout",
-        /// Times that TCP came to be short of memory.
-        tcp_memory_pressures: "TCPMemoryPressures",
-        /// Segments dropped because the backlog of a socket was full.
-        tcp_backlog_drop: "TCPBacklogDrop",
-        /// Segments dropped because the receive queue was full; only newer kernels have it (6.18 has).
-        tcp_rcvq_drop: "TCPRcvQDrop",
-    }
-}
-
-columns! {
-    /// What Linux counts of IP, version 4, beyond the standard.
-    pub struct IpExt {
-        /// Datagrams received without a route to forward them.
-        in_no_routes: "InNoRoutes",
-        /// Datagrams received that were cut off.
-        in_truncated_pkts: "InTruncatedPkts",
-        /// Multicast datagrams received.
-        in_mcast_pkts: "InMcastPkts",
-        /// Multicast datagrams sent.
-        out_mcast_pkts: "OutMcastPkts",
-        /// Broadcast datagrams received.
-        in_bcast_pkts: "InBcastPkts",
-        /// Broadcast datagrams sent.
-        out_bcast_pkts: "OutBcastPkts",
-        /// Bytes received, IP headers included.
-        in_octets: "InOctets",
-        /// Bytes sent, IP headers included.
-        out_octets: "OutOctets",
-        /// Datagrams received with a wrong checksum; since Linux 3.10.
-        in_csum_errors: "InCsumErrors",
-        /// Datagrams received with the congestion mark.
-        in_ce_pkts: "InCEPkts",
     }
 }
 
@@ -417,17 +319,6 @@ mod tests {
     }
 
     #[test]
-    fn netstat_has_the_same_layout() {
-        let netstat = Netstat::parse(&fixture("6.18/net-netstat")).unwrap();
-        assert_eq!(
-            (netstat.tcp.time_waits, netstat.tcp.delayed_acks, netstat.tcp.listen_overflows),
-            (Some(10), Some(1), Some(0))
-        );
-        assert_eq!((netstat.ip.in_octets, netstat.ip.out_octets), (Some(117_921_079), Some(218_348)));
-        assert!(netstat.tcp.tcp_timeouts.is_some() && netstat.tcp.tcp_rcvq_drop.is_some());
-    }
-
-    #[test]
     fn columns_that_move_take_their_numbers_along() {
         let text = b"Ip: OutRequests New InReceives\nIp: 1 -5 3\nNew: A\nNew: x\n";
         let ip = Snmp::parse(text).unwrap().ip;
@@ -469,6 +360,5 @@ mod tests {
     fn damaged_files_do_not_panic() {
         check_damage("6.18/net-snmp", Snmp::parse);
         check_damage("2.6.32/net-snmp", Snmp::parse);
-        check_damage("6.18/net-netstat", Netstat::parse);
     }
 }

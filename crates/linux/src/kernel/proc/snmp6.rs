@@ -11,7 +11,7 @@ use super::scan::{NEEDED_NUMBER, decimal, lines};
 ///
 /// TCP is counted for both versions together, in [`super::snmp::Snmp`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Snmp6 {
+pub(crate) struct Snmp6 {
     /// The Internet Protocol, version 6.
     pub ip: Ip6,
     /// The Internet Control Message Protocol for version 6.
@@ -26,7 +26,7 @@ impl Snmp6 {
     /// # Errors
     ///
     /// When a wanted number is none, or `Ip6InReceives`, which every kernel with IPv6 prints, is missing.
-    pub fn parse(bytes: &[u8]) -> Result<Snmp6, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Snmp6, ParseError> {
         let mut snmp = Snmp6::default();
         for line in lines(FILE, bytes) {
             let mut fields = line.fields();
@@ -62,7 +62,7 @@ const FILE: &str = "/proc/net/snmp6";
 
 columns! {
     /// Counts of the Internet Protocol, version 6.
-    pub struct Ip6 {
+    struct Ip6 {
         /// Packets received, those with errors included.
         in_receives: "Ip6InReceives",
         /// Received packets dropped for an error in their header.
@@ -122,7 +122,7 @@ columns! {
 
 columns! {
     /// Counts of the Internet Control Message Protocol for version 6.
-    pub struct Icmp6 {
+    struct Icmp6 {
         /// Messages received, those with errors included.
         in_msgs: "Icmp6InMsgs",
         /// Messages received and found in error.
@@ -200,7 +200,7 @@ columns! {
 
 columns! {
     /// Counts of the User Datagram Protocol over version 6.
-    pub struct Udp6 {
+    struct Udp6 {
         /// Datagrams delivered.
         in_datagrams: "Udp6InDatagrams",
         /// Datagrams received for a port where nobody listens.

@@ -9,7 +9,7 @@ const FILE: &str = "/proc/softirqs";
 ///
 /// The kernel counts in 32 bits, so every number here is modulo 2^32 and differences must wrap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Softirqs<'a> {
+pub(crate) struct Softirqs<'a> {
     /// The processors of the columns: all that the machine could have, offline ones included.
     pub cpus: Vec<u32>,
     /// The sum over all kinds, one number per column.
@@ -20,7 +20,7 @@ pub struct Softirqs<'a> {
 
 /// One row of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SoftirqKind<'a> {
+pub(crate) struct SoftirqKind<'a> {
     /// The kernel's name, for example `NET_RX`.
     pub name: &'a [u8],
     /// The sum over all processors, modulo 2^32.
@@ -33,7 +33,7 @@ impl<'a> Softirqs<'a> {
     /// # Errors
     ///
     /// No header with processors, or a row with fewer numbers than the header has processors.
-    pub fn parse(bytes: &'a [u8]) -> Result<Softirqs<'a>, ParseError> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Softirqs<'a>, ParseError> {
         let mut lines = lines(FILE, bytes);
         let header = lines.next().ok_or_else(|| ParseError::missing(FILE, "CPUn", "a header"))?;
         let cpus = cpu_columns(header)?;

@@ -14,7 +14,7 @@ const FILE: &str = "/proc/stat";
 /// Only the `cpu` line is needed. Runtimes that imitate the file for a container leave out other lines, and what they
 /// leave out is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stat {
+pub(crate) struct Stat {
     /// All processors together, the line `cpu`. It is not always the sum of the lines below: it keeps the time of
     /// processors that went offline.
     pub total: CpuTicks,
@@ -40,7 +40,7 @@ pub struct Stat {
 
 /// The columns of a `cpu` line, in ticks since start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuTicks {
+pub(crate) struct CpuTicks {
     /// Programs at normal priority, `guest` included.
     pub user: u64,
     /// Programs with a nice value above 0, `guest_nice` included.
@@ -64,18 +64,13 @@ pub struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// `idle + iowait`: NT knows no waiting for a disk and counts it as idle.
-    pub fn idle_time(self) -> u64 {
-        self.idle.saturating_add(self.iowait.unwrap_or(0))
-    }
-
     /// `user + nice`: `guest` and `guest_nice` are already inside of them.
-    pub fn user_time(self) -> u64 {
+    pub(crate) fn user_time(self) -> u64 {
         self.user.saturating_add(self.nice)
     }
 
     /// `system + irq + softirq`: NT's privileged time holds interrupts and deferred procedure calls.
-    pub fn privileged_time(self) -> u64 {
+    pub(crate) fn privileged_time(self) -> u64 {
         self.system.saturating_add(self.irq.unwrap_or(0)).saturating_add(self.softirq.unwrap_or(0))
     }
 }
@@ -86,7 +81,7 @@ impl Stat {
     /// # Errors
     ///
     /// A known line with something else than numbers, a processor number above 2^32, or no `cpu` line.
-    pub fn parse(bytes: &[u8]) -> Result<Stat, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Stat, ParseError> {
         let mut stat = Stat::default();
         let mut has_total = false;
         for line in lines(FILE, bytes) {
@@ -141,6 +136,10 @@ mod tests {
     use super::super::fixture::{check_damage, fixture};
     use super::*;
 
+    fn idle_time(ticks: &CpuTicks) -> u64 {
+        ticks.idle + ticks.iowait.unwrap_or(0)
+    }
+
     #[test]
     fn current_kernel() {
         let stat = Stat::parse(&fixture("6.18/stat")).unwrap();
@@ -150,8 +149,8 @@ mod tests {
         assert!(stat.context_switches.unwrap() > stat.forks.unwrap());
         assert!(stat.running.unwrap() >= 1, "the reader itself runs");
         // Whole ticks of the total and of the parts are cut at different places, one tick per column and processor.
-        let parts: u64 = stat.cpus.iter().map(|(_, ticks)| ticks.idle_time()).sum();
-        assert!(stat.total.idle_time().abs_diff(parts) <= 4);
+        let parts: u64 = stat.cpus.iter().map(|(_, ticks)| idle_time(ticks)).sum();
+        assert!(idle_time(&stat.total).abs_diff(parts) <= 4);
     }
 
     #[test]
@@ -162,7 +161,7 @@ mod tests {
         assert_eq!((ticks.steal, ticks.guest, ticks.guest_nice), (Some(0), Some(311), None));
         assert_eq!(ticks.user_time(), 52_140 + 1_022);
         assert_eq!(ticks.privileged_time(), 20_411 + 17 + 902);
-        assert_eq!(ticks.idle_time(), 9_120_402 + 3_301);
+        assert_eq!(idle_time(&ticks), 9_120_402 + 3_301);
         assert_eq!(stat.boot_time, Some(1_262_304_000));
         assert_eq!(stat.blocked, Some(1));
     }
@@ -170,7 +169,7 @@ mod tests {
     #[test]
     fn four_columns_and_nothing_else() {
         let stat = Stat::parse(b"cpu 1 2 3 4\n").unwrap();
-        assert_eq!((stat.total.idle_time(), stat.total.privileged_time()), (4, 3));
+        assert_eq!((idle_time(&stat.total), stat.total.privileged_time()), (4, 3));
         assert_eq!((stat.total.iowait, stat.context_switches), (None, None));
     }
 

@@ -9,7 +9,7 @@ const FILE: &str = "/proc/swaps";
 
 /// One swap area: a partition, a file or a compressed memory device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Swap<'a> {
+pub(crate) struct Swap<'a> {
     /// The path, blanks and line feeds as they are. A file that was removed while in use ends with ` (deleted)`.
     pub path: Cow<'a, [u8]>,
     /// `partition` or `file`, in the kernel's words.
@@ -28,7 +28,7 @@ pub struct Swap<'a> {
 ///
 /// A header without one of the columns `Filename Type Size Used Priority`, or a line without a number where the
 /// header says so. A file without any line has no areas, as in a kernel without swap.
-pub fn parse_swaps(bytes: &[u8]) -> Result<Vec<Swap<'_>>, ParseError> {
+pub(crate) fn parse_swaps(bytes: &[u8]) -> Result<Vec<Swap<'_>>, ParseError> {
     let mut lines = lines(FILE, bytes);
     let Some(header) = lines.next() else {
         return Ok(Vec::new());

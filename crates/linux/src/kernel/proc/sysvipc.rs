@@ -1,5 +1,4 @@
-//! `/proc/sysvipc/{sem,shm,msg}`: the System V semaphores, shared memory segments and message queues of one IPC
-//! namespace.
+//! `/proc/sysvipc/{sem,shm}`: the System V semaphores and shared memory segments of one IPC namespace.
 //!
 //! Each file is a line of column names and a line per object. The files are missing when the kernel was built without
 //! System V IPC. Only sums are kept here; sums that do not fit are the largest number.
@@ -9,7 +8,7 @@ use super::scan::{NEEDED_NUMBER, decimal, lines};
 
 /// What `/proc/sysvipc/sem` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Semaphores {
+pub(crate) struct Semaphores {
     /// Sets of semaphores.
     pub sets: u64,
     /// Semaphores in all sets.
@@ -18,7 +17,7 @@ pub struct Semaphores {
 
 /// What `/proc/sysvipc/shm` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SharedMemory {
+pub(crate) struct SharedMemory {
     /// Segments.
     pub segments: u64,
     /// Bytes of all segments, as they were asked for.
@@ -29,24 +28,13 @@ pub struct SharedMemory {
     pub swapped_bytes: Option<u64>,
 }
 
-/// What `/proc/sysvipc/msg` says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MessageQueues {
-    /// Queues.
-    pub queues: u64,
-    /// Messages that wait in all queues.
-    pub messages: u64,
-    /// Bytes that wait in all queues.
-    pub bytes: u64,
-}
-
 impl Semaphores {
     /// Reads the file.
     ///
     /// # Errors
     ///
     /// When there is no line of names, the column `nsems` is missing, or a number in it is none.
-    pub fn parse(bytes: &[u8]) -> Result<Semaphores, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Semaphores, ParseError> {
         const FILE: &str = "/proc/sysvipc/sem";
         let (sets, [semaphores]) = sums(FILE, bytes, ["nsems"])?;
         Ok(Semaphores { sets, semaphores: needed(FILE, "nsems", semaphores)? })
@@ -59,24 +47,10 @@ impl SharedMemory {
     /// # Errors
     ///
     /// As [`Semaphores::parse`], for the columns `size`, `rss` and `swap`, of which `size` is needed.
-    pub fn parse(bytes: &[u8]) -> Result<SharedMemory, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<SharedMemory, ParseError> {
         const FILE: &str = "/proc/sysvipc/shm";
         let (segments, [size, resident_bytes, swapped_bytes]) = sums(FILE, bytes, ["size", "rss", "swap"])?;
         Ok(SharedMemory { segments, bytes: needed(FILE, "size", size)?, resident_bytes, swapped_bytes })
-    }
-}
-
-impl MessageQueues {
-    /// Reads the file.
-    ///
-    /// # Errors
-    ///
-    /// As [`Semaphores::parse`], for the columns `qnum` and `cbytes`.
-    pub fn parse(bytes: &[u8]) -> Result<MessageQueues, ParseError> {
-        const FILE: &str = "/proc/sysvipc/msg";
-        let (queues, [messages, bytes]) = sums(FILE, bytes, ["qnum", "cbytes"])?;
-        let messages = needed(FILE, "qnum", messages)?;
-        Ok(MessageQueues { queues, messages, bytes: needed(FILE, "cbytes", bytes)? })
     }
 }
 
@@ -129,8 +103,6 @@ mod tests {
         let wanted =
             SharedMemory { segments: 2, bytes: 14096, resident_bytes: Some(0), swapped_bytes: Some(0) };
         assert_eq!(shm, wanted);
-        let msg = MessageQueues::parse(&fixture("6.18/sysvipc-msg")).unwrap();
-        assert_eq!(msg, MessageQueues { queues: 1, messages: 1, bytes: 5 });
     }
 
     #[test]
@@ -139,7 +111,6 @@ mod tests {
         assert_eq!(shm, SharedMemory { segments: 2, bytes: 11, resident_bytes: None, swapped_bytes: None });
         let sem = Semaphores::parse(b"nsems\n18446744073709551615\n1\n").unwrap();
         assert_eq!(sem, Semaphores { sets: 2, semaphores: u64::MAX });
-        assert_eq!(MessageQueues::parse(b"qnum cbytes").unwrap(), MessageQueues::default());
     }
 
     #[test]
@@ -160,13 +131,11 @@ mod tests {
             assert_eq!(Semaphores::parse(text).unwrap_err().to_string(), wanted);
         }
         assert!(SharedMemory::parse(b"rss swap\n").is_err());
-        assert!(MessageQueues::parse(b"qnum\n").is_err());
     }
 
     #[test]
     fn damaged_files_do_not_panic() {
         check_damage("6.18/sysvipc-sem", Semaphores::parse);
         check_damage("6.18/sysvipc-shm", SharedMemory::parse);
-        check_damage("6.18/sysvipc-msg", MessageQueues::parse);
     }
 }

@@ -28,7 +28,7 @@ const USED: u32 = 0x2601_1999;
 /// # Errors
 ///
 /// The bytes are no such database.
-pub fn records(file: &'static str, bytes: &[u8]) -> Result<u64, ParseError> {
+pub(crate) fn records(file: &'static str, bytes: &[u8]) -> Result<u64, ParseError> {
     let place = Place { file, line: 1 };
     let start = bytes.get(..MAGIC.len()).unwrap_or(bytes);
     let orders = [u32::from_le_bytes as fn([u8; 4]) -> u32, u32::from_be_bytes];

@@ -13,7 +13,7 @@ const ZONES: [&[u8]; 6] = [b"dma", b"dma32", b"normal", b"high", b"movable", b"d
 
 /// The counters of `/proc/vmstat` that performance objects use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct VmStat {
+pub(crate) struct VmStat {
     /// `pgfault`: page faults, minor and major.
     pub faults: Option<u64>,
     /// `pgmajfault`: page faults that had to read from a disk.
@@ -82,7 +82,7 @@ impl VmStat {
     /// # Errors
     ///
     /// A known name without a number.
-    pub fn parse(bytes: &[u8]) -> Result<VmStat, ParseError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<VmStat, ParseError> {
         let mut stat = VmStat::default();
         let mut old_refaults = None;
         for line in lines(FILE, bytes) {
@@ -105,7 +105,7 @@ impl VmStat {
     /// The sum of all pages taken away, by whomever; `None` when the kernel counts none of them.
     ///
     /// `pgsteal_anon` and `pgsteal_file` are the same pages split another way and no part of it.
-    pub fn stolen(&self) -> Option<u64> {
+    pub(crate) fn stolen(&self) -> Option<u64> {
         [self.stolen_by_kswapd, self.stolen_directly, self.stolen_by_khugepaged, self.stolen_proactively]
             .into_iter()
             .flatten()

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output};
 
 use tallymon_provider::{Interest, TitleIndex};
 
-use super::super::fake_machine::{Machine, instance, named, names};
+use super::super::fake_machine_tests::{Machine, instance, named, names};
 use super::*;
 use crate::kernel::cups::ipp::{Question, decode};
 use crate::kernel::cups::print_server::{Job, Printer, job, plain, printer, text};

@@ -4,7 +4,8 @@ use tallymon_provider::{FileTime, Finding, FindingState, TierChoice};
 
 use super::needs::ProcessNeeds;
 use super::thread::Seen;
-use crate::kernel::bpf::tasks::{Refusal, Tasks, Way};
+use crate::kernel::bpf::refusal::Refusal;
+use crate::kernel::bpf::tasks::{Tasks, Way};
 use crate::sources::lazy_backend::Made;
 
 /// The program, as far as it was tried.
@@ -92,7 +93,7 @@ impl AtOnce {
                 0 => String::new(),
                 count => format!("; {count} processes that it does not see are read from their files"),
             };
-            let ends = match tasks.refusal_of_ends() {
+            let ends = match tasks.exits_refusal() {
                 None => "; processes that end between two looks are counted".to_string(),
                 Some(refusal) => format!(
                     "; of processes that end, what they used since the last look is not counted: {}",

@@ -22,8 +22,8 @@ use super::table::ProcessTable;
 use super::thread::Seen;
 use super::usage::IoTotals;
 use super::values::{MemoryPart, StatPart, StatusPart};
-use crate::kernel::bpf::record::{Asked, Record};
-use crate::kernel::bpf::tasks::Refusal;
+use crate::kernel::bpf::refusal::Refusal;
+use crate::kernel::bpf::task_record::{Record, TaskParts};
 use crate::kernel::clock::process_cpu_time;
 use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::proc::pid_statm::PidStatm;
@@ -32,20 +32,20 @@ use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};
 use crate::kernel::reusable_file::Buffer;
 
 /// What has to be read for what is wanted.
-fn asked(wants: &ProcessNeeds) -> Asked {
+fn asked(wants: &ProcessNeeds) -> TaskParts {
     let threads = wants.threads.unwrap_or_default();
     [
-        (wants.cpu || threads.cpu, Asked::CPU),
-        (wants.stat || threads.stat, Asked::STAT),
-        (wants.statm, Asked::MEMORY),
-        (wants.status, Asked::STATUS),
-        (wants.io, Asked::IO),
-        (wants.handles, Asked::HANDLES),
-        (threads.switches, Asked::SWITCHES),
+        (wants.cpu || threads.cpu, TaskParts::CPU),
+        (wants.stat || threads.stat, TaskParts::STAT),
+        (wants.statm, TaskParts::MEMORY),
+        (wants.status, TaskParts::STATUS),
+        (wants.io, TaskParts::IO),
+        (wants.handles, TaskParts::HANDLES),
+        (threads.switches, TaskParts::SWITCHES),
     ]
     .into_iter()
     .filter(|(wanted, _)| *wanted)
-    .fold(Asked::default(), |sum, (_, asked)| sum | asked)
+    .fold(TaskParts::default(), |sum, (_, asked)| sum | asked)
 }
 
 impl ProcessTable {
@@ -71,7 +71,7 @@ impl ProcessTable {
             row.is_some_and(|row| row.start_ticks == Some(start))
         };
         // Before the pass: whom the kernel has given up is not in it.
-        tasks.take_ends(|end| ended.tell(&end, facts, is_known));
+        tasks.take_exits(|end| ended.tell(&end, facts, is_known));
         ended.forget(now);
         let keeps = self.at_once.wants.take() == Some(wants);
         if keeps {
@@ -204,7 +204,7 @@ impl ProcessTable {
 /// A pass, as far as it came.
 struct Pass<'a> {
     wants: ProcessNeeds,
-    missing: Asked,
+    missing: TaskParts,
     rows: &'a mut Vec<Row>,
     new_rows: &'a mut Vec<Row>,
     ended: &'a mut Ended,
@@ -396,7 +396,7 @@ impl Row {
         &mut self,
         open: &Open,
         wants: &ProcessNeeds,
-        missing: Asked,
+        missing: TaskParts,
         threads: &mut [Seen],
         reader: &mut Reader<'_>,
     ) {
@@ -447,7 +447,7 @@ impl Row {
         } else {
             Err(unread)
         };
-        self.parts.io = match (wants.io, missing.any(Asked::IO)) {
+        self.parts.io = match (wants.io, missing.any(TaskParts::IO)) {
             (false, _) => Err(unread),
             (true, true) => Err(Absence::NotInThisKernel),
             (true, false) => {

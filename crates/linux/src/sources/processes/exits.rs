@@ -11,7 +11,7 @@ use tallymon_provider::FileTime;
 use super::records::{Split, ticks};
 use super::row::Row;
 use super::usage::{IoTotals, Rates, ThreadRates};
-use crate::kernel::bpf::ends::End;
+use crate::kernel::bpf::exits::ExitRecord;
 use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};
 
 /// How long a process that is no more is remembered for the kernel to tell of it: 10 s, in 100 ns units.
@@ -31,7 +31,7 @@ pub(super) struct Ended {
     pub(super) kernel: Rates,
     pub(super) threads: ThreadRates,
     /// Processes that ended and that a look still has to miss.
-    told: HashMap<Identity, End>,
+    told: HashMap<Identity, ExitRecord>,
     /// Processes that were missed, and when, with what they are counted.
     missed: HashMap<Identity, (FileTime, Rates)>,
 }
@@ -54,7 +54,12 @@ impl Ended {
     }
 
     /// Adds what the kernel tells. `is_known` says whether a process is in the rows.
-    pub(super) fn tell(&mut self, end: &End, facts: &SystemFacts, is_known: impl FnOnce(Identity) -> bool) {
+    pub(super) fn tell(
+        &mut self,
+        end: &ExitRecord,
+        facts: &SystemFacts,
+        is_known: impl FnOnce(Identity) -> bool,
+    ) {
         let identity = (end.pid, ticks(end.start, facts));
         if is_known(identity) {
             if self.told.len() < MOST {
@@ -87,7 +92,7 @@ impl Ended {
 }
 
 /// What a process has used in the end, of which this was known; nothing is less than that.
-fn finally(known: Rates, end: &End) -> Rates {
+fn finally(known: Rates, end: &ExitRecord) -> Rates {
     let split = Split { user: known.user, system: known.privileged };
     let split = split.step(end.run_time, end.user, end.system);
     Rates {
@@ -118,8 +123,8 @@ mod tests {
         row
     }
 
-    fn end(pid: u32, run_time: u64) -> End {
-        End { pid, start: 50_000_000, run_time, faults: 3, reads: 2, ..End::default() }
+    fn end(pid: u32, run_time: u64) -> ExitRecord {
+        ExitRecord { pid, start: 50_000_000, run_time, faults: 3, reads: 2, ..ExitRecord::default() }
     }
 
     #[test]
@@ -141,7 +146,7 @@ mod tests {
         assert_eq!((ended.programs.cpu, ended.programs.faults), (150, 9));
         // Of the kernel, and with less than was seen.
         ended.add(&Row { is_kernel_thread: true, ..row(10, 30) }, now);
-        ended.tell(&End { flags: KERNEL_THREAD, ..end(10, 1_000) }, &FACTS, |_| false);
+        ended.tell(&ExitRecord { flags: KERNEL_THREAD, ..end(10, 1_000) }, &FACTS, |_| false);
         assert_eq!((ended.programs.cpu, ended.kernel.cpu), (150, 30));
         assert!(ended.told.is_empty() && ended.missed.is_empty());
     }

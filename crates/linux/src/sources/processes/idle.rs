@@ -71,7 +71,7 @@ impl Rest {
         self.left.push(pid);
     }
 
-    /// Ends a look at which `pids` were listed: who can not rest is read.
+    /// ExitQueue a look at which `pids` were listed: who can not rest is read.
     pub(super) fn end(
         &mut self,
         rows: &mut Vec<Row>,

@@ -1,6 +1,6 @@
 //! What a record of the program in the kernel says, as the files of `/proc` would.
 
-use crate::kernel::bpf::record::Record;
+use crate::kernel::bpf::task_record::Record;
 use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::proc::pid_status::PidStatus;
 use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};

@@ -14,7 +14,7 @@ use super::reader::{Reader, Scratch};
 use super::row::Row;
 use super::usage::{IoTotals, Rates, ThreadRates};
 use super::values::{Part, Parts};
-use crate::kernel::bpf::tasks::Refusal;
+use crate::kernel::bpf::refusal::Refusal;
 use crate::kernel::clock::process_clocks_tell_runs;
 use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::proc::SystemFacts;

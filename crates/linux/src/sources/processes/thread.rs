@@ -9,7 +9,7 @@ use super::reader::{Gone, Reader, Trouble};
 use super::records::{Split, stat, ticks};
 use super::usage::ThreadRates;
 use super::values::{Part, StatPart};
-use crate::kernel::bpf::record::Record;
+use crate::kernel::bpf::task_record::Record;
 use crate::kernel::proc::nanoseconds_to_100ns;
 use crate::kernel::proc::pid_schedstat::PidSchedstat;
 use crate::kernel::proc::pid_stat::PidStat;

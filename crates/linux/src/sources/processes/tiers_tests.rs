@@ -22,7 +22,7 @@ use crate::kernel::proc::nanoseconds_to_100ns;
 use crate::kernel::reusable_file::Buffer;
 use crate::kernel::time::{boot_time, clocks};
 use crate::sources::lazy_backend::Made;
-use crate::test_support::{run_in_namespaces, skip_refused, test_name};
+use crate::test_support::{run_in_namespaces, test_name};
 
 /// Everything of every process and thread.
 pub(crate) const WANTS: ProcessNeeds = ProcessNeeds {
@@ -52,7 +52,7 @@ pub(super) fn table(choice: TierChoice) -> ProcessTable {
 pub(crate) fn at_once() -> Option<ProcessTable> {
     let mut table = table(TierChoice::Auto);
     if let Some(refusal) = table.refusal() {
-        skip_refused(refusal);
+        refusal.skip_test();
         return None;
     }
     Some(table)
@@ -311,7 +311,7 @@ fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
         }
         assert!(at_once.rows.iter().any(|row| row.pid == child.0.id()));
         let (tasks, _) = at_once.at_once.program.get().expect("it works");
-        assert!(tasks.refusal_of_ends().is_some_and(|refusal| refusal.reason.contains("namespace")));
+        assert!(tasks.exits_refusal().is_some_and(|refusal| refusal.reason.contains("namespace")));
         return;
     }
     if at_once().is_none() {
@@ -474,7 +474,7 @@ fn a_program_is_made_only_for_who_stays() {
     let start = Instant::now();
     while !table.at_once.is_on() {
         if let Some(refusal) = table.at_once.refusal() {
-            skip_refused(refusal);
+            refusal.skip_test();
             return;
         }
         assert!(start.elapsed() < Duration::from_secs(60), "the program is not there yet");

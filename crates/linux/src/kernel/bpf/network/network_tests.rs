@@ -12,10 +12,10 @@ use tallymon_testkit::Ends;
 
 use super::super::btf::Named;
 use super::super::btf::btf_tests::Assembler;
-use super::tables::Index;
+use super::tables::MemberKey;
 use super::*;
 use crate::kernel::proc::fixture::fixture;
-use crate::test_support::{CAPABILITIES, run_in_namespaces, run_with_capabilities, skip_refused, test_name};
+use crate::test_support::{CAPABILITIES, run_in_namespaces, run_with_capabilities, test_name};
 
 /// Set in the copy of a test that runs in a network namespace of its own.
 const INSIDE: &str = "TALLYMON_TEST_COUNTS";
@@ -25,7 +25,7 @@ fn open() -> Option<Network> {
     match Network::open() {
         Ok(network) => Some(network),
         Err(refusal) => {
-            skip_refused(&refusal);
+            refusal.skip_test();
             None
         }
     }
@@ -40,7 +40,7 @@ fn snmp6() -> Option<Snmp6> {
 }
 
 /// A program's numbers between two readings of the file. Of a number that stands still they are the same.
-fn assert_between<File: Counted>(low: File, found: File, high: File) {
+fn assert_between<File: CountedFile>(low: File, found: File, high: File) {
     let [mut low, mut found, mut high] = [low, found, high];
     for table in File::TABLES {
         for (index, member) in table.members {
@@ -58,7 +58,7 @@ fn assert_between<File: Counted>(low: File, found: File, high: File) {
     }
 }
 
-/// Datagrams to somebody and to nobody, a connection, one that is refused, and an echo, all to this machine.
+/// Datagrams to somebody and to nobody, a connection, one that is load_refusal, and an echo, all to this machine.
 fn talk(to: IpAddr) {
     let mut buffer = [0; 64];
     let receiver = UdpSocket::bind((to, 0)).unwrap();
@@ -102,7 +102,7 @@ fn numbers_are_those_of_the_files() {
     }
     let network = Network::open().unwrap();
     let has_v6 = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
-    for processor in possible().unwrap() {
+    for processor in possible_cpus().unwrap() {
         let mut one = CpuSet::new();
         one.set(usize::try_from(processor).unwrap());
         if sched_setaffinity(None, &one).is_err() {
@@ -153,7 +153,7 @@ fn numbers_are_those_of_the_files() {
 /// What the kernel calls a number in its source and in its file is mostly the same.
 #[test]
 fn each_number_has_the_name_of_its_column() {
-    fn check<File: Counted>(text: &str, parse: fn(&[u8]) -> File, columns: &[(&str, &str)]) {
+    fn check<File: CountedFile>(text: &str, parse: fn(&[u8]) -> File, columns: &[(&str, &str)]) {
         let mut file = parse(text.as_bytes());
         for table in File::TABLES {
             for (index, member) in table.members {
@@ -169,8 +169,8 @@ fn each_number_has_the_name_of_its_column() {
                     other => other.to_uppercase().replace("OUTRATELIMIT", "RATELIMIT"),
                 };
                 match index {
-                    Index::Named(names) => assert_eq!(names[0].split_once("MIB_").unwrap().1, expected),
-                    Index::Message(number) => {
+                    MemberKey::Named(names) => assert_eq!(names[0].split_once("MIB_").unwrap().1, expected),
+                    MemberKey::Message(number) => {
                         let types = if table.at.contains("v6") { MESSAGES_OF_6 } else { MESSAGES };
                         let sent = column.strip_prefix("Out");
                         let name = sent.or(column.strip_prefix("In")).unwrap();
@@ -257,7 +257,7 @@ fn a_thread_in_another_namespace_reads_that_of_its_process() {
         assert!(own.to_str().unwrap().contains(&network.namespace().to_string()), "{own:?}");
         // What stands in the namespace of the thread is something else.
         let inside = Snmp::parse(&fs::read("/proc/thread-self/net/snmp")?).unwrap();
-        assert_eq!(compare(inside, inside, inside), Likeness::Empty);
+        assert_eq!(compare(inside, inside, inside), Comparison::Empty);
         std::io::Result::Ok(())
     });
     if let Err(error) = moved.join().unwrap() {
@@ -282,7 +282,7 @@ fn a_process_without_a_network_is_an_error() {
     }
     let mut is_there = false;
     let opened = Network::open_with(|btf| {
-        let mut kernel = Kernel::new(btf)?;
+        let mut kernel = NetworkLayout::new(btf)?;
         let [task] = btf.find([(Named::Struct, "task_struct")]);
         // The task that waits most urgently for what this one holds: nobody does.
         if let Ok(nobody) = btf.field(task.unwrap(), "pi_top_task") {
@@ -306,29 +306,29 @@ fn a_file_is_compared_number_by_number() {
         changed
     };
     let one_more = with(|snmp| *snmp.udp.in_datagrams.as_mut().unwrap() += 1);
-    assert_eq!(compare(file, file, file), Likeness::Same);
-    assert_eq!(compare(file, file, one_more), Likeness::Same);
-    assert_eq!(compare(file, one_more, one_more), Likeness::Same);
-    assert_eq!(compare(file, one_more, file), Likeness::Other);
-    assert_eq!(compare(one_more, file, one_more), Likeness::Other);
+    assert_eq!(compare(file, file, file), Comparison::Same);
+    assert_eq!(compare(file, file, one_more), Comparison::Same);
+    assert_eq!(compare(file, one_more, one_more), Comparison::Same);
+    assert_eq!(compare(file, one_more, file), Comparison::Other);
+    assert_eq!(compare(one_more, file, one_more), Comparison::Other);
     let without = with(|snmp| snmp.udp.mem_errors = None);
-    assert_eq!(compare(file, without, file), Likeness::Other);
-    assert_eq!(compare(without, file, without), Likeness::Other);
+    assert_eq!(compare(file, without, file), Comparison::Other);
+    assert_eq!(compare(without, file, without), Comparison::Other);
     // Connections come and go while others are counted.
     let [low, high] =
         [with(|snmp| snmp.tcp.curr_estab = Some(3)), with(|snmp| snmp.tcp.curr_estab = Some(7))];
-    assert_eq!(compare(low, high, low), Likeness::Same);
-    assert_eq!(compare(high, file, low), Likeness::Same);
+    assert_eq!(compare(low, high, low), Comparison::Same);
+    assert_eq!(compare(high, file, low), Comparison::Same);
     // Zeros, and numbers that no processor has of its own, prove nothing.
     let mut nothing = file;
     for (_, member) in V4.iter().flat_map(|table| table.members) {
         *member(&mut nothing) = Some(0);
     }
-    assert_eq!(compare(nothing, nothing, nothing), Likeness::Empty);
+    assert_eq!(compare(nothing, nothing, nothing), Comparison::Empty);
     nothing.icmp.in_echos = Some(5);
-    assert_eq!(compare(nothing, nothing, nothing), Likeness::Empty);
+    assert_eq!(compare(nothing, nothing, nothing), Comparison::Empty);
     nothing.icmp.in_msgs = Some(5);
-    assert_eq!(compare(nothing, nothing, nothing), Likeness::Same);
+    assert_eq!(compare(nothing, nothing, nothing), Comparison::Same);
 }
 
 /// Types with the structures of the way, a table of datagrams of the Internet Protocol, and no other.
@@ -359,7 +359,7 @@ fn types(values: &[&str]) -> Vec<u8> {
 #[test]
 fn numbers_that_a_kernel_has_not_are_not_there() {
     let bytes = types(&["IPSTATS_MIB_NUM", "IPSTATS_MIB_OUTPKTS", "IPSTATS_MIB_INPKTS"]);
-    let kernel = Kernel::new(&Btf::parse(&bytes).unwrap()).unwrap();
+    let kernel = NetworkLayout::new(&Btf::parse(&bytes).unwrap()).unwrap();
     assert!(kernel.each.is_none());
     let tables = kernel.tables().collect::<Vec<_>>();
     assert_eq!((tables.len(), tables[0].at, tables[0].is_of_each), (1, 8, true));
@@ -377,7 +377,7 @@ fn numbers_that_a_kernel_has_not_are_not_there() {
     assert_eq!(offset(|snmp| &mut snmp.ip.out_transmits), None);
     assert_eq!(offset(|snmp| &mut snmp.ip.in_discards), None);
     let bytes = types(&["IPSTATS_MIB_NUM", "IPSTATS_MIB_OUTPKTS", "IPSTATS_MIB_OUTREQUESTS"]);
-    let kernel = Kernel::new(&Btf::parse(&bytes).unwrap()).unwrap();
+    let kernel = NetworkLayout::new(&Btf::parse(&bytes).unwrap()).unwrap();
     let found = kernel.v4[0].as_ref().unwrap().places.iter().flatten().map(|place| place.offset);
     assert_eq!(found.collect::<Vec<_>>(), [16, 8]);
 }
@@ -387,7 +387,7 @@ fn types_without_a_way_are_unsuited() {
     let mut asm = Assembler::new();
     asm.push("int", 1 << 24, &[4, 32]);
     let bytes = asm.finish();
-    let error = Kernel::new(&Btf::parse(&bytes).unwrap()).unwrap_err();
+    let error = NetworkLayout::new(&Btf::parse(&bytes).unwrap()).unwrap_err();
     assert_eq!(error, BtfError::NoField { path: "net".to_string() });
 }
 

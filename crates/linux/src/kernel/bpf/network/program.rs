@@ -1,8 +1,8 @@
 //! The program that adds up the tables of a network namespace.
 
-use super::super::code::{Code, CodeError, Compute, Place, Reg, When, Width};
-use super::super::each_processor::{EachProcessor, NUMBER};
-use super::kernel::{Counts, Kernel};
+use super::super::assembler::{Assembler, AssemblerError, Compute, Label, Reg, When, Width};
+use super::super::per_cpu::{CpuLoop, NUMBER};
+use super::layout::{NetworkLayout, TableLayout};
 
 // What the map holds, as words. All are set to 0 by the user.
 /// The number of the network namespace.
@@ -33,9 +33,9 @@ const DISTANCE: Reg = Reg::R8;
 /// What the frame holds beside the number of the processor, as bytes below its end.
 const OWN_KEY: u16 = 24;
 
-pub(super) fn program(kernel: &Kernel, each: &EachProcessor, maps: Maps) -> Result<Vec<u8>, CodeError> {
-    let mut code = Code::new();
-    let end = code.place();
+pub(super) fn program(kernel: &NetworkLayout, each: &CpuLoop, maps: Maps) -> Result<Vec<u8>, AssemblerError> {
+    let mut code = Assembler::new();
+    let end = code.label();
     code.map_value(WORDS, maps.words, 0);
     code.number(Reg::R1, 0);
     code.store_in_frame(OWN_KEY, Reg::R1);
@@ -53,7 +53,7 @@ pub(super) fn program(kernel: &Kernel, each: &EachProcessor, maps: Maps) -> Resu
     store(&mut code, BASE, Reg::R1);
     each.write(&mut code, maps.count, |code, _, done| {
         code.load_from_frame(Reg::R3, NUMBER);
-        code.element_of_processor(maps.own, OWN_KEY, done);
+        code.per_cpu_element(maps.own, OWN_KEY, done);
         code.copy(Reg::R1, Reg::R0);
         as_number(code);
         load(code, Reg::R2, BASE);
@@ -71,14 +71,14 @@ pub(super) fn program(kernel: &Kernel, each: &EachProcessor, maps: Maps) -> Resu
     code.jump_if_both(When::Differ, Reg::R1, NETWORK, end);
     code.number(Reg::R1, 1);
     store(&mut code, WHOLE, Reg::R1);
-    code.set(end);
+    code.bind(end);
     code.number(Reg::R0, 0);
     code.exit();
     code.finish()
 }
 
 /// Puts the address of the network namespace of our process into R1; goes to `none` when it has none any more.
-fn network(code: &mut Code, kernel: &Kernel, none: Place) {
+fn network(code: &mut Assembler, kernel: &NetworkLayout, none: Label) {
     code.current_task();
     code.copy(Reg::R1, Reg::R0);
     for offset in [kernel.way.first, kernel.way.namespaces, kernel.way.network] {
@@ -88,8 +88,8 @@ fn network(code: &mut Code, kernel: &Kernel, none: Place) {
 }
 
 /// Adds the numbers of a table to its words, if there is such a table.
-fn add(code: &mut Code, each: &EachProcessor, counts: &Counts, is_of_each: bool) {
-    let none = code.place();
+fn add(code: &mut Assembler, each: &CpuLoop, counts: &TableLayout, is_of_each: bool) {
+    let none = code.label();
     code.load(Width::B8, Reg::R1, NETWORK, counts.at);
     as_number(code);
     code.jump_if(When::Equal, Reg::R1, 0, none);
@@ -111,19 +111,19 @@ fn add(code: &mut Code, each: &EachProcessor, counts: &Counts, is_of_each: bool)
             store(code, word, Reg::R1);
         }
     }
-    code.set(none);
+    code.bind(none);
 }
 
 /// Makes the address in R1 a number, which it is when it went through memory.
-fn as_number(code: &mut Code) {
+fn as_number(code: &mut Assembler) {
     store(code, ADDRESS, Reg::R1);
     load(code, Reg::R1, ADDRESS);
 }
 
-fn load(code: &mut Code, to: Reg, word: u32) {
+fn load(code: &mut Assembler, to: Reg, word: u32) {
     code.load(Width::B8, to, WORDS, word.saturating_mul(8));
 }
 
-fn store(code: &mut Code, word: u32, from: Reg) {
+fn store(code: &mut Assembler, word: u32, from: Reg) {
     code.store(Width::B8, WORDS, word.saturating_mul(8), from);
 }

@@ -10,17 +10,17 @@ pub(crate) type Member<File> = fn(&mut File) -> &mut Option<u64>;
 
 /// How a number is found in its table.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Index {
+pub(crate) enum MemberKey {
     /// By the first of these names that the kernel has for a value, and that is no earlier member's.
     Named(&'static [&'static str]),
     /// By the type of a message, with [`SENT`] of one that was sent.
     Message(u32),
 }
 
-impl Index {
+impl MemberKey {
     /// Whether the number is one of what is there now.
     pub(crate) fn goes_down(&self) -> bool {
-        matches!(self, Index::Named(["TCP_MIB_CURRESTAB"]))
+        matches!(self, MemberKey::Named(["TCP_MIB_CURRESTAB"]))
     }
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Table<File: 'static> {
     pub(crate) first: &'static str,
     /// Whether each processor has its own.
     pub(crate) is_of_each: bool,
-    pub(crate) members: &'static [(Index, Member<File>)],
+    pub(crate) members: &'static [(MemberKey, Member<File>)],
 }
 
 impl<File> Table<File> {
@@ -55,7 +55,7 @@ macro_rules! counts {
             first: concat!($prefix, "NUM"),
             is_of_each: true,
             members: &[$(
-                (Index::Named(&[$(concat!($prefix, $name)),+]), |file: &mut $file| &mut file.$part.$member),
+                (MemberKey::Named(&[$(concat!($prefix, $name)),+]), |file: &mut $file| &mut file.$part.$member),
             )*],
         }
     };
@@ -70,8 +70,8 @@ macro_rules! messages {
             first: "",
             is_of_each: false,
             members: &[$(
-                (Index::Message($number), |file: &mut $file| &mut file.$part.$in),
-                $((Index::Message(SENT | $number), |file: &mut $file| &mut file.$part.$out),)?
+                (MemberKey::Message($number), |file: &mut $file| &mut file.$part.$in),
+                $((MemberKey::Message(SENT | $number), |file: &mut $file| &mut file.$part.$out),)?
             )*],
         }
     };

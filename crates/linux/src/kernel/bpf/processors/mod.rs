@@ -17,29 +17,30 @@
 //! The sums of interrupts also have those of interrupts that were given back since the start, which `/proc/interrupts`
 //! has lost.
 
-mod kernel;
+mod layout;
 mod program;
 
 use std::fs;
 use std::sync::atomic::Ordering;
 
-use self::kernel::{Kernel, WANTED};
+use self::layout::{CountsLayout, WANTED};
 use self::program::{CLOCK, EVENTS, INTERRUPTS, Maps, SIZE, SOFTIRQS, WORDS};
 use super::btf::{Btf, BtfError};
-use super::each_processor::{EachProcessor, possible};
-use super::sys::{Area, Array, Program, ProgramKind};
-use super::tasks::{Refusal, denied, of_types, refused, unwritten};
+use super::per_cpu::{CpuLoop, possible_cpus};
+use super::refusal::{Refusal, assembler_refusal, load_refusal, syscall_refusal};
+use super::sys::{Array, MapMemory, Program, ProgramKind};
+use super::types::with_kernel_types;
 use crate::kernel::proc::interrupts::Interrupts;
 use crate::kernel::proc::softirqs::Softirqs;
 use crate::kernel::proc::vmstat::VmStat;
 
 /// Counts of all processors, as of the last run.
 #[derive(Debug)]
-pub struct Processors {
-    kernel: Kernel,
+pub(crate) struct Processors {
+    kernel: CountsLayout,
     /// The processors that there could be.
     possible: Vec<u32>,
-    rows: Area,
+    rows: MapMemory,
     program: Program,
     /// They must live as long as the program refers to them by their numbers, which is while that is loaded.
     _maps: [Array; 2],
@@ -51,25 +52,27 @@ impl Processors {
     /// # Errors
     ///
     /// The kernel is too old, describes no types, or does not let us.
-    pub fn open() -> Result<Processors, Refusal> {
-        Processors::open_with(Kernel::new)
+    pub(crate) fn open() -> Result<Processors, Refusal> {
+        Processors::open_with(CountsLayout::new)
     }
 
     /// As [`Processors::open`], with what this finds in the kernel's types.
-    fn open_with(look: impl FnOnce(&Btf<'_>) -> Result<Kernel, BtfError>) -> Result<Processors, Refusal> {
-        let possible = possible()?;
+    fn open_with(
+        look: impl FnOnce(&Btf<'_>) -> Result<CountsLayout, BtfError>,
+    ) -> Result<Processors, Refusal> {
+        let possible = possible_cpus()?;
         let count = possible.last().map_or(1, |last| last.saturating_add(1));
-        let kernel = of_types(look)?;
-        let each = kernel.each.ok_or_else(EachProcessor::refusal)?;
-        let (own, map) = (Array::one_each_processor(8), Array::new(SIZE, count));
-        let own = own.map_err(|error| denied(&error))?;
-        let map = map.map_err(|error| denied(&error))?;
+        let kernel = with_kernel_types(look)?;
+        let each = kernel.each.ok_or_else(CpuLoop::refusal)?;
+        let (own, map) = (Array::per_cpu(8), Array::new(SIZE, count));
+        let own = own.map_err(|error| syscall_refusal(&error))?;
+        let map = map.map_err(|error| syscall_refusal(&error))?;
         let length = usize::try_from(u64::from(count).saturating_mul(u64::from(SIZE)));
-        let rows = map.map(length.unwrap_or(usize::MAX)).map_err(|error| denied(&error))?;
+        let rows = map.map(length.unwrap_or(usize::MAX)).map_err(|error| syscall_refusal(&error))?;
         let maps = Maps { own: own.number(), rows: map.number(), count };
         let start = program::start(&kernel, maps, &rows)?;
-        let code = program::program(&kernel, &each, maps, start).map_err(unwritten)?;
-        let program = Program::load(ProgramKind::Called, &code).map_err(refused)?;
+        let code = program::program(&kernel, &each, maps, start).map_err(assembler_refusal)?;
+        let program = Program::load(ProgramKind::Syscall, &code).map_err(load_refusal)?;
         let processors = Processors { kernel, possible, rows, program, _maps: [own, map] };
         processors.compare()?;
         Ok(processors)
@@ -102,13 +105,13 @@ impl Processors {
     /// # Errors
     ///
     /// The program could not run.
-    pub fn run(&self) -> Result<(), Refusal> {
-        self.program.run().map(|_| ()).map_err(|error| denied(&error))
+    pub(crate) fn run(&self) -> Result<(), Refusal> {
+        self.program.run().map(|_| ()).map_err(|error| syscall_refusal(&error))
     }
 
     /// Interrupts of each processor that there could be, and where the kernel counts them apart those of its clock;
     /// `None` where it is not known what belongs to them, see [`Processors::why_no_interrupts`].
-    pub fn interrupts(&self) -> Option<Interrupts> {
+    pub(crate) fn interrupts(&self) -> Option<Interrupts> {
         let own = self.kernel.own.as_ref().ok()?;
         let column = |word| self.possible.iter().map(|number| low_32(self.word(*number, word))).collect();
         let clock = own.clock.map(|_| column(CLOCK));
@@ -116,18 +119,18 @@ impl Processors {
     }
 
     /// Why interrupts are not told.
-    pub fn why_no_interrupts(&self) -> Option<&str> {
+    pub(crate) fn why_no_interrupts(&self) -> Option<&str> {
         self.kernel.own.as_ref().err().map(String::as_str)
     }
 
     /// Soft interrupts of each processor that there could be, modulo 2^32.
-    pub fn softirqs(&self) -> Vec<(u32, u32)> {
+    pub(crate) fn softirqs(&self) -> Vec<(u32, u32)> {
         self.possible.iter().map(|number| (*number, low_32(self.word(*number, SOFTIRQS)))).collect()
     }
 
     /// Events of memory, those of all processors together, as `/proc/vmstat` counts them; the rest of it is unknown.
     /// `None` where the kernel counts none.
-    pub fn events(&self) -> Option<VmStat> {
+    pub(crate) fn events(&self) -> Option<VmStat> {
         let events = self.kernel.events.as_ref()?;
         let mut stat = VmStat::default();
         for (((_, field), place), word) in WANTED.iter().zip(&events.places).zip(EVENTS..) {
@@ -142,7 +145,7 @@ impl Processors {
     }
 
     /// Whether the kernel counts events of memory.
-    pub fn has_events(&self) -> bool {
+    pub(crate) fn has_events(&self) -> bool {
         self.kernel.events.is_some()
     }
 

@@ -1,19 +1,19 @@
 //! Reads the counts of this machine, and compares them with what the files print.
 
+use super::super::assembler::{FieldOffset, Width};
 use super::super::btf::Named;
 use super::super::btf::btf_tests::Assembler;
-use super::super::code::{At, Width};
-use super::kernel::{Events, Types, own_of_x86};
+use super::layout::{Events, Types, interrupts_of_x86};
 use super::*;
 use crate::kernel::proc::stat::Stat;
-use crate::test_support::{CAPABILITIES, run_with_capabilities, skip_refused, test_name};
+use crate::test_support::{CAPABILITIES, run_with_capabilities, test_name};
 
 /// `None`, and a line that says why, where the kernel does not let us.
 fn open() -> Option<Processors> {
     match Processors::open() {
         Ok(processors) => Some(processors),
         Err(refusal) => {
-            skip_refused(&refusal);
+            refusal.skip_test();
             None
         }
     }
@@ -124,7 +124,7 @@ fn interrupts_grow_as_those_of_the_file() {
 fn a_variable_may_be_a_number() {
     let mut is_there = false;
     let opened = Processors::open_with(|btf| {
-        let mut kernel = Kernel::new(btf)?;
+        let mut kernel = CountsLayout::new(btf)?;
         let [section, number, variable] = btf.find([
             (Named::Section, ".data..percpu"),
             (Named::Struct, "timespec64"),
@@ -133,7 +133,7 @@ fn a_variable_may_be_a_number() {
         if let Some(variable) = variable {
             let types = Types { btf, section: section.unwrap(), number: number.unwrap() };
             let mut places = [None; WANTED.len()];
-            places[0] = Some(At { offset: 0, width: Width::B4 });
+            places[0] = Some(FieldOffset { offset: 0, width: Width::B4 });
             kernel.events = Some(Events { variable: types.variable(variable)?, places });
             is_there = true;
         }
@@ -153,12 +153,12 @@ fn what_does_not_agree_with_the_file_is_refused() {
     if open().is_none() {
         return;
     }
-    let refused = Processors::open_with(|btf| {
-        let mut kernel = Kernel::new(btf)?;
+    let load_refusal = Processors::open_with(|btf| {
+        let mut kernel = CountsLayout::new(btf)?;
         kernel.counts.place += 8;
         Ok(kernel)
     });
-    assert!(refused.unwrap_err().reason.contains("/proc/softirqs"));
+    assert!(load_refusal.unwrap_err().reason.contains("/proc/softirqs"));
 }
 
 #[test]
@@ -177,7 +177,8 @@ fn counts_that_are_not_known_are_no_interrupts() {
         let btf = Btf::parse(&bytes).unwrap();
         let [section, own] = btf.find([(Named::Section, ".data..percpu"), (Named::Variable, "irq_stat")]);
         let types = Types { btf: &btf, section: section.unwrap(), number: super::super::btf::TypeId(2) };
-        own_of_x86(&types, own, [None, None]).map(|own| (own.variables[0].1.len(), own.clock.is_some()))
+        interrupts_of_x86(&types, own, [None, None])
+            .map(|own| (own.variables[0].1.len(), own.clock.is_some()))
     };
     assert_eq!(with(&["__nmi_count", "irq_tlb_count", "apic_timer_irqs"]), Ok((2, true)));
     assert!(with(&["__nmi_count"]).unwrap_err().contains("clock"));
@@ -189,7 +190,7 @@ fn types_without_counts_are_unsuited() {
     let mut asm = Assembler::new();
     asm.push("int", 1 << 24, &[4, 32]);
     let bytes = asm.finish();
-    let error = Kernel::new(&Btf::parse(&bytes).unwrap()).unwrap_err();
+    let error = CountsLayout::new(&Btf::parse(&bytes).unwrap()).unwrap_err();
     assert_eq!(error, BtfError::NoField { path: ".data..percpu".to_string() });
 }
 

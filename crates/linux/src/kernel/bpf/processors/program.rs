@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::super::code::{At, Code, CodeError, Compute, Place, Reg, When, Width};
-use super::super::each_processor::{EachProcessor, NUMBER};
-use super::super::sys::{Area, Program, ProgramKind};
-use super::super::tasks::{Refusal, denied, refused, unwritten};
-use super::kernel::{Kernel, Variable};
+use super::super::assembler::{Assembler, AssemblerError, Compute, FieldOffset, Label, Reg, When, Width};
+use super::super::per_cpu::{CpuLoop, NUMBER};
+use super::super::refusal::{Refusal, assembler_refusal, load_refusal, syscall_refusal};
+use super::super::sys::{MapMemory, Program, ProgramKind};
+use super::layout::{CountsLayout, Variable};
 
 // What a row of the map holds, as words.
 pub(super) const INTERRUPTS: u32 = 0;
@@ -35,10 +35,10 @@ const QUEUE: Reg = Reg::R9;
 const OWN_KEY: u16 = 24;
 
 /// How far the first variable of a processor is from the value that our map has for it: the same for all processors.
-pub(super) fn start(kernel: &Kernel, maps: Maps, rows: &Area) -> Result<u64, Refusal> {
+pub(super) fn start(kernel: &CountsLayout, maps: Maps, rows: &MapMemory) -> Result<u64, Refusal> {
     let way = &kernel.way;
-    let mut code = Code::new();
-    let end = code.place();
+    let mut code = Assembler::new();
+    let end = code.label();
     code.number(Reg::R1, 0);
     code.store_in_frame(NUMBER, Reg::R1);
     code.store_in_frame(OWN_KEY, Reg::R1);
@@ -52,11 +52,14 @@ pub(super) fn start(kernel: &Kernel, maps: Maps, rows: &Area) -> Result<u64, Ref
     value(&mut code, maps, end);
     store(&mut code, 0, QUEUE);
     store(&mut code, 1, AREA);
-    code.set(end);
+    code.bind(end);
     code.number(Reg::R0, 0);
     code.exit();
-    let code = code.finish().map_err(unwritten)?;
-    Program::load(ProgramKind::Called, &code).map_err(refused)?.run().map_err(|error| denied(&error))?;
+    let code = code.finish().map_err(assembler_refusal)?;
+    Program::load(ProgramKind::Syscall, &code)
+        .map_err(load_refusal)?
+        .run()
+        .map_err(|error| syscall_refusal(&error))?;
     // Addresses of the kernel are nobody's business any longer than this.
     let take = |word: usize| rows.words().get(word).map_or(0, |word| word.swap(0, Ordering::Relaxed));
     let (queue, area) = (take(0), take(1));
@@ -67,15 +70,15 @@ pub(super) fn start(kernel: &Kernel, maps: Maps, rows: &Area) -> Result<u64, Ref
 }
 
 pub(super) fn program(
-    kernel: &Kernel,
-    each: &EachProcessor,
+    kernel: &CountsLayout,
+    each: &CpuLoop,
     maps: Maps,
     start: u64,
-) -> Result<Vec<u8>, CodeError> {
-    let mut code = Code::new();
+) -> Result<Vec<u8>, AssemblerError> {
+    let mut code = Assembler::new();
     code.number(Reg::R1, 0);
     code.store_in_frame(OWN_KEY, Reg::R1);
-    let to = |code: &mut Code, variable: Variable| {
+    let to = |code: &mut Assembler, variable: Variable| {
         code.copy(Reg::R1, AREA);
         code.wide_number(Reg::R2, start.wrapping_add(u64::from(variable.place)));
         code.compute(Compute::Add, Reg::R1, Reg::R2);
@@ -125,19 +128,19 @@ pub(super) fn program(
 }
 
 /// Puts the address of the row with the number in the frame into its register.
-fn row(code: &mut Code, maps: Maps, none: Place) {
+fn row(code: &mut Assembler, maps: Maps, none: Label) {
     code.element(maps.rows, NUMBER, none);
     code.copy(ROW, Reg::R0);
 }
 
 /// Puts the address of our own value for the processor in R3 into its register; goes to `none` behind the last one.
-fn value(code: &mut Code, maps: Maps, none: Place) {
-    code.element_of_processor(maps.own, OWN_KEY, none);
+fn value(code: &mut Assembler, maps: Maps, none: Label) {
+    code.per_cpu_element(maps.own, OWN_KEY, none);
     code.copy(AREA, Reg::R0);
 }
 
 /// Adds numbers of the variable at R0 to the sum. Uses R1.
-fn add(code: &mut Code, places: &[At]) {
+fn add(code: &mut Assembler, places: &[FieldOffset]) {
     for place in places {
         code.load(place.width, Reg::R1, Reg::R0, place.offset);
         code.compute(Compute::Add, SUM, Reg::R1);
@@ -145,11 +148,11 @@ fn add(code: &mut Code, places: &[At]) {
 }
 
 /// Copies a number of the variable at R0 to a word of the row. Uses R1.
-fn copy(code: &mut Code, from: At, word: u32) {
+fn copy(code: &mut Assembler, from: FieldOffset, word: u32) {
     code.load(from.width, Reg::R1, Reg::R0, from.offset);
     store(code, word, Reg::R1);
 }
 
-fn store(code: &mut Code, word: u32, from: Reg) {
+fn store(code: &mut Assembler, word: u32, from: Reg) {
     code.store(Width::B8, ROW, word.saturating_mul(8), from);
 }

@@ -10,15 +10,15 @@
 //!
 //! Each number is compared with what the record held, so that the record says whether anything is new.
 
-use super::code::{Code, Compute, Place, Reg, When, Width};
-use super::kernel::{Base, Cast, Kernel, Shares};
-use super::program::{Namespace, control};
-use super::record::{self, Asked, Slot};
+use super::assembler::{Assembler, Compute, Label, Reg, When, Width};
+use super::control::{self, Namespace};
+use super::task_layout::{Cast, PageShares, Structure, TaskLayout};
+use super::task_record::{self, Slot, TaskParts};
 
 /// The pages of a process that are kept apart for each processor, and how far the memory of each is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Apart {
-    pub(super) shares: Shares,
+pub(super) struct PerCpuPages {
+    pub(super) shares: PageShares,
     pub(super) cast: Cast,
     /// Bytes from what the kernel notes as the place to where it is, one a processor.
     pub(super) distances: Vec<u64>,
@@ -35,7 +35,7 @@ pub(super) const RECORD: Reg = Reg::R7;
 pub(super) const CONTROL: Reg = Reg::R8;
 /// Bits that differ from what the record held before.
 const CHANGED: Reg = Reg::R9;
-/// What is asked for; loaded anew for each question, see [`load_asked`].
+/// What is asked for; loaded anew for each question, see [`load_parts`].
 const ASKED: Reg = Reg::R5;
 
 // What the frame holds, as bytes below its end. The table takes the place of the memory, which was written before.
@@ -45,81 +45,81 @@ const SAVED: u16 = 56;
 const MEMORY: u16 = 64;
 const TABLE: u16 = 64;
 const PAGES: [(Slot, u16); 4] = [
-    (record::FILE_PAGES, 72),
-    (record::ANON_PAGES, 80),
-    (record::SWAP_PAGES, 88),
-    (record::SHARED_PAGES, 96),
+    (task_record::FILE_PAGES, 72),
+    (task_record::ANON_PAGES, 80),
+    (task_record::SWAP_PAGES, 88),
+    (task_record::SHARED_PAGES, 96),
 ];
 
 /// `R0 = the number of the task in our namespace`; goes to `outside` when it has none there. Uses R1 to R3.
 pub(super) fn own_number(
-    code: &mut Code,
-    kernel: &Kernel,
+    code: &mut Assembler,
+    kernel: &TaskLayout,
     namespace: Option<Namespace>,
     task: Reg,
-    outside: Place,
+    outside: Label,
 ) {
-    let steps = &kernel.steps;
+    let offsets = &kernel.offsets;
     let Some(Namespace { level, inode }) = namespace else {
-        code.load(Width::B4, Reg::R0, task, steps.pid);
+        code.load(Width::B4, Reg::R0, task, offsets.pid);
         return;
     };
-    let is_deep = code.place();
-    let number = steps.numbers.saturating_add(level.saturating_mul(steps.number_size));
-    code.load(Width::B8, Reg::R1, task, steps.thread_pid);
+    let is_deep = code.label();
+    let number = offsets.numbers.saturating_add(level.saturating_mul(offsets.number_size));
+    code.load(Width::B8, Reg::R1, task, offsets.thread_pid);
     code.jump_if(When::Equal, Reg::R1, 0, outside);
-    code.load(Width::B4, Reg::R2, Reg::R1, steps.level);
+    code.load(Width::B4, Reg::R2, Reg::R1, offsets.level);
     code.jump_if(When::AtLeast, Reg::R2, level.cast_signed(), is_deep);
     code.jump(outside);
-    code.set(is_deep);
-    code.load(Width::B8, Reg::R2, Reg::R1, number.saturating_add(steps.namespace));
+    code.bind(is_deep);
+    code.load(Width::B8, Reg::R2, Reg::R1, number.saturating_add(offsets.namespace));
     code.jump_if(When::Equal, Reg::R2, 0, outside);
-    code.load(Width::B4, Reg::R2, Reg::R2, steps.inode);
+    code.load(Width::B4, Reg::R2, Reg::R2, offsets.inode);
     code.wide_number(Reg::R3, u64::from(inode));
     code.jump_if_both(When::Differ, Reg::R2, Reg::R3, outside);
-    code.load(Width::B4, Reg::R0, Reg::R1, number.saturating_add(steps.number));
+    code.load(Width::B4, Reg::R0, Reg::R1, number.saturating_add(offsets.number));
 }
 
 /// Writes the record, and whether it is another one than before; goes to `next` early when the task does not stand for a process.
 pub(super) fn write_task(
-    code: &mut Code,
-    kernel: &Kernel,
+    code: &mut Assembler,
+    kernel: &TaskLayout,
     namespace: Option<Namespace>,
-    apart: Option<&Apart>,
-    next: Place,
+    apart: Option<&PerCpuPages>,
+    next: Label,
 ) {
-    let steps = &kernel.steps;
+    let offsets = &kernel.offsets;
     code.number(CHANGED, 0);
     code.load_from_frame(Reg::R1, OWN);
-    write(code, record::OWN);
-    code.load(Width::B8, Reg::R1, TASK, steps.comm);
-    write(code, record::COMM);
-    code.load(Width::B8, Reg::R1, TASK, steps.comm.saturating_add(8));
-    write(code, record::COMM_REST);
-    copy_fields(code, kernel, Base::Task, TASK);
+    write(code, task_record::OWN);
+    code.load(Width::B8, Reg::R1, TASK, offsets.comm);
+    write(code, task_record::COMM);
+    code.load(Width::B8, Reg::R1, TASK, offsets.comm.saturating_add(8));
+    write(code, task_record::COMM_REST);
+    copy_fields(code, kernel, Structure::Task, TASK);
     write_changed(code);
-    let rested = code.place();
+    let rested = code.label();
     unless_it_ran(code, rested);
-    copy_fields(code, kernel, Base::Usage, TASK);
-    code.set(rested);
+    copy_fields(code, kernel, Structure::Usage, TASK);
+    code.bind(rested);
     // For a thread this is all; of a process it is written again.
     write_changed(code);
-    code.load(Width::B4, Reg::R1, TASK, steps.pid);
-    code.load(Width::B4, Reg::R2, TASK, steps.tgid);
+    code.load(Width::B4, Reg::R1, TASK, offsets.pid);
+    code.load(Width::B4, Reg::R2, TASK, offsets.tgid);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R2, next);
-    let [others_ran, without] = std::array::from_fn(|_| code.place());
+    let [others_ran, without] = std::array::from_fn(|_| code.label());
     // Nobody else can have begun another thread since.
-    code.load(Width::B4, Reg::R1, RECORD, record::THREADS.offset());
+    code.load(Width::B4, Reg::R1, RECORD, task_record::THREADS.offset());
     code.jump_if(When::Differ, Reg::R1, 1, others_ran);
     code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
     code.jump_if(When::Equal, Reg::R1, 1, without);
-    code.set(others_ran);
+    code.bind(others_ran);
     code.number(Reg::R1, 0);
     code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
-    code.load(Width::B8, Reg::R3, TASK, steps.signal);
+    code.load(Width::B8, Reg::R3, TASK, offsets.signal);
     code.jump_if(When::Equal, Reg::R3, 0, without);
-    copy_fields(code, kernel, Base::Signal, Reg::R3);
-    code.set(without);
+    copy_fields(code, kernel, Structure::Signal, Reg::R3);
+    code.bind(without);
     write_parent(code, kernel, namespace);
     write_memory(code, kernel, apart);
     write_files(code, kernel);
@@ -130,24 +130,24 @@ pub(super) fn write_task(
 ///
 /// The kernel brings the run time up to date before another one runs, and says until then that it is on a processor. What is
 /// decided goes through memory: of registers and the frame the verifier would follow each answer apart.
-fn unless_it_ran(code: &mut Code, rested: Place) {
-    let ran = code.place();
+fn unless_it_ran(code: &mut Assembler, rested: Label) {
+    let ran = code.label();
     code.number(Reg::R1, 0);
     code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
     code.load(Width::B8, Reg::R1, CONTROL, control::SAME);
     code.jump_if(When::Equal, Reg::R1, 0, ran);
-    code.load(Width::B8, Reg::R1, RECORD, record::CHANGED.offset());
+    code.load(Width::B8, Reg::R1, RECORD, task_record::CHANGED.offset());
     code.jump_if(When::Differ, Reg::R1, 0, ran);
-    code.load(Width::B4, Reg::R1, RECORD, record::ON_CPU.offset());
+    code.load(Width::B4, Reg::R1, RECORD, task_record::ON_CPU.offset());
     code.jump_if(When::Differ, Reg::R1, 0, ran);
     code.number(Reg::R1, 1);
     code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
     code.jump(rested);
-    code.set(ran);
+    code.bind(ran);
 }
 
 /// Puts the number in R1 where it goes, and notes the bits that differ from what was there. Uses R2.
-fn write(code: &mut Code, slot: Slot) {
+fn write(code: &mut Assembler, slot: Slot) {
     let width = if matches!(slot, Slot::Whole(_)) { Width::B8 } else { Width::B4 };
     code.load(width, Reg::R2, RECORD, slot.offset());
     code.store(width, RECORD, slot.offset(), Reg::R1);
@@ -155,18 +155,18 @@ fn write(code: &mut Code, slot: Slot) {
     code.compute(Compute::Or, CHANGED, Reg::R2);
 }
 
-fn write_changed(code: &mut Code) {
-    code.store(Width::B8, RECORD, record::CHANGED.offset(), CHANGED);
+fn write_changed(code: &mut Assembler) {
+    code.store(Width::B8, RECORD, task_record::CHANGED.offset(), CHANGED);
 }
 
 /// Copies the fields of one structure, those of one question after each other; pages stay in the frame. Uses R1 and R2.
-fn copy_fields(code: &mut Code, kernel: &Kernel, base: Base, from: Reg) {
+fn copy_fields(code: &mut Assembler, kernel: &TaskLayout, base: Structure, from: Reg) {
     let mut fields = kernel.fields.iter().filter(|field| field.base == base).peekable();
     while let Some(first) = fields.peek() {
         let asked = first.asked;
-        let behind = code.place();
-        if asked != Asked::default() {
-            unless_asked(code, asked, behind);
+        let behind = code.label();
+        if asked != TaskParts::default() {
+            unless_requested(code, asked, behind);
         }
         while let Some(field) = fields.next_if(|field| field.asked == asked) {
             code.load(field.width, Reg::R1, from, field.offset);
@@ -175,43 +175,43 @@ fn copy_fields(code: &mut Code, kernel: &Kernel, base: Base, from: Reg) {
                 None => write(code, field.slot),
             }
         }
-        code.set(behind);
+        code.bind(behind);
     }
 }
 
-fn write_parent(code: &mut Code, kernel: &Kernel, namespace: Option<Namespace>) {
-    let steps = &kernel.steps;
-    let [outside, known, behind] = std::array::from_fn(|_| code.place());
-    unless_asked(code, Asked::STAT, behind);
-    code.load(Width::B8, Reg::R4, TASK, steps.real_parent);
+fn write_parent(code: &mut Assembler, kernel: &TaskLayout, namespace: Option<Namespace>) {
+    let offsets = &kernel.offsets;
+    let [outside, known, behind] = std::array::from_fn(|_| code.label());
+    unless_requested(code, TaskParts::STAT, behind);
+    code.load(Width::B8, Reg::R4, TASK, offsets.real_parent);
     code.jump_if(When::Equal, Reg::R4, 0, outside);
     if namespace.is_some() {
-        code.load(Width::B8, Reg::R4, Reg::R4, steps.group_leader);
+        code.load(Width::B8, Reg::R4, Reg::R4, offsets.group_leader);
         code.jump_if(When::Equal, Reg::R4, 0, outside);
         own_number(code, kernel, namespace, Reg::R4, outside);
     } else {
-        code.load(Width::B4, Reg::R0, Reg::R4, steps.tgid);
+        code.load(Width::B4, Reg::R0, Reg::R4, offsets.tgid);
     }
     code.jump(known);
-    code.set(outside);
+    code.bind(outside);
     code.number(Reg::R0, 0);
-    code.set(known);
+    code.bind(known);
     code.copy(Reg::R1, Reg::R0);
-    write(code, record::PARENT);
-    code.set(behind);
+    write(code, task_record::PARENT);
+    code.bind(behind);
 }
 
-fn write_memory(code: &mut Code, kernel: &Kernel, apart: Option<&Apart>) {
-    let steps = &kernel.steps;
-    let [none, behind] = std::array::from_fn(|_| code.place());
-    unless_asked(code, Asked::MEMORY | Asked::STATUS, behind);
+fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpuPages>) {
+    let offsets = &kernel.offsets;
+    let [none, behind] = std::array::from_fn(|_| code.label());
+    unless_requested(code, TaskParts::MEMORY | TaskParts::STATUS, behind);
     // Threads of the kernel borrow the memory of others.
     const KERNEL_THREAD: i32 = 0x0020_0000;
-    code.load(Width::B4, Reg::R1, RECORD, record::FLAGS.offset());
+    code.load(Width::B4, Reg::R1, RECORD, task_record::FLAGS.offset());
     code.jump_if(When::AnyBit, Reg::R1, KERNEL_THREAD, none);
-    code.load(Width::B8, Reg::R3, TASK, steps.mm);
+    code.load(Width::B8, Reg::R3, TASK, offsets.mm);
     code.jump_if(When::Equal, Reg::R3, 0, none);
-    copy_fields(code, kernel, Base::Memory, Reg::R3);
+    copy_fields(code, kernel, Structure::Memory, Reg::R3);
     code.store_in_frame(MEMORY, Reg::R3);
     if let Some(apart) = apart {
         add_pages(code, apart);
@@ -222,22 +222,22 @@ fn write_memory(code: &mut Code, kernel: &Kernel, apart: Option<&Apart>) {
     }
     code.load_from_frame(Reg::R3, MEMORY);
     // It may have been given up meanwhile, and be the memory of another process by now.
-    code.load(Width::B8, Reg::R1, TASK, steps.mm);
+    code.load(Width::B8, Reg::R1, TASK, offsets.mm);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R3, none);
     code.number(Reg::R1, 1);
-    write(code, record::HAS_MEMORY);
+    write(code, task_record::HAS_MEMORY);
     code.jump(behind);
-    code.set(none);
+    code.bind(none);
     code.number(Reg::R1, 0);
-    write(code, record::HAS_MEMORY);
-    code.set(behind);
+    write(code, task_record::HAS_MEMORY);
+    code.bind(behind);
 }
 
 /// Adds the pages that are kept apart. Of all kinds together there is one piece of memory a processor.
-fn add_pages(code: &mut Code, apart: &Apart) {
+fn add_pages(code: &mut Assembler, apart: &PerCpuPages) {
     let [file, anonymous, swap, shared] = PAGES.map(|(_, place)| place);
     let kinds = [[file, anonymous], [swap, shared]];
-    let behind = code.place();
+    let behind = code.label();
     code.load(Width::B8, Reg::R1, Reg::R3, apart.shares.first);
     code.load(Width::B8, Reg::R2, Reg::R3, apart.shares.second);
     code.store_in_frame(SAVED, Reg::R1);
@@ -261,40 +261,40 @@ fn add_pages(code: &mut Code, apart: &Apart) {
             }
         }
     }
-    code.set(behind);
+    code.bind(behind);
 }
 
 /// `R0 = the two numbers at the address in R1`. Uses R1 to R5.
-fn two_numbers(code: &mut Code, cast: Cast) {
+fn two_numbers(code: &mut Assembler, cast: Cast) {
     code.number(Reg::R2, cast.two_numbers.0.cast_signed());
     code.call(cast.function);
 }
 
-fn write_files(code: &mut Code, kernel: &Kernel) {
+fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
     /// Bytes of a table that is read word by word.
     const SMALL: u32 = 32;
-    let steps = &kernel.steps;
-    let [none, many, set, behind] = std::array::from_fn(|_| code.place());
-    unless_asked(code, Asked::HANDLES, behind);
-    code.load(Width::B8, Reg::R3, TASK, steps.files);
+    let offsets = &kernel.offsets;
+    let [none, many, set, behind] = std::array::from_fn(|_| code.label());
+    unless_requested(code, TaskParts::HANDLES, behind);
+    code.load(Width::B8, Reg::R3, TASK, offsets.files);
     code.jump_if(When::Equal, Reg::R3, 0, none);
-    let may_differ = code.place();
+    let may_differ = code.label();
     // Only who has the same files can open and close them.
     code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
     code.jump_if(When::Equal, Reg::R1, 0, may_differ);
-    code.load(Width::B4, Reg::R1, Reg::R3, steps.users_of_files);
+    code.load(Width::B4, Reg::R1, Reg::R3, offsets.users_of_files);
     code.jump_if(When::Equal, Reg::R1, 1, behind);
-    code.set(may_differ);
-    code.load(Width::B8, Reg::R3, Reg::R3, steps.table);
+    code.bind(may_differ);
+    code.load(Width::B8, Reg::R3, Reg::R3, offsets.table);
     code.jump_if(When::Equal, Reg::R3, 0, none);
-    code.load(Width::B4, Reg::R2, Reg::R3, steps.table_size);
+    code.load(Width::B4, Reg::R2, Reg::R3, offsets.table_size);
     code.compute_number(Compute::Right, Reg::R2, 3);
-    code.jump_if(When::AtLeast, Reg::R2, record::OPEN_FILES_LIMIT.saturating_add(1).cast_signed(), many);
+    code.jump_if(When::AtLeast, Reg::R2, task_record::OPEN_FILES_LIMIT.saturating_add(1).cast_signed(), many);
     code.store_in_frame(SAVED, Reg::R2);
-    code.load(Width::B8, Reg::R3, Reg::R3, steps.open);
+    code.load(Width::B8, Reg::R3, Reg::R3, offsets.open);
     if let Some(cast) = kernel.cast {
         // Most have one of the smallest tables, for 64 to 256 files, which need no call.
-        let larger = code.place();
+        let larger = code.label();
         code.jump_if(When::AtLeast, Reg::R2, SMALL.saturating_add(1).cast_signed(), larger);
         code.store_in_frame(TABLE, Reg::R3);
         for first in (0..SMALL).step_by(16) {
@@ -303,45 +303,45 @@ fn write_files(code: &mut Code, kernel: &Kernel) {
             two_numbers(code, cast);
             // What is behind the end of a table is not looked at.
             for (offset, place) in [(0, first), (8, first.saturating_add(8))] {
-                let more = code.place();
+                let more = code.label();
                 code.load_from_frame(Reg::R1, SAVED);
                 code.jump_if(When::AtLeast, Reg::R1, place.saturating_add(1).cast_signed(), more);
                 code.jump(set);
-                code.set(more);
+                code.bind(more);
                 code.load(Width::B8, Reg::R1, Reg::R0, offset);
-                write(code, Slot::Whole((record::OPEN_FILES.offset().saturating_add(place)) / 8));
+                write(code, Slot::Whole((task_record::OPEN_FILES.offset().saturating_add(place)) / 8));
             }
         }
         code.load_from_frame(Reg::R1, SAVED);
         code.jump(set);
-        code.set(larger);
+        code.bind(larger);
     }
     // The call does not say what differs.
     code.number(CHANGED, 1);
     code.copy(Reg::R1, RECORD);
-    code.compute_number(Compute::Add, Reg::R1, record::OPEN_FILES.offset().cast_signed());
+    code.compute_number(Compute::Add, Reg::R1, task_record::OPEN_FILES.offset().cast_signed());
     code.call_helper(READ);
     code.load_from_frame(Reg::R1, SAVED);
     code.jump_if(When::Equal, Reg::R0, 0, set);
-    code.set(many);
+    code.bind(many);
     // They are counted in another way, which may say something else each time.
     code.number(CHANGED, 1);
     code.number(Reg::R1, -1);
     code.jump(set);
-    code.set(none);
+    code.bind(none);
     code.number(Reg::R1, 0);
-    code.set(set);
-    write(code, record::OPEN_FILES_SIZE);
-    code.set(behind);
+    code.bind(set);
+    write(code, task_record::OPEN_FILES_SIZE);
+    code.bind(behind);
 }
 
 /// Goes to a place when none of these is asked for.
-fn unless_asked(code: &mut Code, asked: Asked, place: Place) {
-    let is_asked = code.place();
-    load_asked(code);
+fn unless_requested(code: &mut Assembler, asked: TaskParts, place: Label) {
+    let is_asked = code.label();
+    load_parts(code);
     code.jump_if(When::AnyBit, ASKED, i32::from(asked.0), is_asked);
     code.jump(place);
-    code.set(is_asked);
+    code.bind(is_asked);
 }
 
 /// Loads what is asked for.
@@ -349,6 +349,6 @@ fn unless_asked(code: &mut Code, asked: Asked, place: Place) {
 /// The kernel's verifier remembers of a register which bits the jumps on the way have shown. A register that stays would
 /// make a different state of each combination of answers, and each of them is followed to the end: 0.4 s for these few
 /// instructions. One that is loaded anew is forgotten behind its jump.
-fn load_asked(code: &mut Code) {
+fn load_parts(code: &mut Assembler) {
     code.load(Width::B8, ASKED, CONTROL, control::ASKED);
 }

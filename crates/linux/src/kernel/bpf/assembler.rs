@@ -10,7 +10,7 @@ use super::btf::TypeId;
 /// A register. `R10` is the frame and can not be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Reg {
+pub(crate) enum Reg {
     /// Result of a call.
     R0,
     /// First argument.
@@ -37,7 +37,7 @@ pub enum Reg {
 
 /// How many bytes a load or store moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Width {
+pub(crate) enum Width {
     /// One byte.
     B1,
     /// Two bytes.
@@ -50,23 +50,23 @@ pub enum Width {
 
 /// Where a number is, from the address of what holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct At {
+pub(crate) struct FieldOffset {
     /// Bytes.
     pub offset: u32,
     /// How wide it is.
     pub width: Width,
 }
 
-impl At {
+impl FieldOffset {
     /// A number of so many bytes, `None` when it needs several loads.
-    pub fn new(offset: u32, size: u32) -> Option<At> {
-        Width::of(size).map(|width| At { offset, width })
+    pub(crate) fn new(offset: u32, size: u32) -> Option<FieldOffset> {
+        Width::of(size).map(|width| FieldOffset { offset, width })
     }
 }
 
 impl Width {
     /// The width of a field of this size, `None` when it needs several.
-    pub const fn of(size: u32) -> Option<Width> {
+    pub(crate) const fn of(size: u32) -> Option<Width> {
         match size {
             1 => Some(Width::B1),
             2 => Some(Width::B2),
@@ -88,7 +88,7 @@ impl Width {
 
 /// When a jump is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub(crate) enum When {
     /// Both are equal.
     Equal,
     /// They differ.
@@ -112,15 +112,13 @@ impl When {
 
 /// What is computed with 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compute {
+pub(crate) enum Compute {
     /// Sum.
     Add,
     /// Product.
     Multiply,
     /// Bits in one or both.
     Or,
-    /// Bits in both.
-    And,
     /// Bits in one of them only.
     Differing,
     /// Shift to the left.
@@ -139,7 +137,6 @@ impl Compute {
             Compute::Add => 0x00,
             Compute::Multiply => 0x20,
             Compute::Or => 0x40,
-            Compute::And => 0x50,
             Compute::Differing => 0xa0,
             Compute::Left => 0x60,
             Compute::Right => 0x70,
@@ -151,59 +148,59 @@ impl Compute {
 
 /// A place that jumps go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place(usize);
+pub(crate) struct Label(usize);
 
 /// Why a program can not be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum CodeError {
+pub(crate) enum AssemblerError {
     /// A field that is further away than an offset can say.
     TooFar {
         /// The offset.
         offset: u32,
     },
     /// A jump to a place that was never set, or is too far away.
-    NoPlace,
+    UnboundLabel,
 }
 
-impl fmt::Display for CodeError {
+impl fmt::Display for AssemblerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CodeError::TooFar { offset } => {
+            AssemblerError::TooFar { offset } => {
                 write!(f, "a field at offset {offset} is too far from its structure")
             }
-            CodeError::NoPlace => f.write_str("a jump leads nowhere"),
+            AssemblerError::UnboundLabel => f.write_str("a jump leads nowhere"),
         }
     }
 }
 
-impl std::error::Error for CodeError {}
+impl std::error::Error for AssemblerError {}
 
 /// A program as it is being written.
 #[derive(Debug, Default)]
-pub struct Code {
+pub(crate) struct Assembler {
     bytes: Vec<u8>,
     /// Where each place is, as the number of an instruction.
     places: Vec<Option<usize>>,
     /// Instructions that jump, and where to.
-    jumps: Vec<(usize, Place)>,
-    error: Option<CodeError>,
+    jumps: Vec<(usize, Label)>,
+    error: Option<AssemblerError>,
 }
 
-impl Code {
+impl Assembler {
     /// An empty program.
-    pub fn new() -> Code {
-        Code::default()
+    pub(crate) fn new() -> Assembler {
+        Assembler::default()
     }
 
     /// A place that is set later.
-    pub fn place(&mut self) -> Place {
+    pub(crate) fn label(&mut self) -> Label {
         self.places.push(None);
-        Place(self.places.len().saturating_sub(1))
+        Label(self.places.len().saturating_sub(1))
     }
 
     /// Sets a place to what is written next.
-    pub fn set(&mut self, place: Place) {
+    pub(crate) fn bind(&mut self, place: Label) {
         let here = self.count();
         if let Some(place) = self.places.get_mut(place.0) {
             *place = Some(here);
@@ -211,104 +208,104 @@ impl Code {
     }
 
     /// `to = number`
-    pub fn number(&mut self, to: Reg, number: i32) {
+    pub(crate) fn number(&mut self, to: Reg, number: i32) {
         self.compute_number(Compute::Move, to, number);
     }
 
     /// `to = from`
-    pub fn copy(&mut self, to: Reg, from: Reg) {
+    pub(crate) fn copy(&mut self, to: Reg, from: Reg) {
         self.compute(Compute::Move, to, from);
     }
 
     /// `to = to ? with`
-    pub fn compute(&mut self, compute: Compute, to: Reg, with: Reg) {
+    pub(crate) fn compute(&mut self, compute: Compute, to: Reg, with: Reg) {
         self.push(0x0f | compute.bits(), to, with, 0, 0);
     }
 
     /// `to = to ? number`
-    pub fn compute_number(&mut self, compute: Compute, to: Reg, number: i32) {
+    pub(crate) fn compute_number(&mut self, compute: Compute, to: Reg, number: i32) {
         self.push(0x07 | compute.bits(), to, Reg::R0, 0, number);
     }
 
     /// `to = number`, one of 64 bits.
-    pub fn wide_number(&mut self, to: Reg, number: u64) {
+    pub(crate) fn wide_number(&mut self, to: Reg, number: u64) {
         self.wide(to, 0, number);
     }
 
     /// `to = the map`, one that `descriptor` is open on.
-    pub fn map(&mut self, to: Reg, descriptor: i32) {
+    pub(crate) fn map(&mut self, to: Reg, descriptor: i32) {
         self.wide(to, 1, u64::from(descriptor.cast_unsigned()));
     }
 
     /// `to = address of the bytes of the only element of a map`, at `offset`.
-    pub fn map_value(&mut self, to: Reg, descriptor: i32, offset: u32) {
+    pub(crate) fn map_value(&mut self, to: Reg, descriptor: i32, offset: u32) {
         self.wide(to, 2, u64::from(offset) << 32 | u64::from(descriptor.cast_unsigned()));
     }
 
     /// `to = bytes at from + offset`; the rest is zero.
-    pub fn load(&mut self, width: Width, to: Reg, from: Reg, offset: u32) {
+    pub(crate) fn load(&mut self, width: Width, to: Reg, from: Reg, offset: u32) {
         let offset = self.offset(offset);
         self.push(0x61 | width.bits(), to, from, offset, 0);
     }
 
     /// `bytes at to + offset = from`
-    pub fn store(&mut self, width: Width, to: Reg, offset: u32, from: Reg) {
+    pub(crate) fn store(&mut self, width: Width, to: Reg, offset: u32, from: Reg) {
         let offset = self.offset(offset);
         self.push(0x63 | width.bits(), to, from, offset, 0);
     }
 
     /// `8 bytes at the frame - below = from`
-    pub fn store_in_frame(&mut self, below: u16, from: Reg) {
+    pub(crate) fn store_in_frame(&mut self, below: u16, from: Reg) {
         let offset = self.below(below);
         self.push(0x63 | Width::B8.bits(), Reg::R10, from, offset, 0);
     }
 
     /// `to = 8 bytes at the frame - below`
-    pub fn load_from_frame(&mut self, to: Reg, below: u16) {
+    pub(crate) fn load_from_frame(&mut self, to: Reg, below: u16) {
         let offset = self.below(below);
         self.push(0x61 | Width::B8.bits(), to, Reg::R10, offset, 0);
     }
 
     /// `to = the frame - below`
-    pub fn frame(&mut self, to: Reg, below: u16) {
+    pub(crate) fn frame(&mut self, to: Reg, below: u16) {
         self.copy(to, Reg::R10);
         // The verifier allows no subtraction from the frame.
         self.compute_number(Compute::Add, to, i32::from(below).saturating_neg());
     }
 
     /// Goes to a place.
-    pub fn jump(&mut self, place: Place) {
+    pub(crate) fn jump(&mut self, place: Label) {
         self.jumps.push((self.count(), place));
         self.push(0x05, Reg::R0, Reg::R0, 0, 0);
     }
 
     /// Goes to a place when a register and a number compare so.
-    pub fn jump_if(&mut self, when: When, register: Reg, number: i32, place: Place) {
+    pub(crate) fn jump_if(&mut self, when: When, register: Reg, number: i32, place: Label) {
         self.jumps.push((self.count(), place));
         self.push(0x05 | when.bits(), register, Reg::R0, 0, number);
     }
 
     /// Goes to a place when two registers compare so.
-    pub fn jump_if_both(&mut self, when: When, one: Reg, other: Reg, place: Place) {
+    pub(crate) fn jump_if_both(&mut self, when: When, one: Reg, other: Reg, place: Label) {
         self.jumps.push((self.count(), place));
         self.push(0x0d | when.bits(), one, other, 0, 0);
     }
 
     /// `R0 = the value of a map whose key is in the frame`; goes to a place when there is none. Uses R1 to R5.
-    pub fn element(&mut self, descriptor: i32, key: u16, none: Place) {
+    pub(crate) fn element(&mut self, descriptor: i32, key: u16, none: Label) {
         /// `bpf_map_lookup_elem`
         const LOOKUP: i32 = 1;
         self.look_up(LOOKUP, descriptor, key, none);
     }
 
     /// The same of a map with a value for each processor, for the processor in R3.
-    pub fn element_of_processor(&mut self, descriptor: i32, key: u16, none: Place) {
+    pub(crate) fn per_cpu_element(&mut self, descriptor: i32, key: u16, none: Label) {
         /// `bpf_map_lookup_percpu_elem`
         const LOOKUP_OF_PROCESSOR: i32 = 195;
         self.look_up(LOOKUP_OF_PROCESSOR, descriptor, key, none);
     }
 
-    fn look_up(&mut self, helper: i32, descriptor: i32, key: u16, none: Place) {
+    fn look_up(&mut self, helper: i32, descriptor: i32, key: u16, none: Label) {
         self.map(Reg::R1, descriptor);
         self.frame(Reg::R2, key);
         self.call_helper(helper);
@@ -316,29 +313,29 @@ impl Code {
     }
 
     /// `R0 = the task that is running`
-    pub fn current_task(&mut self) {
+    pub(crate) fn current_task(&mut self) {
         /// `bpf_get_current_task_btf`
         const CURRENT: i32 = 158;
         self.call_helper(CURRENT);
     }
 
     /// Calls a helper by its number, which is the same in every kernel.
-    pub fn call_helper(&mut self, number: i32) {
+    pub(crate) fn call_helper(&mut self, number: i32) {
         self.push(0x85, Reg::R0, Reg::R0, 0, number);
     }
 
     /// Calls a function of the kernel.
-    pub fn call(&mut self, function: TypeId) {
+    pub(crate) fn call(&mut self, function: TypeId) {
         self.push(0x85, Reg::R0, Reg::R2, 0, function.0.cast_signed());
     }
 
-    /// Ends the program; its result is in `R0`.
-    pub fn exit(&mut self) {
+    /// ExitQueue the program; its result is in `R0`.
+    pub(crate) fn exit(&mut self) {
         self.push(0x95, Reg::R0, Reg::R0, 0, 0);
     }
 
     /// How many instructions there are; those of 64-bit numbers count twice.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.bytes.len() / 8
     }
 
@@ -347,19 +344,20 @@ impl Code {
     /// # Errors
     ///
     /// A jump or an offset can not be written.
-    pub fn finish(mut self) -> Result<Vec<u8>, CodeError> {
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>, AssemblerError> {
         if let Some(error) = self.error {
             return Err(error);
         }
         for (from, place) in std::mem::take(&mut self.jumps) {
-            let to = self.places.get(place.0).copied().flatten().ok_or(CodeError::NoPlace)?;
+            let to = self.places.get(place.0).copied().flatten().ok_or(AssemblerError::UnboundLabel)?;
             // A jump counts from the instruction behind it.
             let distance = i64::try_from(to).ok().zip(i64::try_from(from).ok());
             let distance = distance.map(|(to, from)| to.saturating_sub(from).saturating_sub(1));
-            let distance =
-                distance.and_then(|distance| i16::try_from(distance).ok()).ok_or(CodeError::NoPlace)?;
+            let distance = distance
+                .and_then(|distance| i16::try_from(distance).ok())
+                .ok_or(AssemblerError::UnboundLabel)?;
             let at = from.saturating_mul(8).saturating_add(2);
-            let bytes = self.bytes.get_mut(at..at.saturating_add(2)).ok_or(CodeError::NoPlace)?;
+            let bytes = self.bytes.get_mut(at..at.saturating_add(2)).ok_or(AssemblerError::UnboundLabel)?;
             bytes.copy_from_slice(&distance.to_le_bytes());
         }
         Ok(self.bytes)
@@ -367,7 +365,7 @@ impl Code {
 
     fn offset(&mut self, offset: u32) -> i16 {
         i16::try_from(offset).unwrap_or_else(|_| {
-            self.error = Some(CodeError::TooFar { offset });
+            self.error = Some(AssemblerError::TooFar { offset });
             0
         })
     }
@@ -375,7 +373,7 @@ impl Code {
     fn below(&mut self, below: u16) -> i16 {
         i16::try_from(below)
             .unwrap_or_else(|_| {
-                self.error = Some(CodeError::TooFar { offset: u32::from(below) });
+                self.error = Some(AssemblerError::TooFar { offset: u32::from(below) });
                 0
             })
             .saturating_neg()
@@ -401,12 +399,12 @@ mod tests {
     /// The bytes are those of the instruction set's document in the kernel (`bpf/standardization/instruction-set`).
     #[test]
     fn instructions() {
-        let mut code = Code::new();
-        let end = code.place();
-        let again = code.place();
+        let mut code = Assembler::new();
+        let end = code.label();
+        let again = code.label();
         code.number(Reg::R0, -1);
         code.copy(Reg::R6, Reg::R1);
-        code.set(again);
+        code.bind(again);
         code.compute_number(Compute::Add, Reg::R6, 24);
         code.compute(Compute::Multiply, Reg::R3, Reg::R4);
         code.compute(Compute::Or, Reg::R9, Reg::R2);
@@ -424,7 +422,7 @@ mod tests {
         code.jump(again);
         code.call_helper(1);
         code.call(TypeId(0x0001_2345));
-        code.set(end);
+        code.bind(end);
         code.exit();
         let expected: &[[u8; 8]] = &[
             [0xb7, 0x00, 0, 0, 0xff, 0xff, 0xff, 0xff],
@@ -458,12 +456,12 @@ mod tests {
 
     #[test]
     fn what_can_not_be_written_is_an_error() {
-        let mut code = Code::new();
+        let mut code = Assembler::new();
         code.load(Width::B8, Reg::R0, Reg::R6, 40_000);
-        assert_eq!(code.finish(), Err(CodeError::TooFar { offset: 40_000 }));
-        let mut code = Code::new();
-        let nowhere = code.place();
+        assert_eq!(code.finish(), Err(AssemblerError::TooFar { offset: 40_000 }));
+        let mut code = Assembler::new();
+        let nowhere = code.label();
         code.jump(nowhere);
-        assert_eq!(code.finish(), Err(CodeError::NoPlace));
+        assert_eq!(code.finish(), Err(AssemblerError::UnboundLabel));
     }
 }

@@ -11,61 +11,22 @@
 //! What is asked for is read from memory, so that there is one program for all questions. The number of records is kept
 //! in memory too: the verifier follows a number in a register through each round and gives up, one in memory it does not.
 
-use super::code::{Code, CodeError, Compute, Place, Reg, When, Width};
-use super::fill::{Apart, CONTROL, OWN, READ, RECORD, TASK, own_number, write_task};
-use super::kernel::{Kernel, Shares, Walk};
-use super::record;
-
-/// The words that a program and its user share.
-pub(super) mod control {
-    /// [`Asked`](super::record::Asked), set by the user.
-    pub(crate) const ASKED: u32 = 0;
-    /// How many records were written; set to 0 by the user.
-    pub(crate) const COUNT: u32 = 8;
-    /// The process to begin with, set by the user, 0 for the first; set to 0 when it was found.
-    pub(crate) const BEGIN: u32 = 16;
-    /// The process that found no place, 0 when all did; set to 0 by the user.
-    pub(crate) const REST: u32 = 24;
-    /// Where the value of each processor is, see [`areas`](super::areas); 0 of one that is not there.
-    pub(crate) const AREAS: u32 = 32;
-    /// How many processors have a place there.
-    pub(crate) const PROCESSORS: u32 = 64;
-    /// 1 when the same was asked for last time, and every record of then was taken; set by the user.
-    pub(crate) const SAME: u32 = 544;
-    /// 1 while a task is written that has not run since its record was; for the program itself.
-    pub(crate) const RESTED: u32 = 552;
-    /// How many words there are.
-    pub(crate) const WORDS: usize = 70;
-    /// Bytes of them.
-    pub(crate) const SIZE: u32 = 560;
-}
-
-/// The maps of a program, as descriptors.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Maps {
-    pub(super) control: i32,
-    pub(super) records: i32,
-}
-
-/// Our pid namespace, when it is not the first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Namespace {
-    /// How many namespaces it is within.
-    pub(super) level: u32,
-    /// Its number.
-    pub(super) inode: u32,
-}
+use super::assembler::{Assembler, AssemblerError, Compute, Label, Reg, When, Width};
+use super::control::{self, Maps, Namespace};
+use super::task_fields::{CONTROL, OWN, PerCpuPages, READ, RECORD, TASK, own_number, write_task};
+use super::task_layout::{PageShares, TaskLayout, Walk};
+use super::task_record;
 
 /// A program that is called and walks over the tasks itself.
 pub(super) fn walking(
-    kernel: &Kernel,
+    kernel: &TaskLayout,
     walk: &Walk,
     maps: Maps,
     namespace: Option<Namespace>,
-    apart: Option<&Apart>,
-) -> Result<Vec<u8>, CodeError> {
-    let mut code = Code::new();
-    let [next, begun, full, done] = std::array::from_fn(|_| code.place());
+    apart: Option<&PerCpuPages>,
+) -> Result<Vec<u8>, AssemblerError> {
+    let mut code = Assembler::new();
+    let [next, begun, full, done] = std::array::from_fn(|_| code.label());
     code.map_value(CONTROL, maps.control, 0);
     code.call(walk.lock);
     // Such a walk always begins with the first task of the machine.
@@ -73,20 +34,20 @@ pub(super) fn walking(
     code.number(Reg::R2, 0);
     code.number(Reg::R3, ALL_THREADS);
     code.call(walk.new);
-    code.set(next);
+    code.bind(next);
     code.frame(Reg::R1, ITERATOR);
     code.call(walk.next);
     code.jump_if(When::Equal, Reg::R0, 0, done);
     code.copy(TASK, Reg::R0);
-    code.load(Width::B4, Reg::R1, TASK, kernel.steps.pid);
+    code.load(Width::B4, Reg::R1, TASK, kernel.offsets.pid);
     code.jump_if(When::Equal, Reg::R1, 0, next);
     code.load(Width::B8, Reg::R1, CONTROL, control::BEGIN);
     code.jump_if(When::Equal, Reg::R1, 0, begun);
-    code.load(Width::B4, Reg::R2, TASK, kernel.steps.tgid);
+    code.load(Width::B4, Reg::R2, TASK, kernel.offsets.tgid);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R2, next);
     code.number(Reg::R1, 0);
     code.store(Width::B8, CONTROL, control::BEGIN, Reg::R1);
-    code.set(begun);
+    code.bind(begun);
     own_number(&mut code, kernel, namespace, TASK, next);
     code.store_in_frame(OWN, Reg::R0);
     code.load(Width::B8, Reg::R1, CONTROL, control::COUNT);
@@ -97,10 +58,10 @@ pub(super) fn walking(
     code.store(Width::B8, CONTROL, control::COUNT, Reg::R1);
     write_task(&mut code, kernel, namespace, apart, next);
     code.jump(next);
-    code.set(full);
-    code.load(Width::B4, Reg::R1, TASK, kernel.steps.tgid);
+    code.bind(full);
+    code.load(Width::B4, Reg::R1, TASK, kernel.offsets.tgid);
     code.store(Width::B8, CONTROL, control::REST, Reg::R1);
-    code.set(done);
+    code.bind(done);
     code.frame(Reg::R1, ITERATOR);
     code.call(walk.destroy);
     code.call(walk.unlock);
@@ -111,22 +72,22 @@ pub(super) fn walking(
 
 /// A program that the kernel runs for each task, and that writes into the file that is being read.
 pub(super) fn for_each_task(
-    kernel: &Kernel,
+    kernel: &TaskLayout,
     maps: Maps,
     namespace: Option<Namespace>,
-    apart: Option<&Apart>,
-) -> Result<Vec<u8>, CodeError> {
+    apart: Option<&PerCpuPages>,
+) -> Result<Vec<u8>, AssemblerError> {
     /// `bpf_seq_write`
     const WRITE: i32 = 127;
     /// Where the kernel puts the task.
     const TASK_OF_CONTEXT: u32 = 8;
-    let mut code = Code::new();
-    let [next, write] = std::array::from_fn(|_| code.place());
+    let mut code = Assembler::new();
+    let [next, write] = std::array::from_fn(|_| code.label());
     code.load(Width::B8, TASK, Reg::R1, TASK_OF_CONTEXT);
-    // At the end there is none.
+    // FieldOffset the end there is none.
     code.jump_if(When::Equal, TASK, 0, next);
     code.load(Width::B8, Reg::R1, Reg::R1, 0);
-    code.load(Width::B8, Reg::R1, Reg::R1, kernel.steps.sequence);
+    code.load(Width::B8, Reg::R1, Reg::R1, kernel.offsets.sequence);
     code.store_in_frame(SEQUENCE, Reg::R1);
     own_number(&mut code, kernel, namespace, TASK, next);
     code.store_in_frame(OWN, Reg::R0);
@@ -135,31 +96,31 @@ pub(super) fn for_each_task(
     code.store_in_frame(KEY, Reg::R1);
     take_record(&mut code, maps.records, next);
     write_task(&mut code, kernel, namespace, apart, write);
-    code.set(write);
+    code.bind(write);
     // There is one record, and what was in it is of another task.
     code.number(Reg::R1, 1);
-    code.store(Width::B8, RECORD, record::CHANGED.offset(), Reg::R1);
+    code.store(Width::B8, RECORD, task_record::CHANGED.offset(), Reg::R1);
     code.load_from_frame(Reg::R1, SEQUENCE);
     code.copy(Reg::R2, RECORD);
-    code.number(Reg::R3, record::SIZE.cast_signed());
+    code.number(Reg::R3, task_record::SIZE.cast_signed());
     code.call_helper(WRITE);
-    code.set(next);
+    code.bind(next);
     code.number(Reg::R0, 0);
     code.exit();
     code.finish()
 }
 
 /// A program that notes at which level our own pid namespace is, and its number.
-pub(super) fn own_namespace(kernel: &Kernel, control: i32) -> Result<Vec<u8>, CodeError> {
-    let mut code = Code::new();
-    let end = code.place();
+pub(super) fn own_namespace(kernel: &TaskLayout, control: i32) -> Result<Vec<u8>, AssemblerError> {
+    let mut code = Assembler::new();
+    let end = code.label();
     code.map_value(CONTROL, control, 0);
     code.current_task();
-    code.load(Width::B8, Reg::R1, Reg::R0, kernel.steps.thread_pid);
+    code.load(Width::B8, Reg::R1, Reg::R0, kernel.offsets.thread_pid);
     code.jump_if(When::Equal, Reg::R1, 0, end);
-    code.load(Width::B4, Reg::R2, Reg::R1, kernel.steps.level);
+    code.load(Width::B4, Reg::R2, Reg::R1, kernel.offsets.level);
     code.store(Width::B8, CONTROL, control::COUNT, Reg::R2);
-    code.set(end);
+    code.bind(end);
     code.number(Reg::R0, 0);
     code.exit();
     code.finish()
@@ -168,9 +129,9 @@ pub(super) fn own_namespace(kernel: &Kernel, control: i32) -> Result<Vec<u8>, Co
 /// A program that notes where a map with one value each processor says that they are, and where each of them is.
 ///
 /// The difference is the same for everything that the kernel keeps for each processor.
-pub(super) fn areas(shares: Shares, control: i32, map: i32) -> Result<Vec<u8>, CodeError> {
-    let mut code = Code::new();
-    let end = code.place();
+pub(super) fn areas(shares: PageShares, control: i32, map: i32) -> Result<Vec<u8>, AssemblerError> {
+    let mut code = Assembler::new();
+    let end = code.label();
     code.map_value(CONTROL, control, 0);
     // An address that went through memory is a number, with which one may count.
     code.map(Reg::R1, map);
@@ -185,11 +146,11 @@ pub(super) fn areas(shares: Shares, control: i32, map: i32) -> Result<Vec<u8>, C
     code.store_in_frame(KEY, Reg::R1);
     for processor in 0..control::PROCESSORS {
         code.number(Reg::R3, processor.cast_signed());
-        code.element_of_processor(map, KEY, end);
+        code.per_cpu_element(map, KEY, end);
         let place = control::AREAS.saturating_add(processor.saturating_mul(8));
         code.store(Width::B8, CONTROL, place, Reg::R0);
     }
-    code.set(end);
+    code.bind(end);
     code.number(Reg::R0, 0);
     code.exit();
     code.finish()
@@ -204,7 +165,7 @@ const SEQUENCE: u16 = 48;
 const ALL_THREADS: i32 = 1;
 
 /// Puts the address of the record with the number in the frame into its register.
-fn take_record(code: &mut Code, records: i32, full: Place) {
+fn take_record(code: &mut Assembler, records: i32, full: Label) {
     code.element(records, KEY, full);
     code.copy(RECORD, Reg::R0);
 }

@@ -1,15 +1,15 @@
 //! Where the running kernel counts.
 
+use super::super::assembler::FieldOffset;
 use super::super::btf::{Btf, BtfError, Named, TypeId};
-use super::super::code::At;
-use super::super::each_processor::EachProcessor;
+use super::super::per_cpu::CpuLoop;
 use crate::kernel::proc::vmstat::VmStat;
 
 /// Where a number of `/proc/vmstat` is kept.
-type OfVmStat = fn(&mut VmStat) -> &mut Option<u64>;
+type VmStatMember = fn(&mut VmStat) -> &mut Option<u64>;
 
 /// The events of memory that are read, by the kernel's names, and what they are in `/proc/vmstat`.
-pub(super) const WANTED: [(&str, OfVmStat); 8] = [
+pub(super) const WANTED: [(&str, VmStatMember); 8] = [
     ("PGFAULT", |stat| &mut stat.faults),
     ("PGMAJFAULT", |stat| &mut stat.major_faults),
     ("PGPGIN", |stat| &mut stat.read_kib),
@@ -58,7 +58,7 @@ pub(super) struct Variable {
 
 /// The way from a task to a variable of its processor.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct RunQueuePath {
     /// In a task.
     pub(super) queue_of_kind: u32,
     /// In what it leads to.
@@ -71,34 +71,34 @@ pub(super) struct Way {
 
 /// Where the running kernel counts.
 #[derive(Debug)]
-pub(super) struct Kernel {
+pub(super) struct CountsLayout {
     /// `None` before Linux 6.4.
-    pub(super) each: Option<EachProcessor>,
-    pub(super) way: Way,
+    pub(super) each: Option<CpuLoop>,
+    pub(super) way: RunQueuePath,
     /// The variable with the next two.
     pub(super) counts: Variable,
-    pub(super) interrupts: At,
-    pub(super) softirqs: Vec<At>,
+    pub(super) interrupts: FieldOffset,
+    pub(super) softirqs: Vec<FieldOffset>,
     /// Interrupts that are counted elsewhere; why it is not known which.
-    pub(super) own: Result<Own, String>,
+    pub(super) own: Result<ArchInterrupts, String>,
     /// `None` of a kernel that was built without.
     pub(super) events: Option<Events>,
 }
 
 /// Interrupts that a kind of machine counts for itself.
 #[derive(Debug, Default)]
-pub(super) struct Own {
+pub(super) struct ArchInterrupts {
     /// What is added up, of each variable.
-    pub(super) variables: Vec<(Variable, Vec<At>)>,
+    pub(super) variables: Vec<(Variable, Vec<FieldOffset>)>,
     /// That of the clock, in the first of them.
-    pub(super) clock: Option<At>,
+    pub(super) clock: Option<FieldOffset>,
 }
 
 #[derive(Debug)]
 pub(super) struct Events {
     pub(super) variable: Variable,
     /// In the order of [`WANTED`].
-    pub(super) places: [Option<At>; WANTED.len()],
+    pub(super) places: [Option<FieldOffset>; WANTED.len()],
 }
 
 /// The types as they are looked through.
@@ -118,15 +118,15 @@ impl Types<'_> {
         Ok(Variable { place: self.btf.place(self.section, id)?, of })
     }
 
-    pub(super) fn at(&self, variable: TypeId, path: &str) -> Result<At, BtfError> {
+    pub(super) fn at(&self, variable: TypeId, path: &str) -> Result<FieldOffset, BtfError> {
         let field = self.btf.field(variable, path)?;
-        let at = At::new(field.offset, field.size);
+        let at = FieldOffset::new(field.offset, field.size);
         at.ok_or_else(|| BtfError::BitField { path: path.to_string() })
     }
 }
 
-impl Kernel {
-    pub(super) fn new(btf: &Btf<'_>) -> Result<Kernel, BtfError> {
+impl CountsLayout {
+    pub(super) fn new(btf: &Btf<'_>) -> Result<CountsLayout, BtfError> {
         use Named::{Enumeration, Section, Struct, Variable};
         let missing = |name: &str| BtfError::NoField { path: name.to_string() };
         let [section, number, task, kind, queue, queues, counts, states, items, own, exceptions, polls] = btf
@@ -150,7 +150,7 @@ impl Kernel {
         let offset = |of: Option<TypeId>, path: &str| {
             of.ok_or_else(|| missing(path)).and_then(|of| btf.field(of, path)).map(|field| field.offset)
         };
-        let way = Way {
+        let way = RunQueuePath {
             queue_of_kind: offset(task, "se.cfs_rq")?,
             queue: offset(kind, "rq")?,
             processor: offset(queue, "cpu")?,
@@ -167,13 +167,13 @@ impl Kernel {
             Ok(Events { variable: types.variable(states)?, places })
         });
         let own = match std::env::consts::ARCH {
-            "x86_64" => own_of_x86(&types, own, [exceptions, polls]),
+            "x86_64" => interrupts_of_x86(&types, own, [exceptions, polls]),
             // All are in the kernel's sum, those between processors too since Linux 5.10.
-            "aarch64" => Ok(Own::default()),
+            "aarch64" => Ok(ArchInterrupts::default()),
             other => Err(format!("it is not known what the kernel's sum of interrupts is on {other}")),
         };
-        Ok(Kernel {
-            each: EachProcessor::find(btf),
+        Ok(CountsLayout {
+            each: CpuLoop::find(btf),
             way,
             counts: types.variable(counts)?,
             interrupts: types.at(counts, "irqs_sum")?,
@@ -184,11 +184,11 @@ impl Kernel {
     }
 }
 
-pub(super) fn own_of_x86(
+pub(super) fn interrupts_of_x86(
     types: &Types<'_>,
     own: Option<TypeId>,
     counts: [Option<TypeId>; 2],
-) -> Result<Own, String> {
+) -> Result<ArchInterrupts, String> {
     let words = |error: BtfError| error.to_string();
     let own = own.ok_or("this kernel has no irq_stat")?;
     let mut places = Vec::new();
@@ -210,8 +210,8 @@ pub(super) fn own_of_x86(
     let mut variables = vec![(types.variable(own).map_err(words)?, places)];
     for variable in counts.into_iter().flatten() {
         let size = types.btf.whole(variable).map_err(words)?.size;
-        let at = At::new(0, size).ok_or("counts of machine checks are no numbers")?;
+        let at = FieldOffset::new(0, size).ok_or("counts of machine checks are no numbers")?;
         variables.push((types.variable(variable).map_err(words)?, vec![at]));
     }
-    Ok(Own { variables, clock })
+    Ok(ArchInterrupts { variables, clock })
 }

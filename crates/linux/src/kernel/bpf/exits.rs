@@ -9,15 +9,15 @@
 
 use std::sync::atomic::Ordering;
 
-use super::code::{Code, CodeError, Reg, When, Width};
-use super::kernel::{Base, Kernel};
-use super::record::{self, Slot};
-use super::sys::{Area, Link, Program, ProgramKind, Queue, Written};
-use super::tasks::{Refusal, denied, refused, unwritten};
+use super::assembler::{Assembler, AssemblerError, Reg, When, Width};
+use super::refusal::{Refusal, assembler_refusal, load_refusal, syscall_refusal};
+use super::sys::{Link, MapMemory, Program, ProgramKind, RingBuffer, RingMemory};
+use super::task_layout::{Structure, TaskLayout};
+use super::task_record::{self, Slot};
 
 /// A process that has ended, with all its threads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct End {
+pub struct ExitRecord {
     /// Its number in the first pid namespace.
     pub pid: u32,
     /// The kernel's flags (`PF_KTHREAD` and others).
@@ -44,15 +44,15 @@ pub struct End {
 
 /// What is written of the structure that all threads share, from word 2 on.
 const USED: [Slot; 9] = [
-    record::ENDED_RUN_TIME,
-    record::ENDED_USER,
-    record::ENDED_SYSTEM,
-    record::ENDED_MINOR,
-    record::ENDED_MAJOR,
-    record::ENDED_READ_BYTES,
-    record::ENDED_WRITTEN_BYTES,
-    record::ENDED_READS,
-    record::ENDED_WRITES,
+    task_record::ENDED_RUN_TIME,
+    task_record::ENDED_USER,
+    task_record::ENDED_SYSTEM,
+    task_record::ENDED_MINOR,
+    task_record::ENDED_MAJOR,
+    task_record::ENDED_READ_BYTES,
+    task_record::ENDED_WRITTEN_BYTES,
+    task_record::ENDED_READS,
+    task_record::ENDED_WRITES,
 ];
 const WORDS: usize = 11;
 /// Bytes of a record.
@@ -62,37 +62,37 @@ const QUEUE: u32 = 1 << 19;
 
 /// Tells of processes that end.
 #[derive(Debug)]
-pub(super) struct Ends {
-    position: Area,
-    written: Written,
-    queue: Queue,
+pub(super) struct ExitQueue {
+    position: MapMemory,
+    written: RingMemory,
+    queue: RingBuffer,
     _program: Program,
     _link: Link,
 }
 
-impl Ends {
+impl ExitQueue {
     /// Begins to listen.
-    pub(super) fn open(kernel: &Kernel) -> Result<Ends, Refusal> {
-        Ends::open_with(kernel, QUEUE)
+    pub(super) fn open(kernel: &TaskLayout) -> Result<ExitQueue, Refusal> {
+        ExitQueue::open_with(kernel, QUEUE)
     }
 
-    /// As [`Ends::open`], with a queue of so many bytes.
-    fn open_with(kernel: &Kernel, size: u32) -> Result<Ends, Refusal> {
+    /// As [`ExitQueue::open`], with a queue of so many bytes.
+    fn open_with(kernel: &TaskLayout, size: u32) -> Result<ExitQueue, Refusal> {
         let place = kernel.end.ok_or_else(|| Refusal {
             reason: "this kernel does not tell programs of processes that end".to_string(),
             remedy: String::new(),
         })?;
-        let queue = Queue::new(size).map_err(|error| denied(&error))?;
-        let position = queue.read_position().map_err(|error| denied(&error))?;
-        let written = queue.written().map_err(|error| denied(&error))?;
-        let code = program(kernel, queue.number()).map_err(unwritten)?;
-        let program = Program::load(ProgramKind::Place(place), &code).map_err(refused)?;
-        let link = program.attach().map_err(|error| denied(&error))?;
-        Ok(Ends { position, written, queue, _program: program, _link: link })
+        let queue = RingBuffer::new(size).map_err(|error| syscall_refusal(&error))?;
+        let position = queue.read_position().map_err(|error| syscall_refusal(&error))?;
+        let written = queue.written().map_err(|error| syscall_refusal(&error))?;
+        let code = program(kernel, queue.number()).map_err(assembler_refusal)?;
+        let program = Program::load(ProgramKind::Tracepoint(place), &code).map_err(load_refusal)?;
+        let link = program.attach().map_err(|error| syscall_refusal(&error))?;
+        Ok(ExitQueue { position, written, queue, _program: program, _link: link })
     }
 
     /// Takes what has ended since the last call.
-    pub(super) fn take(&self, mut each: impl FnMut(End)) {
+    pub(super) fn take(&self, mut each: impl FnMut(ExitRecord)) {
         let Some(position) = self.position.words().first() else { return };
         let mut at = position.load(Ordering::Relaxed);
         let end = self.written.position().unwrap_or(at);
@@ -120,10 +120,10 @@ impl Ends {
         (header & BUSY == 0).then_some(Length { taken, next })
     }
 
-    fn record_at(&self, at: u64) -> Option<End> {
+    fn record_at(&self, at: u64) -> Option<ExitRecord> {
         let word = |number: usize| self.word(at, number.saturating_add(1));
         let identity = word(0)?;
-        Some(End {
+        Some(ExitRecord {
             pid: u32::try_from(identity & 0xffff_ffff).ok()?,
             flags: u32::try_from(identity >> 32).ok()?,
             start: word(1)?,
@@ -154,7 +154,7 @@ struct Length {
 }
 
 /// The program: for the first thread of a process, which is given up last, what all of them used.
-fn program(kernel: &Kernel, queue: i32) -> Result<Vec<u8>, CodeError> {
+fn program(kernel: &TaskLayout, queue: i32) -> Result<Vec<u8>, AssemblerError> {
     /// `bpf_ringbuf_reserve`
     const RESERVE: i32 = 131;
     /// `bpf_ringbuf_submit`
@@ -163,20 +163,20 @@ fn program(kernel: &Kernel, queue: i32) -> Result<Vec<u8>, CodeError> {
     const NO_WAKE_UP: i32 = 1;
     const TASK: Reg = Reg::R6;
     const SIGNAL: Reg = Reg::R7;
-    let mut code = Code::new();
-    let end = code.place();
+    let mut code = Assembler::new();
+    let end = code.label();
     code.load(Width::B8, TASK, Reg::R1, 0);
-    code.load(Width::B4, Reg::R1, TASK, kernel.steps.pid);
-    code.load(Width::B4, Reg::R2, TASK, kernel.steps.tgid);
+    code.load(Width::B4, Reg::R1, TASK, kernel.offsets.pid);
+    code.load(Width::B4, Reg::R2, TASK, kernel.offsets.tgid);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R2, end);
-    code.load(Width::B8, SIGNAL, TASK, kernel.steps.signal);
+    code.load(Width::B8, SIGNAL, TASK, kernel.offsets.signal);
     code.jump_if(When::Equal, SIGNAL, 0, end);
     code.map(Reg::R1, queue);
     code.number(Reg::R2, SIZE);
     code.number(Reg::R3, 0);
     code.call_helper(RESERVE);
     code.jump_if(When::Equal, Reg::R0, 0, end);
-    let mut copy = |base: Base, from: Reg, slot: Slot, to: u32, width: Width| {
+    let mut copy = |base: Structure, from: Reg, slot: Slot, to: u32, width: Width| {
         let found = kernel.fields.iter().find(|field| field.base == base && field.slot == slot);
         match found {
             Some(field) => code.load(field.width, Reg::R1, from, field.offset),
@@ -185,16 +185,16 @@ fn program(kernel: &Kernel, queue: i32) -> Result<Vec<u8>, CodeError> {
         }
         code.store(width, Reg::R0, to, Reg::R1);
     };
-    copy(Base::Task, TASK, record::PID, 0, Width::B4);
-    copy(Base::Task, TASK, record::FLAGS, 4, Width::B4);
-    copy(Base::Task, TASK, record::START, 8, Width::B8);
+    copy(Structure::Task, TASK, task_record::PID, 0, Width::B4);
+    copy(Structure::Task, TASK, task_record::FLAGS, 4, Width::B4);
+    copy(Structure::Task, TASK, task_record::START, 8, Width::B8);
     for (slot, word) in USED.into_iter().zip(2_u32..) {
-        copy(Base::Signal, SIGNAL, slot, word.saturating_mul(8), Width::B8);
+        copy(Structure::Signal, SIGNAL, slot, word.saturating_mul(8), Width::B8);
     }
     code.copy(Reg::R1, Reg::R0);
     code.number(Reg::R2, NO_WAKE_UP);
     code.call_helper(SUBMIT);
-    code.set(end);
+    code.bind(end);
     code.number(Reg::R0, 0);
     code.exit();
     code.finish()
@@ -207,7 +207,7 @@ mod tests {
 
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-    use super::super::tasks::of_types;
+    use super::super::types::with_kernel_types;
     use super::*;
     use crate::kernel::clock::process_cpu_time;
 
@@ -215,13 +215,14 @@ mod tests {
     fn a_record_that_goes_over_the_end_of_the_queue_is_whole() {
         // No record fits into it a whole number of times.
         let size = u32::try_from(rustix::param::page_size()).unwrap();
-        let ends = match of_types(Kernel::new).and_then(|kernel| Ends::open_with(&kernel, size)) {
-            Ok(ends) => ends,
-            Err(refusal) => {
-                crate::test_support::skip_refused(&refusal);
-                return;
-            }
-        };
+        let ends =
+            match with_kernel_types(TaskLayout::new).and_then(|kernel| ExitQueue::open_with(&kernel, size)) {
+                Ok(ends) => ends,
+                Err(refusal) => {
+                    refusal.skip_test();
+                    return;
+                }
+            };
         let begin = Instant::now();
         let mut children = 0;
         while children < 60 || ends.written.position().unwrap() < u64::from(size) * 3 {

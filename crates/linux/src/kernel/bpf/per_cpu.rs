@@ -2,14 +2,14 @@
 
 use std::fs;
 
+use super::assembler::{Assembler, Label, Reg, When, Width};
 use super::btf::{Btf, Named, TypeId};
-use super::code::{Code, Place, Reg, When, Width};
-use super::tasks::Refusal;
+use super::refusal::Refusal;
 use crate::kernel::proc::scan::ranges;
 
 /// Functions of the kernel that it takes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct EachProcessor {
+pub(super) struct CpuLoop {
     /// Goes from number to number, with the next two.
     new: TypeId,
     next: TypeId,
@@ -26,9 +26,9 @@ pub(super) const NUMBER: u16 = 16;
 /// Linux has no more processors than this on any machine.
 const MOST: u32 = 8192;
 
-impl EachProcessor {
+impl CpuLoop {
     /// Looks the functions up; `None` before Linux 6.4.
-    pub(super) fn find(btf: &Btf<'_>) -> Option<EachProcessor> {
+    pub(super) fn find(btf: &Btf<'_>) -> Option<CpuLoop> {
         use Named::Function;
         let [new, next, destroy, cast] = btf.find([
             (Function, "bpf_iter_num_new"),
@@ -36,7 +36,7 @@ impl EachProcessor {
             (Function, "bpf_iter_num_destroy"),
             (Function, "bpf_rdonly_cast"),
         ]);
-        Some(EachProcessor { new: new?, next: next?, destroy: destroy?, cast: cast? })
+        Some(CpuLoop { new: new?, next: next?, destroy: destroy?, cast: cast? })
     }
 
     /// What a kernel without these functions means.
@@ -49,13 +49,18 @@ impl EachProcessor {
 
     /// Writes what `body` does once for each number below `count`. It may go to the places of the next one and of the
     /// end; no register that a call does not keep holds anything where it begins.
-    pub(super) fn write(&self, code: &mut Code, count: u32, body: impl FnOnce(&mut Code, Place, Place)) {
-        let [next, done] = std::array::from_fn(|_| code.place());
+    pub(super) fn write(
+        &self,
+        code: &mut Assembler,
+        count: u32,
+        body: impl FnOnce(&mut Assembler, Label, Label),
+    ) {
+        let [next, done] = std::array::from_fn(|_| code.label());
         code.frame(Reg::R1, ITERATOR);
         code.number(Reg::R2, 0);
         code.number(Reg::R3, count.cast_signed());
         code.call(self.new);
-        code.set(next);
+        code.bind(next);
         code.frame(Reg::R1, ITERATOR);
         code.call(self.next);
         code.jump_if(When::Equal, Reg::R0, 0, done);
@@ -63,14 +68,14 @@ impl EachProcessor {
         code.store_in_frame(NUMBER, Reg::R1);
         body(code, next, done);
         code.jump(next);
-        code.set(done);
+        code.bind(done);
         code.frame(Reg::R1, ITERATOR);
         code.call(self.destroy);
     }
 }
 
 /// Numbers of the processors that there could be, in their order.
-pub(super) fn possible() -> Result<Vec<u32>, Refusal> {
+pub(super) fn possible_cpus() -> Result<Vec<u32>, Refusal> {
     const FILE: &str = "/sys/devices/system/cpu/possible";
     let refusal =
         |reason: String| Refusal { reason: format!("{FILE} {reason}"), remedy: "mount /sys".to_string() };

@@ -8,35 +8,35 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Which parts of the tasks are read; each is a bit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked(pub u8);
+pub struct TaskParts(pub u8);
 
-impl Asked {
+impl TaskParts {
     /// CPU times as the scheduler accounts them.
-    pub const CPU: Asked = Asked(1);
+    pub const CPU: TaskParts = TaskParts(1);
     /// What `/proc/PID/stat` has: ticks, faults, threads, parent, priorities, state.
-    pub const STAT: Asked = Asked(2);
+    pub const STAT: TaskParts = TaskParts(2);
     /// What `/proc/PID/statm` has.
-    pub const MEMORY: Asked = Asked(4);
+    pub const MEMORY: TaskParts = TaskParts(4);
     /// Peaks, swap and page tables, as `/proc/PID/status` has them.
-    pub const STATUS: Asked = Asked(8);
+    pub const STATUS: TaskParts = TaskParts(8);
     /// What `/proc/PID/io` has.
-    pub const IO: Asked = Asked(16);
+    pub const IO: TaskParts = TaskParts(16);
     /// Context switches.
-    pub const SWITCHES: Asked = Asked(32);
+    pub const SWITCHES: TaskParts = TaskParts(32);
     /// Open files.
-    pub const HANDLES: Asked = Asked(64);
+    pub const HANDLES: TaskParts = TaskParts(64);
 
     /// Whether any of these is among them.
-    pub const fn any(self, of: Asked) -> bool {
+    pub const fn any(self, of: TaskParts) -> bool {
         self.0 & of.0 != 0
     }
 }
 
-impl BitOr for Asked {
-    type Output = Asked;
+impl BitOr for TaskParts {
+    type Output = TaskParts;
 
-    fn bitor(self, other: Asked) -> Asked {
-        Asked(self.0 | other.0)
+    fn bitor(self, other: TaskParts) -> TaskParts {
+        TaskParts(self.0 | other.0)
     }
 }
 
@@ -136,7 +136,7 @@ pub(super) const SIZE: u32 = 448;
 pub struct Record<'a> {
     words: &'a [AtomicU64],
     /// Whether the same was asked for when this place was written last.
-    is_same_question: bool,
+    is_same_request: bool,
 }
 
 macro_rules! numbers {
@@ -146,15 +146,15 @@ macro_rules! numbers {
 }
 
 impl<'a> Record<'a> {
-    pub(super) fn new(words: &'a [AtomicU64], is_same_question: bool) -> Record<'a> {
-        Record { words, is_same_question }
+    pub(super) fn new(words: &'a [AtomicU64], is_same_request: bool) -> Record<'a> {
+        Record { words, is_same_request }
     }
 
     /// Whether this task was at this place in the last pass, and all that is asked for of it is as it was then. Says nothing
     /// about other threads of a process, nor about the time since the last tick of one that runs.
     #[inline]
     pub fn is_unchanged(self) -> bool {
-        self.is_same_question && self.number(CHANGED) == 0
+        self.is_same_request && self.number(CHANGED) == 0
     }
 
     /// Makes the next pass say that what is at this place has changed, for one that nobody has looked at.

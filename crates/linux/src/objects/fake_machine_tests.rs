@@ -9,7 +9,7 @@ use tallymon_provider::{Ask, Interest, Provider, TitleIndex, ValueState};
 
 use crate::kernel::root::Root;
 use crate::kernel::time::clocks;
-use crate::system::System;
+pub(super) use crate::system::System;
 
 /// A machine whose `/proc` and `/sys` are in a folder of its own, which is removed with it.
 pub(super) struct Machine {

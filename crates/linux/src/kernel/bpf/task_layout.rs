@@ -4,13 +4,13 @@
 
 use std::fmt;
 
+use super::assembler::Width;
 use super::btf::{Btf, BtfError, Field, Named, TypeId};
-use super::code::Width;
-use super::record::{self, Asked, Slot};
+use super::task_record::{self, Slot, TaskParts};
 
 /// What a field is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Base {
+pub(super) enum Structure {
     /// The task.
     Task,
     /// The task too: what it used, which does not change while it does not run.
@@ -24,9 +24,9 @@ pub(super) enum Base {
 /// A field, and where in the record it goes.
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
-    base: Base,
+    base: Structure,
     /// Read when one of these is asked for; always when there is none.
-    asked: Asked,
+    asked: TaskParts,
     slot: Slot,
     paths: &'static [&'static str],
 }
@@ -34,9 +34,9 @@ struct Wanted {
 macro_rules! wanted {
     ($($base:ident, $($asked:ident)|*, $slot:ident, $($path:literal)|+;)*) => {
         &[$(Wanted {
-            base: Base::$base,
-            asked: Asked(0 $(| Asked::$asked.0)*),
-            slot: record::$slot,
+            base: Structure::$base,
+            asked: TaskParts(0 $(| TaskParts::$asked.0)*),
+            slot: task_record::$slot,
             paths: &[$($path),+],
         }),*]
     };
@@ -92,9 +92,9 @@ const WANTED: &[Wanted] = wanted! {
 
 /// A field as the running kernel has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) base: Base,
-    pub(super) asked: Asked,
+pub(super) struct TaskField {
+    pub(super) base: Structure,
+    pub(super) asked: TaskParts,
     pub(super) slot: Slot,
     pub(super) offset: u32,
     pub(super) width: Width,
@@ -112,7 +112,7 @@ pub(super) struct Walk {
 
 /// Where things are that lead to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Steps {
+pub(super) struct Offsets {
     pub(super) pid: u32,
     pub(super) tgid: u32,
     pub(super) comm: u32,
@@ -142,7 +142,7 @@ pub(super) struct Steps {
 
 /// Where the pages of a process are that Linux keeps apart for each processor until they are many, since 6.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shares {
+pub(super) struct PageShares {
     /// Where in the memory of a process it says where the shares of the first kind of pages are.
     pub(super) first: u32,
     /// The same of the second kind. Since Linux 6.6 the kinds stand one behind the other.
@@ -161,13 +161,13 @@ pub(super) struct Cast {
 
 /// What the program needs to know of the running kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Kernel {
-    pub(super) fields: Vec<Found>,
+pub(super) struct TaskLayout {
+    pub(super) fields: Vec<TaskField>,
     /// Parts that this kernel does not have.
-    pub(super) missing: Asked,
-    pub(super) steps: Steps,
+    pub(super) missing: TaskParts,
+    pub(super) offsets: Offsets,
     /// `None` before Linux 6.2.
-    pub(super) shares: Option<Shares>,
+    pub(super) shares: Option<PageShares>,
     /// The same.
     pub(super) cast: Option<Cast>,
     /// `None` before Linux 6.7.
@@ -180,29 +180,29 @@ pub(super) struct Kernel {
 
 /// What the running kernel does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unsuited {
+pub(super) enum LayoutError {
     /// A structure.
     Structure(&'static str),
     /// A field of one.
     Field(&'static str, BtfError),
 }
 
-impl fmt::Display for Unsuited {
+impl fmt::Display for LayoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unsuited::Structure(name) => write!(f, "this kernel describes no structure {name}"),
-            Unsuited::Field(structure, error) => write!(f, "of {structure}: {error}"),
+            LayoutError::Structure(name) => write!(f, "this kernel describes no structure {name}"),
+            LayoutError::Field(structure, error) => write!(f, "of {structure}: {error}"),
         }
     }
 }
 
-impl Kernel {
+impl TaskLayout {
     /// Looks everything up.
     ///
     /// # Errors
     ///
     /// Something is not there without which no process can be told.
-    pub(super) fn new(btf: &Btf<'_>) -> Result<Kernel, Unsuited> {
+    pub(super) fn new(btf: &Btf<'_>) -> Result<TaskLayout, LayoutError> {
         use Named::{Alias, Function, Struct};
         let [task, signal, memory, pid, number, namespace, files, table, meta, new, next, destroy] = btf
             .find([
@@ -231,17 +231,17 @@ impl Kernel {
         let walk =
             (|| Some(Walk { new: new?, next: next?, destroy: destroy?, lock: lock?, unlock: unlock? }))();
         let cast = cast.zip(two_numbers).map(|(function, two_numbers)| Cast { function, two_numbers });
-        let structure = |found: Option<TypeId>, name| found.ok_or(Unsuited::Structure(name));
+        let structure = |found: Option<TypeId>, name| found.ok_or(LayoutError::Structure(name));
         let task = structure(task, TASK)?;
         let signal = structure(signal, SIGNAL)?;
         let memory = structure(memory, MEMORY)?;
         let field = |found: Option<TypeId>, name: &'static str, path: &str| {
             let found = structure(found, name)?;
-            btf.field(found, path).map_err(|error| Unsuited::Field(name, error))
+            btf.field(found, path).map_err(|error| LayoutError::Field(name, error))
         };
         let at = |found, name, path: &str| field(found, name, path).map(|field| field.offset);
         let of_task = |path: &str| at(Some(task), TASK, path);
-        let steps = Steps {
+        let offsets = Offsets {
             pid: of_task("pid")?,
             tgid: of_task("tgid")?,
             comm: of_task("comm")?,
@@ -264,22 +264,22 @@ impl Kernel {
             sequence: at(meta, "bpf_iter_meta", "seq")?,
         };
         let shares = (|| {
-            Some(Shares {
+            Some(PageShares {
                 first: at(Some(memory), MEMORY, "rss_stat[0].counters").ok()?,
                 second: at(Some(memory), MEMORY, "rss_stat[1].counters").ok()?,
                 of_map: at(map, "bpf_array", "pptrs").ok()?,
             })
         })();
         let mut fields = Vec::new();
-        let mut missing = Asked::default();
+        let mut missing = TaskParts::default();
         for wanted in WANTED {
             let (name, of) = match wanted.base {
-                Base::Task | Base::Usage => (TASK, task),
-                Base::Signal => (SIGNAL, signal),
-                Base::Memory => (MEMORY, memory),
+                Structure::Task | Structure::Usage => (TASK, task),
+                Structure::Signal => (SIGNAL, signal),
+                Structure::Memory => (MEMORY, memory),
             };
             match find(btf, of, wanted) {
-                Ok((field, width)) => fields.push(Found {
+                Ok((field, width)) => fields.push(TaskField {
                     base: wanted.base,
                     asked: wanted.asked,
                     slot: wanted.slot,
@@ -287,11 +287,13 @@ impl Kernel {
                     width,
                 }),
                 // A kernel may be built without accounting of I/O; everything else is always there.
-                Err(BtfError::NoField { .. }) if wanted.asked == Asked::IO => missing = missing | Asked::IO,
-                Err(error) => return Err(Unsuited::Field(name, error)),
+                Err(BtfError::NoField { .. }) if wanted.asked == TaskParts::IO => {
+                    missing = missing | TaskParts::IO
+                }
+                Err(error) => return Err(LayoutError::Field(name, error)),
             }
         }
-        Ok(Kernel { fields, missing, steps, shares, cast, walk, each_task, end })
+        Ok(TaskLayout { fields, missing, offsets, shares, cast, walk, each_task, end })
     }
 }
 
@@ -333,10 +335,10 @@ mod tests {
             tallymon_testkit::skip("this kernel describes no types");
             return;
         };
-        let kernel = Kernel::new(&Btf::parse(&bytes).unwrap()).unwrap();
+        let kernel = TaskLayout::new(&Btf::parse(&bytes).unwrap()).unwrap();
         assert!(kernel.each_task.is_some());
-        let io = WANTED.iter().filter(|wanted| wanted.asked == Asked::IO).count();
-        let present = kernel.fields.len() + if kernel.missing == Asked::IO { io } else { 0 };
+        let io = WANTED.iter().filter(|wanted| wanted.asked == TaskParts::IO).count();
+        let present = kernel.fields.len() + if kernel.missing == TaskParts::IO { io } else { 0 };
         assert_eq!(present, WANTED.len());
     }
 
@@ -348,6 +350,6 @@ mod tests {
         }
         bytes.push(0);
         let btf = Btf::parse(&bytes).unwrap();
-        assert_eq!(Kernel::new(&btf), Err(Unsuited::Structure("task_struct")));
+        assert_eq!(TaskLayout::new(&btf), Err(LayoutError::Structure("task_struct")));
     }
 }
