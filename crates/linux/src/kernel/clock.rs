@@ -64,7 +64,7 @@ pub fn process_cpu_time(pid: u32) -> Option<u64> {
 ///
 /// They are on every machine with a counter of cycles. Elsewhere the scheduler counts its own ticks, and what runs
 /// between two of them may never show.
-pub(crate) fn process_clocks_tell_runs() -> bool {
+pub(crate) fn process_clocks_show_runs() -> bool {
     let own = std::process::id();
     let mut last = process_cpu_time(own);
     // A tick falls between two of these readings, but hardly between each.
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn clocks_of_this_machine_tell_runs() {
-        assert!(process_clocks_tell_runs());
+        assert!(process_clocks_show_runs());
     }
 
     #[test]

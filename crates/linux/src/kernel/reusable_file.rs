@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 /// How the kernel hands out a file, which decides how it can be read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ReadMode {
     /// The whole text is made by the first read (`/proc/stat`, `/proc/net/snmp`, `/proc/PID/*`, `/sys` values): a read
     /// that does not fill the buffer has reached the end, which saves the second system call.
     Whole,
@@ -25,7 +25,7 @@ pub(crate) enum Shape {
     /// read gives at most about a page, so reading goes on until a read gives nothing.
     Records,
     /// The first lines of such a file: as many as there are in so many bytes.
-    Front(usize),
+    Head(usize),
     /// A file below `/proc/sys`: the kernel allocates and clears as many bytes as are asked for, and a second read at
     /// a later offset gives nothing. The buffer is therefore exactly this small, and a text that fills it is read
     /// again from the start with twice the size.
@@ -62,19 +62,19 @@ impl Buffer {
 
 /// A file that is opened at its first read and then kept open.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct ReusableFile {
     path: PathBuf,
-    shape: Shape,
+    shape: ReadMode,
     file: Option<OwnedFd>,
     /// Whether the path may be opened again after an error. Not for files of a process: the path could lead to
     /// another process by then.
     reopens: bool,
 }
 
-impl Kept {
+impl ReusableFile {
     /// A file that is opened at the first read, and once more when reading the kept descriptor fails.
-    pub(crate) fn new(path: PathBuf, shape: Shape) -> Kept {
-        Kept { path, shape, file: None, reopens: true }
+    pub(crate) fn new(path: PathBuf, shape: ReadMode) -> ReusableFile {
+        ReusableFile { path, shape, file: None, reopens: true }
     }
 
     /// A file of one process or thread, opened now and never again.
@@ -84,10 +84,15 @@ impl Kept {
     /// # Errors
     ///
     /// When it can not be opened: the process has ended, or access is denied.
-    pub(crate) fn pinned<Folder: AsFd>(folder: Folder, path: &Path) -> Result<Kept, ReadError> {
+    pub(crate) fn pinned<Folder: AsFd>(folder: Folder, path: &Path) -> Result<ReusableFile, ReadError> {
         let file = rustix::fs::openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| ReadError::new(path, Step::Open, errno))?;
-        Ok(Kept { path: path.to_path_buf(), shape: Shape::Whole, file: Some(file), reopens: false })
+        Ok(ReusableFile {
+            path: path.to_path_buf(),
+            shape: ReadMode::Whole,
+            file: Some(file),
+            reopens: false,
+        })
     }
 
     /// The path as it was given.
@@ -104,7 +109,7 @@ impl Kept {
     /// # Errors
     ///
     /// When the file can not be opened or read, also the second time, or holds more than [`MAX_TEXT`] bytes. The next
-    /// call tries again, except for a file made with [`Kept::pinned`].
+    /// call tries again, except for a file made with [`ReusableFile::pinned`].
     pub(crate) fn read<'b>(&mut self, buffer: &'b mut Buffer) -> Result<&'b [u8], ReadError> {
         let was_open = self.file.is_some();
         let length = match self.read_once(buffer) {
@@ -154,12 +159,12 @@ impl Kept {
 }
 
 /// Reads the whole text from offset 0 and gives its length.
-fn read_all(file: &OwnedFd, shape: Shape, buffer: &mut Buffer) -> Result<usize, Errno> {
+fn read_all(file: &OwnedFd, shape: ReadMode, buffer: &mut Buffer) -> Result<usize, Errno> {
     match shape {
-        Shape::Whole => read_on(file, buffer, true),
-        Shape::Records => read_on(file, buffer, false),
-        Shape::Front(size) => read_front(file, buffer, size),
-        Shape::Sysctl(size) => read_again(file, buffer, size.max(1)),
+        ReadMode::Whole => read_on(file, buffer, true),
+        ReadMode::Records => read_on(file, buffer, false),
+        ReadMode::Head(size) => read_head(file, buffer, size),
+        ReadMode::Sysctl(size) => read_again(file, buffer, size.max(1)),
     }
 }
 
@@ -184,7 +189,7 @@ fn read_on(file: &OwnedFd, buffer: &mut Buffer, short_is_end: bool) -> Result<us
 }
 
 /// Reads at most `size` bytes from the start, and no line that is cut.
-fn read_front(file: &OwnedFd, buffer: &mut Buffer, size: usize) -> Result<usize, Errno> {
+fn read_head(file: &OwnedFd, buffer: &mut Buffer, size: usize) -> Result<usize, Errno> {
     let space = buffer.at_least(size).get_mut(..size).unwrap_or_default();
     let got = retry(|| rustix::io::pread(file, &mut *space, 0))?;
     let text = space.get(..got).unwrap_or_default();
@@ -296,15 +301,15 @@ mod tests {
     fn a_file_is_read_again_and_larger() {
         let folder = scratch("larger");
         let path = folder.join("text");
-        for shape in [Shape::Whole, Shape::Records, Shape::Sysctl(4)] {
+        for shape in [ReadMode::Whole, ReadMode::Records, ReadMode::Sysctl(4)] {
             std::fs::write(&path, b"one").unwrap();
-            let mut kept = Kept::new(path.clone(), shape);
+            let mut file = ReusableFile::new(path.clone(), shape);
             let mut buffer = Buffer::new();
-            assert_eq!(kept.read(&mut buffer).unwrap(), b"one");
+            assert_eq!(file.read(&mut buffer).unwrap(), b"one");
             for size in [0, 3, 4, FIRST_SIZE - 1, FIRST_SIZE, FIRST_SIZE + 1, 5 * FIRST_SIZE, 7] {
                 let text: Vec<u8> = (0..size).map(|at| b'a' + (at % 26) as u8).collect();
                 std::fs::write(&path, &text).unwrap();
-                assert_eq!(kept.read(&mut buffer).unwrap(), text, "{shape:?} {size}");
+                assert_eq!(file.read(&mut buffer).unwrap(), text, "{shape:?} {size}");
             }
         }
         std::fs::remove_dir_all(&folder).unwrap();
@@ -314,7 +319,7 @@ mod tests {
     fn first_lines_are_whole() {
         let folder = scratch("front");
         let path = folder.join("text");
-        let mut kept = Kept::new(path.clone(), Shape::Front(6));
+        let mut file = ReusableFile::new(path.clone(), ReadMode::Head(6));
         let mut buffer = Buffer::new();
         for (text, expected) in [
             ("", ""),
@@ -325,11 +330,11 @@ mod tests {
             ("three3\n", ""),
         ] {
             std::fs::write(&path, text).unwrap();
-            assert_eq!(kept.read(&mut buffer).unwrap(), expected.as_bytes(), "{text:?}");
+            assert_eq!(file.read(&mut buffer).unwrap(), expected.as_bytes(), "{text:?}");
         }
         std::fs::remove_dir_all(&folder).unwrap();
-        let mut kept = Kept::new(PathBuf::from("/proc/vmstat"), Shape::Front(1000));
-        let front = kept.read(&mut buffer).unwrap();
+        let mut file = ReusableFile::new(PathBuf::from("/proc/vmstat"), ReadMode::Head(1000));
+        let front = file.read(&mut buffer).unwrap();
         assert!((900..=1000).contains(&front.len()) && front.ends_with(b"\n"));
     }
 
@@ -340,11 +345,11 @@ mod tests {
         if !path.exists() {
             return tallymon_testkit::skip("there is no /sys/class/net/lo/speed");
         }
-        let mut kept = Kept::new(path.to_path_buf(), Shape::Whole);
+        let mut file = ReusableFile::new(path.to_path_buf(), ReadMode::Whole);
         for _ in 0..2 {
-            let error = kept.read(&mut Buffer::new()).unwrap_err();
+            let error = file.read(&mut Buffer::new()).unwrap_err();
             assert_eq!((error.errno(), error.step()), (22, Step::Read));
-            assert!(kept.file.is_some());
+            assert!(file.file.is_some());
         }
     }
 
@@ -352,17 +357,17 @@ mod tests {
     fn errors_say_where_and_the_next_read_tries_again() {
         let folder = scratch("again");
         let path = folder.join("late");
-        let mut kept = Kept::new(path.clone(), Shape::Whole);
+        let mut file = ReusableFile::new(path.clone(), ReadMode::Whole);
         let mut buffer = Buffer::new();
-        let error = kept.read(&mut buffer).unwrap_err();
+        let error = file.read(&mut buffer).unwrap_err();
         assert!(error.is_gone() && !error.is_denied());
         assert_eq!((error.step(), error.path()), (Step::Open, path.as_path()));
         assert!(error.to_string().starts_with(&format!("can not open {}: No such file", path.display())));
         std::fs::write(&path, b"now").unwrap();
-        assert_eq!(kept.read(&mut buffer).unwrap(), b"now");
+        assert_eq!(file.read(&mut buffer).unwrap(), b"now");
         // A folder opens but can not be read.
-        let mut kept = Kept::new(folder.clone(), Shape::Whole);
-        assert_eq!(kept.read(&mut buffer).unwrap_err().step(), Step::Read);
+        let mut file = ReusableFile::new(folder.clone(), ReadMode::Whole);
+        assert_eq!(file.read(&mut buffer).unwrap_err().step(), Step::Read);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -371,43 +376,46 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let folder = rustix::fs::open("/proc", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
         let path = PathBuf::from(format!("{}/stat", child.id()));
-        let mut kept = Kept::pinned(&folder, &path).unwrap();
+        let mut file = ReusableFile::pinned(&folder, &path).unwrap();
         let mut buffer = Buffer::new();
-        let text = kept.read(&mut buffer).unwrap();
+        let text = file.read(&mut buffer).unwrap();
         assert!(text.starts_with(format!("{} (", child.id()).as_bytes()));
         child.kill().unwrap();
         child.wait().unwrap();
         for _ in 0..2 {
-            assert!(kept.read(&mut buffer).unwrap_err().is_gone());
+            assert!(file.read(&mut buffer).unwrap_err().is_gone());
         }
-        assert!(Kept::pinned(&folder, &path).unwrap_err().is_gone());
+        assert!(ReusableFile::pinned(&folder, &path).unwrap_err().is_gone());
     }
 
     #[test]
     fn mounts_tell_of_a_change() {
-        let mut kept = Kept::new(PathBuf::from("/proc/self/mountinfo"), Shape::Records);
-        assert!(kept.has_changed());
-        kept.read(&mut Buffer::new()).unwrap();
+        let mut file = ReusableFile::new(PathBuf::from("/proc/self/mountinfo"), ReadMode::Records);
+        assert!(file.has_changed());
+        file.read(&mut Buffer::new()).unwrap();
         // Another process may mount something now and then, but hardly in each of these moments.
-        assert!((0..100).any(|_| !kept.has_changed()));
+        assert!((0..100).any(|_| !file.has_changed()));
         // What is in a file that never tells is no news.
-        let mut kept = Kept::new(PathBuf::from("/proc/uptime"), Shape::Whole);
-        kept.read(&mut Buffer::new()).unwrap();
-        assert!(!kept.has_changed());
+        let mut file = ReusableFile::new(PathBuf::from("/proc/uptime"), ReadMode::Whole);
+        file.read(&mut Buffer::new()).unwrap();
+        assert!(!file.has_changed());
     }
 
     #[test]
     fn long_files_of_the_kernel_are_complete() {
         let mut buffer = Buffer::new();
-        for (path, shape) in [("/proc/vmstat", Shape::Records), ("/proc/self/mountinfo", Shape::Records)] {
-            let text = Kept::new(PathBuf::from(path), shape).read(&mut buffer).unwrap().to_vec();
+        for (path, shape) in
+            [("/proc/vmstat", ReadMode::Records), ("/proc/self/mountinfo", ReadMode::Records)]
+        {
+            let text = ReusableFile::new(PathBuf::from(path), shape).read(&mut buffer).unwrap().to_vec();
             let other = std::fs::read(path).unwrap();
             let lines = |text: &[u8]| text.iter().filter(|&&byte| byte == b'\n').count();
             assert_eq!(lines(&text), lines(&other), "{path}");
             assert_eq!(text.last(), Some(&b'\n'), "{path}");
         }
-        let text =
-            Kept::new(PathBuf::from("/proc/sys/fs/file-nr"), Shape::Sysctl(2)).read(&mut buffer).unwrap();
+        let text = ReusableFile::new(PathBuf::from("/proc/sys/fs/file-nr"), ReadMode::Sysctl(2))
+            .read(&mut buffer)
+            .unwrap();
         assert_eq!(text.split(|&byte| byte == b'\t').count(), 3);
     }
 }

@@ -21,7 +21,7 @@ use crate::kernel::netlink::ethtool::{EthtoolSocket, MacStats};
 use crate::kernel::netlink::socket::RouteSocket;
 use crate::kernel::netlink::{FLAG_UP, Link, LinkStats, Qdisc, ROOT};
 use crate::kernel::proc::scan::decimal;
-use crate::kernel::reusable_file::{Buffer, Kept, Shape};
+use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
 use crate::kernel::root::Root;
 use crate::sources::Sources;
 
@@ -61,7 +61,7 @@ pub(super) struct NetworkInterface {
     speeds: Vec<(u32, u32)>,
     speeds_of: Option<(u64, Instant)>,
     /// The file with the speed of an interface, by number and name, where the kernel has no commands of ethtool.
-    files: HashMap<(u32, Vec<u8>), Kept>,
+    files: HashMap<(u32, Vec<u8>), ReusableFile>,
     buffer: Buffer,
     mac_stats: Vec<(u32, MacStats)>,
     /// Whether somebody has asked for what only hardware tells. From then on it is always asked, so that counts go on as they began.
@@ -123,10 +123,10 @@ impl NetworkInterface {
         let path = |file: &str| root.sys(&format!("class/net/{name}/{file}"));
         let speed = self.files.entry((link.index, link.name.clone())).or_insert_with(|| {
             // What has another number there is an interface of another network namespace.
-            let is_same = Kept::new(path("ifindex"), Shape::Whole)
+            let is_same = ReusableFile::new(path("ifindex"), ReadMode::Whole)
                 .read(&mut self.buffer)
                 .is_ok_and(|text| decimal(text.trim_ascii()) == Some(u64::from(link.index)));
-            Kept::new(path(if is_same { "speed" } else { "" }), Shape::Whole)
+            ReusableFile::new(path(if is_same { "speed" } else { "" }), ReadMode::Whole)
         });
         bits_per_second(speed.read(&mut self.buffer).ok()?)
     }

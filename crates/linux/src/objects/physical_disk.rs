@@ -15,7 +15,7 @@ use tallymon_provider::{
 use super::object::Object;
 use super::spec::{Origin, object};
 use crate::kernel::proc::scan::decimal;
-use crate::kernel::reusable_file::{Buffer, Kept, Shape};
+use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
 use crate::kernel::root::Root;
 use crate::sources::Sources;
 use crate::sources::disks::{Device, DiskIo, DiskSum};
@@ -283,7 +283,7 @@ struct Disk {
     name: String,
     number: u32,
     /// The size of a drive whose medium can be taken out; 0 without one.
-    size: Option<Kept>,
+    size: Option<ReusableFile>,
 }
 
 impl Disks {
@@ -297,7 +297,7 @@ impl Disks {
                 places.insert(name, disks.len());
                 let removable = tree.number(name, "removable") == Some(1);
                 let watched = removable || tree.number(name, "size") == Some(0);
-                let size = watched.then(|| Kept::new(tree.path(name).join("size"), Shape::Whole));
+                let size = watched.then(|| ReusableFile::new(tree.path(name).join("size"), ReadMode::Whole));
                 disks.push(Disk { device: *device, name: name.clone(), number: 0, size });
             }
         }

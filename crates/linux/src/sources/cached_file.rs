@@ -6,12 +6,12 @@ use tallymon_provider::{Absence, FileTime};
 
 use super::absence::absence;
 use crate::kernel::proc::ParseError;
-use crate::kernel::reusable_file::{Buffer, Kept, Shape};
+use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
 use crate::kernel::time::steady;
 
 /// A file, and what was read from it in the request at hand.
 pub(super) struct File<T> {
-    pub(super) kept: Kept,
+    pub(super) kept: ReusableFile,
     /// Whether the kernel tells when it changes, so that it need not be read again until then.
     tells: bool,
     parse: fn(&[u8]) -> Result<T, ParseError>,
@@ -29,9 +29,9 @@ pub(super) struct File<T> {
 }
 
 impl<T> File<T> {
-    pub(super) fn new(path: PathBuf, shape: Shape, parse: fn(&[u8]) -> Result<T, ParseError>) -> File<T> {
+    pub(super) fn new(path: PathBuf, shape: ReadMode, parse: fn(&[u8]) -> Result<T, ParseError>) -> File<T> {
         let value = Err(Absence::NotRequested);
-        let kept = Kept::new(path, shape);
+        let kept = ReusableFile::new(path, shape);
         File {
             kept,
             tells: false,

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use crate::kernel::proc::ParseError;
 use crate::kernel::proc::diskstats::{Disk, SECTOR, disks};
-use crate::sources::monotonic::Wide;
+use crate::sources::monotonic::WrappingCounter;
 
 /// Major and minor number.
 pub(crate) type Device = (u32, u32);
 
 /// One line of `/proc/diskstats`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct DiskLine {
     pub(crate) device: Device,
     /// The kernel's name, which can hold a `/`.
     pub(crate) name: String,
@@ -42,7 +42,7 @@ pub(crate) struct DiskTimes {
 }
 
 /// The lines of `/proc/diskstats`. A line that can not be understood costs its device only, unless there is no other.
-pub(crate) fn rows(bytes: &[u8]) -> Result<Vec<Row>, ParseError> {
+pub(crate) fn disk_lines(bytes: &[u8]) -> Result<Vec<DiskLine>, ParseError> {
     let mut rows = Vec::new();
     let mut first_error = None;
     for disk in disks(bytes) {
@@ -57,8 +57,8 @@ pub(crate) fn rows(bytes: &[u8]) -> Result<Vec<Row>, ParseError> {
     }
 }
 
-fn row(disk: &Disk<'_>) -> Row {
-    Row {
+fn row(disk: &Disk<'_>) -> DiskLine {
+    DiskLine {
         device: (disk.major, disk.minor),
         name: String::from_utf8_lossy(disk.name).into_owned(),
         io: DiskIo {
@@ -94,15 +94,15 @@ struct History {
     name: String,
     request: u64,
     io: DiskIo,
-    read: Wide,
-    write: Wide,
-    busy: Wide,
-    weighted: Wide,
+    read: WrappingCounter,
+    write: WrappingCounter,
+    busy: WrappingCounter,
+    weighted: WrappingCounter,
 }
 
 impl DiskTable {
     /// Takes the lines that were read in a request; the same lines once more change nothing.
-    pub(crate) fn update(&mut self, request: u64, rows: &[Row]) {
+    pub(crate) fn update(&mut self, request: u64, rows: &[DiskLine]) {
         if self.request == request {
             return;
         }
@@ -141,7 +141,7 @@ impl DiskTable {
 }
 
 impl History {
-    fn step(&mut self, request: u64, row: &Row) {
+    fn step(&mut self, request: u64, row: &DiskLine) {
         // The counts of requests have 64 bits: when they fall, another device has got the numbers, and what looks like
         // a wrap of the times is none.
         let other = self.name != row.name || row.io.reads < self.io.reads || row.io.writes < self.io.writes;
@@ -195,13 +195,13 @@ mod tests {
 
     const LAST: u64 = u32::MAX as u64;
 
-    fn line(name: &str, reads: u64, ms: u64) -> Vec<Row> {
-        rows(format!("8 0 {name} {reads} 0 6 {ms} 2 0 4 {ms} 1 {ms} {ms}\n").as_bytes()).unwrap()
+    fn line(name: &str, reads: u64, ms: u64) -> Vec<DiskLine> {
+        disk_lines(format!("8 0 {name} {reads} 0 6 {ms} 2 0 4 {ms} 1 {ms} {ms}\n").as_bytes()).unwrap()
     }
 
     #[test]
     fn lines_become_bytes_and_times() {
-        let rows = rows(&fixture("4.18/diskstats")).unwrap();
+        let rows = disk_lines(&fixture("4.18/diskstats")).unwrap();
         assert_eq!(rows.len(), 3);
         assert_eq!((rows[0].device, rows[0].name.as_str()), ((8, 0), "sda"));
         assert_eq!(rows[0].io.read_bytes, 9550688 * 512);
@@ -213,11 +213,11 @@ mod tests {
     #[test]
     fn a_damaged_line_costs_its_device_only() {
         let text = b"8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n8 16 sdb one\n8 32 sdc 1 2 3 4 5 6 7 8 9 10 11\n";
-        let names: Vec<String> = rows(text).unwrap().into_iter().map(|row| row.name).collect();
+        let names: Vec<String> = disk_lines(text).unwrap().into_iter().map(|row| row.name).collect();
         assert_eq!(names, ["sda", "sdc"]);
-        assert!(rows(b"8 16 sdb one\n").is_err());
-        assert_eq!(rows(b""), Ok(Vec::new()));
-        check_damage("4.18/diskstats", rows);
+        assert!(disk_lines(b"8 16 sdb one\n").is_err());
+        assert_eq!(disk_lines(b""), Ok(Vec::new()));
+        check_damage("4.18/diskstats", disk_lines);
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn sums() {
-        let rows = rows(&fixture("2.6.18/diskstats")).unwrap();
+        let rows = disk_lines(&fixture("2.6.18/diskstats")).unwrap();
         let mut sum = DiskSum::default();
         rows.iter().for_each(|row| sum.add(&row.io));
         assert_eq!(sum.devices, u64::try_from(rows.len()).unwrap());

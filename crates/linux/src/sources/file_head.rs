@@ -6,7 +6,7 @@ use tallymon_provider::{Absence, FileTime};
 
 use super::cached_file::File;
 use crate::kernel::proc::ParseError;
-use crate::kernel::reusable_file::{Buffer, Shape};
+use crate::kernel::reusable_file::{Buffer, ReadMode};
 
 /// The first lines of a file, as far as they are of use.
 pub(super) struct Front<T> {
@@ -35,7 +35,7 @@ impl<T> Front<T> {
     fn make(&mut self) {
         let is_less = self.size < LARGEST_SIZE;
         self.file =
-            is_less.then(|| File::new(self.path.clone(), Shape::Front(self.size), self.parse).with_text());
+            is_less.then(|| File::new(self.path.clone(), ReadMode::Head(self.size), self.parse).with_text());
     }
 
     /// Notes that somebody wants all of the file. So he probably will the next time, and then nobody reads it in parts.

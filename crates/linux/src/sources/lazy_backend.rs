@@ -12,7 +12,7 @@ const LOOKS_BEFORE: u32 = 2;
 
 /// A way to read something, as far as it was tried.
 #[derive(Debug)]
-pub(crate) struct Made<Way> {
+pub(crate) struct LazyBackend<Way> {
     choice: TierChoice,
     make: fn() -> Result<Way, Refusal>,
     state: State<Way>,
@@ -29,20 +29,20 @@ enum State<Way> {
     Refused(Refusal),
 }
 
-impl<Way: Send + 'static> Made<Way> {
+impl<Way: Send + 'static> LazyBackend<Way> {
     /// One that is made like this, when it is time.
-    pub(crate) fn new(choice: TierChoice, make: fn() -> Result<Way, Refusal>) -> Made<Way> {
-        Made { choice, make, state: State::Untried, looks: 0 }
+    pub(crate) fn new(choice: TierChoice, make: fn() -> Result<Way, Refusal>) -> LazyBackend<Way> {
+        LazyBackend { choice, make, state: State::Untried, looks: 0 }
     }
 
     /// One that is there already.
     #[cfg(test)]
-    pub(crate) fn of(way: Way) -> Made<Way> {
-        Made { choice: TierChoice::Auto, make: || unreachable!(), state: State::Works(way), looks: 0 }
+    pub(crate) fn of(way: Way) -> LazyBackend<Way> {
+        LazyBackend { choice: TierChoice::Auto, make: || unreachable!(), state: State::Works(way), looks: 0 }
     }
 
     /// Notes that somebody is about to look, and says how he can; `None` for the old way.
-    pub(crate) fn begin_look(&mut self) -> Option<&mut Way> {
+    pub(crate) fn begin_sample(&mut self) -> Option<&mut Way> {
         if self.choice != TierChoice::Auto {
             self.finish();
         } else if self.looks < LOOKS_BEFORE {
@@ -108,35 +108,35 @@ mod tests {
 
     #[test]
     fn who_looks_twice_makes_nothing() {
-        let mut made = Made::new(TierChoice::Auto, || Ok(7));
-        assert_eq!([made.begin_look().copied(), made.begin_look().copied()], [None, None]);
+        let mut made = LazyBackend::new(TierChoice::Auto, || Ok(7));
+        assert_eq!([made.begin_sample().copied(), made.begin_sample().copied()], [None, None]);
         assert!(matches!(made.state, State::Untried));
-        assert_eq!(made.begin_look(), None, "the third look is not held up");
-        while made.begin_look().is_none() {
+        assert_eq!(made.begin_sample(), None, "the third look is not held up");
+        while made.begin_sample().is_none() {
             thread::yield_now();
         }
         assert_eq!((made.get().copied(), made.refusal()), (Some(7), None));
         made.give_up(refuse().unwrap_err());
-        assert_eq!(made.begin_look(), None);
+        assert_eq!(made.begin_sample(), None);
         assert!(made.refusal().is_some());
     }
 
     #[test]
     fn a_tier_that_is_wanted_is_there_at_once_or_never() {
-        assert_eq!(Made::new(TierChoice::Only(Tier::T2), || Ok(7)).begin_look(), Some(&mut 7));
-        let mut files = Made::new(TierChoice::Only(Tier::T0), || Ok(7));
+        assert_eq!(LazyBackend::new(TierChoice::Only(Tier::T2), || Ok(7)).begin_sample(), Some(&mut 7));
+        let mut files = LazyBackend::new(TierChoice::Only(Tier::T0), || Ok(7));
         files.finish();
-        assert!((0..9).all(|_| files.begin_look().is_none()) && files.refusal().is_none());
-        let mut refused = Made::new(TierChoice::Only(Tier::T2), refuse);
-        assert_eq!(refused.begin_look(), None);
+        assert!((0..9).all(|_| files.begin_sample().is_none()) && files.refusal().is_none());
+        let mut refused = LazyBackend::new(TierChoice::Only(Tier::T2), refuse);
+        assert_eq!(refused.begin_sample(), None);
         assert_eq!(refused.refusal().map(|refusal| refusal.reason.as_str()), Some("never"));
     }
 
     #[test]
     fn a_panic_of_the_maker_is_a_refusal() {
-        let mut made: Made<u32> = Made::new(TierChoice::Auto, || panic!("it is a test"));
+        let mut made: LazyBackend<u32> = LazyBackend::new(TierChoice::Auto, || panic!("it is a test"));
         while made.refusal().is_none() {
-            assert_eq!(made.begin_look(), None);
+            assert_eq!(made.begin_sample(), None);
             thread::yield_now();
         }
     }

@@ -42,16 +42,16 @@ use crate::kernel::proc::stat::Stat;
 use crate::kernel::proc::sysvipc::{Semaphores, SharedMemory};
 use crate::kernel::proc::vmstat::VmStat;
 use crate::kernel::proc::{ParseError, SystemFacts};
-use crate::kernel::reusable_file::{Buffer, Kept, ReadError, Shape};
+use crate::kernel::reusable_file::{Buffer, ReadError, ReadMode, ReusableFile};
 use crate::kernel::root::Root;
 use crate::kernel::statvfs::Spaces;
 use crate::kernel::time::{boot_time, clocks, steady};
-use crate::sources::disks::{DiskTable, Row, rows};
+use crate::sources::disks::{DiskLine, DiskTable, disk_lines};
 use crate::sources::interfaces::{Interface, Interfaces};
 use crate::sources::mounts::{FileSystem, mounted};
 use crate::sources::network_counts::NetworkCounts;
 use crate::sources::processor_counts::Counts;
-use crate::sources::text_files::{GroupTexts, Texts};
+use crate::sources::text_files::{GroupFiles, TextFiles};
 use tallymon_provider::TierChoice;
 
 /// What the objects of a request need of the tables that they share: the sum of what each of them needs.
@@ -93,18 +93,18 @@ pub(crate) struct Sources {
     vmstat_front: Front<VmStat>,
     loadavg: File<LoadAvg>,
     interrupts: File<Interrupts>,
-    softirqs: File<OfProcessors>,
+    softirqs: File<CpuTotals>,
     /// The same numbers as of three files, by a faster way.
     counts: Counts,
-    diskstats: File<Vec<Row>>,
+    diskstats: File<Vec<DiskLine>>,
     disks: DiskTable,
     mountinfo: File<Vec<FileSystem>>,
     swaps: File<Vec<SwapArea>>,
     semaphores: File<Semaphores>,
     shared_memory: File<SharedMemory>,
     mountstats: File<Vec<Mount>>,
-    texts: Texts,
-    group_texts: GroupTexts,
+    texts: TextFiles,
+    group_texts: GroupFiles,
     /// The control groups, and the request that they are of.
     groups: (u64, Result<Groups, Absence>),
     /// Before they were looked for.
@@ -116,10 +116,10 @@ pub(crate) struct Sources {
 }
 
 /// A number of each processor by its number, modulo 2^32.
-pub(crate) type OfProcessors = Vec<(u32, u32)>;
+pub(crate) type CpuTotals = Vec<(u32, u32)>;
 
 /// Column sums of `/proc/softirqs`.
-fn softirq_totals(bytes: &[u8]) -> Result<OfProcessors, ParseError> {
+fn softirq_totals(bytes: &[u8]) -> Result<CpuTotals, ParseError> {
     let softirqs = crate::kernel::proc::softirqs::Softirqs::parse(bytes)?;
     Ok(softirqs.cpus.iter().copied().zip(softirqs.totals.iter().copied()).collect())
 }
@@ -180,29 +180,29 @@ impl Sources {
             interfaces: Interfaces::new(),
             buffer: Buffer::new(),
             request: 0,
-            stat: File::new(proc("stat"), Shape::Whole, Stat::parse).with_text(),
-            meminfo: File::new(proc("meminfo"), Shape::Whole, MemInfo::parse).with_text(),
-            vmstat: File::new(proc("vmstat"), Shape::Records, VmStat::parse).with_text(),
+            stat: File::new(proc("stat"), ReadMode::Whole, Stat::parse).with_text(),
+            meminfo: File::new(proc("meminfo"), ReadMode::Whole, MemInfo::parse).with_text(),
+            vmstat: File::new(proc("vmstat"), ReadMode::Records, VmStat::parse).with_text(),
             vmstat_front: Front::new(proc("vmstat"), VmStat::parse),
-            loadavg: File::new(proc("loadavg"), Shape::Whole, LoadAvg::parse),
-            interrupts: File::new(proc("interrupts"), Shape::Records, Interrupts::parse),
-            softirqs: File::new(proc("softirqs"), Shape::Records, softirq_totals),
+            loadavg: File::new(proc("loadavg"), ReadMode::Whole, LoadAvg::parse),
+            interrupts: File::new(proc("interrupts"), ReadMode::Records, Interrupts::parse),
+            softirqs: File::new(proc("softirqs"), ReadMode::Records, softirq_totals),
             counts: Counts::new(tier, root.is_system()),
-            diskstats: File::new(proc("diskstats"), Shape::Records, rows),
+            diskstats: File::new(proc("diskstats"), ReadMode::Records, disk_lines),
             disks: DiskTable::default(),
             // Only the kernel itself tells of changes.
-            mountinfo: File::new(proc("self/mountinfo"), Shape::Records, mounted)
+            mountinfo: File::new(proc("self/mountinfo"), ReadMode::Records, mounted)
                 .that_tells(root.is_system()),
-            swaps: File::new(proc("swaps"), Shape::Records, swap_areas),
-            semaphores: File::new(proc("sysvipc/sem"), Shape::Records, Semaphores::parse),
-            shared_memory: File::new(proc("sysvipc/shm"), Shape::Records, SharedMemory::parse),
-            mountstats: File::new(proc("self/mountstats"), Shape::Records, parse_mountstats),
-            texts: Texts::default(),
-            group_texts: GroupTexts::default(),
+            swaps: File::new(proc("swaps"), ReadMode::Records, swap_areas),
+            semaphores: File::new(proc("sysvipc/sem"), ReadMode::Records, Semaphores::parse),
+            shared_memory: File::new(proc("sysvipc/shm"), ReadMode::Records, SharedMemory::parse),
+            mountstats: File::new(proc("self/mountstats"), ReadMode::Records, parse_mountstats),
+            texts: TextFiles::default(),
+            group_texts: GroupFiles::default(),
             groups: (0, Err(Absence::NotRequested)),
             groups_at: FileTime(0),
-            snmp: File::new(proc("net/snmp"), Shape::Whole, Snmp::parse),
-            snmp6: File::new(proc("net/snmp6"), Shape::Whole, Snmp6::parse),
+            snmp: File::new(proc("net/snmp"), ReadMode::Whole, Snmp::parse),
+            snmp6: File::new(proc("net/snmp6"), ReadMode::Whole, Snmp6::parse),
             network: NetworkCounts::new(tier, root.is_system()),
             root,
         })
@@ -268,7 +268,7 @@ impl Sources {
     }
 
     /// Interrupts of each processor.
-    pub(crate) fn interrupts(&mut self) -> Result<OfProcessors, Absence> {
+    pub(crate) fn interrupts(&mut self) -> Result<CpuTotals, Absence> {
         let columns =
             |found: &Interrupts| found.cpus.iter().copied().zip(found.totals.iter().copied()).collect();
         let looked = self.counts.look(self.request);
@@ -286,7 +286,7 @@ impl Sources {
     }
 
     /// Interrupts of the clock of each processor.
-    pub(crate) fn clock_interrupts(&mut self) -> Result<OfProcessors, Absence> {
+    pub(crate) fn clock_interrupts(&mut self) -> Result<CpuTotals, Absence> {
         let looked = self.counts.look(self.request);
         if let Some((at, found)) = looked.zip(self.counts.interrupts())
             && let Some(clock) = found.clock
@@ -300,7 +300,7 @@ impl Sources {
     }
 
     /// Soft interrupts of each processor that there could be.
-    pub(crate) fn softirqs(&mut self) -> Result<OfProcessors, Absence> {
+    pub(crate) fn softirqs(&mut self) -> Result<CpuTotals, Absence> {
         if let Some((at, found)) = self.counts.look(self.request).zip(self.counts.softirqs()) {
             self.earliest = at.min(self.earliest);
             return Ok(found);
@@ -377,7 +377,7 @@ impl Sources {
 
     /// The text of the file of an instance, which is opened for this once.
     pub(crate) fn text_of(&mut self, path: PathBuf) -> Result<&[u8], Absence> {
-        Kept::new(path, Shape::Records).read(&mut self.buffer).map_err(|error| absence(&error))
+        ReusableFile::new(path, ReadMode::Records).read(&mut self.buffer).map_err(|error| absence(&error))
     }
 
     /// The text of the file of a control group, which stays open.
@@ -402,7 +402,7 @@ impl Sources {
 
     /// How many processes there are.
     pub(crate) fn process_count(&mut self) -> Result<u64, Absence> {
-        if self.processes.counts_at_once() {
+        if self.processes.counts_by_bpf() {
             self.refresh_processes()?;
         }
         // There is always a process: the one that asks. A folder without any is no /proc.

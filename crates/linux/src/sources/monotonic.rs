@@ -5,11 +5,11 @@
 /// A small step back is held at the highest value seen. A large one is a new start, as when a processor was unplugged
 /// and plugged in again: it is passed on, and the reader sees that the counter went backwards once.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Rising {
+pub(crate) struct MonotonicCounter {
     highest: u64,
 }
 
-impl Rising {
+impl MonotonicCounter {
     /// The value to publish for one that was read; `restart` is how far back is no jitter any more.
     pub(crate) fn step(&mut self, value: u64, restart: u64) -> u64 {
         if value >= self.highest || self.highest.saturating_sub(value) >= restart {
@@ -24,12 +24,12 @@ impl Rising {
 /// It has to be read at least once in the time that 32 bits take to wrap around: 49 days of waiting, and less with many
 /// requests at a time.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Wide {
+pub(crate) struct WrappingCounter {
     seen: Option<u64>,
     wraps: u64,
 }
 
-impl Wide {
+impl WrappingCounter {
     /// The 64-bit value for a 32-bit one that was read. A number above 32 bits is from a kernel that has more.
     pub(crate) fn step(&mut self, value: u64) -> u64 {
         const ROUND: u64 = 1 << 32;
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn small_steps_back_are_held_and_large_ones_passed_on() {
-        let mut rising = Rising::default();
+        let mut rising = MonotonicCounter::default();
         let published: Vec<u64> =
             [100, 130, 128, 131, 20, 25].iter().map(|value| rising.step(*value, 30)).collect();
         assert_eq!(published, [100, 130, 130, 131, 20, 25]);
@@ -61,12 +61,12 @@ mod tests {
 
     #[test]
     fn a_wrap_is_extended_and_a_restart_is_not() {
-        let mut wide = Wide::default();
+        let mut wide = WrappingCounter::default();
         let top = u64::from(u32::MAX);
         let published: Vec<u64> = [5, top - 4, 10, 20, 3].iter().map(|value| wide.step(*value)).collect();
         assert_eq!(published, [5, top - 4, top + 11, top + 21, top + 4]);
         // A kernel with 64-bit times needs nothing.
-        let mut wide = Wide::default();
+        let mut wide = WrappingCounter::default();
         assert_eq!((wide.step(1 << 40), wide.step(3)), (1 << 40, 3));
     }
 }

@@ -10,13 +10,13 @@ use crate::kernel::bpf::refusal::Refusal;
 use crate::kernel::proc::snmp::Snmp;
 use crate::kernel::proc::snmp6::Snmp6;
 use crate::kernel::time::steady;
-use crate::sources::lazy_backend::Made;
+use crate::sources::lazy_backend::LazyBackend;
 
 /// What the kernel counts of the network's protocols, as far as a program reads it.
 #[derive(Debug)]
 pub(crate) struct NetworkCounts {
     /// `None` for another machine than this one.
-    program: Option<Made<Network>>,
+    program: Option<LazyBackend<Network>>,
     /// The request that the program has run for, and when.
     run: (u64, FileTime),
     /// The last request that was a look.
@@ -31,7 +31,7 @@ pub(crate) struct NetworkCounts {
 
 impl NetworkCounts {
     pub(crate) fn new(choice: TierChoice, is_machine: bool) -> NetworkCounts {
-        let program = is_machine.then(|| Made::new(choice, Network::open));
+        let program = is_machine.then(|| LazyBackend::new(choice, Network::open));
         let run = (0, FileTime(0));
         NetworkCounts { program, run, looked: 0, namespace: None, is_proven: false, agreed: Vec::new() }
     }
@@ -41,7 +41,7 @@ impl NetworkCounts {
         if self.looked != request {
             self.looked = request;
             let now = steady();
-            if let Some(result) = self.program.as_mut()?.begin_look().map(|network| network.run()) {
+            if let Some(result) = self.program.as_mut()?.begin_sample().map(|network| network.run()) {
                 self.run = (request, now);
                 self.check(result);
             }
@@ -149,7 +149,7 @@ mod tests {
             Err(refusal) => return refusal.skip_test(),
         };
         let mut counts = NetworkCounts::new(TierChoice::Auto, true);
-        counts.program = Some(Made::of(network));
+        counts.program = Some(LazyBackend::of(network));
         assert!(counts.look::<Snmp>(1).is_none(), "it was not compared");
         let file = Snmp::parse(&std::fs::read(Snmp::NAME).unwrap()).unwrap();
         counts.compare(&file);

@@ -10,7 +10,7 @@ use crate::kernel::cups::CupsError;
 use crate::kernel::cups::print_server::count_queues;
 use crate::kernel::netlink::socket::RouteSocket;
 use crate::kernel::perf::{Event, PerfCounter};
-use crate::kernel::reusable_file::{Buffer, Kept, Shape};
+use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
 use crate::kernel::root::Root;
 use crate::sources::absence::absence;
 
@@ -31,7 +31,7 @@ pub(crate) fn findings(root: &Root, diagnosis: &mut RouteSocket) -> Vec<Finding>
         .map(|(path, object)| (root.proc(path.trim_start_matches("/proc/")), object));
     for (path, object) in shown {
         let subject = path.display().to_string();
-        let read = Kept::new(path, Shape::Records)
+        let read = ReusableFile::new(path, ReadMode::Records)
             .read(&mut Buffer::new())
             .map(|_| ())
             .map_err(|error| absence(&error));
@@ -39,8 +39,10 @@ pub(crate) fn findings(root: &Root, diagnosis: &mut RouteSocket) -> Vec<Finding>
     }
     let meter = root.sys("class/powercap/intel-rapl:0/energy_uj");
     let subject = meter.display().to_string();
-    let read =
-        Kept::new(meter, Shape::Whole).read(&mut Buffer::new()).map(|_| ()).map_err(|error| absence(&error));
+    let read = ReusableFile::new(meter, ReadMode::Whole)
+        .read(&mut Buffer::new())
+        .map(|_| ())
+        .map_err(|error| absence(&error));
     all.extend(file(subject, "Energy Meter", read));
     all.extend(print_server(&root.run("cups/cups.sock")));
     all

@@ -10,13 +10,13 @@ use crate::kernel::bpf::processors::Processors;
 use crate::kernel::proc::interrupts::Interrupts;
 use crate::kernel::proc::vmstat::VmStat;
 use crate::kernel::time::steady;
-use crate::sources::lazy_backend::Made;
+use crate::sources::lazy_backend::LazyBackend;
 
 /// What the kernel counts for each processor, as far as a program reads it.
 #[derive(Debug)]
 pub(crate) struct Counts {
     /// `None` for another machine than this one.
-    program: Option<Made<Processors>>,
+    program: Option<LazyBackend<Processors>>,
     /// The request that the program has run for, and when.
     run: (u64, FileTime),
     /// The last request that was a look.
@@ -27,7 +27,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     pub(crate) fn new(choice: TierChoice, is_machine: bool) -> Counts {
-        let program = is_machine.then(|| Made::new(choice, Processors::open));
+        let program = is_machine.then(|| LazyBackend::new(choice, Processors::open));
         Counts { program, run: (0, FileTime(0)), looked: 0, lead: None }
     }
 
@@ -37,7 +37,7 @@ impl Counts {
         if self.looked != request {
             self.looked = request;
             let now = steady();
-            match program.begin_look().map(|processors| processors.run()) {
+            match program.begin_sample().map(|processors| processors.run()) {
                 Some(Ok(())) => self.run = (request, now),
                 Some(Err(refusal)) => program.give_up(refusal),
                 None => {}
@@ -107,7 +107,7 @@ impl Counts {
                 };
             }
         }
-        let processors = self.program.as_mut().and_then(Made::get);
+        let processors = self.program.as_mut().and_then(LazyBackend::get);
         let detail = processors.map_or(format!("tier {FILES}"), |processors| {
             let mut detail = "tier T2: a program in the kernel that goes through all processors".to_string();
             if let Some(why) = processors.why_no_interrupts() {

@@ -70,12 +70,12 @@ fn nothing_steps_back_when_the_program_takes_over() {
     }
     let mut sources = sources(TierChoice::Auto);
     let start = Instant::now();
-    let mut last: Option<(OfProcessors, u64)> = None;
+    let mut last: Option<(CpuTotals, u64)> = None;
     let mut more = 5;
     while more > 0 {
         sources.begin(Needs::default());
         let now = (sources.interrupts().unwrap(), sources.memory_events().unwrap().faults.unwrap());
-        let numbers = |found: &OfProcessors| found.iter().map(|(number, _)| *number).collect::<Vec<_>>();
+        let numbers = |found: &CpuTotals| found.iter().map(|(number, _)| *number).collect::<Vec<_>>();
         if let Some(last) = last.filter(|last| numbers(&last.0) == numbers(&now.0)) {
             for ((number, before), (_, after)) in last.0.iter().zip(&now.0) {
                 assert!(after.wrapping_sub(*before) < 1 << 31, "CPU{number}: {before} {after}");

@@ -6,26 +6,26 @@ use std::path::PathBuf;
 use rustix::process::{Resource, getrlimit};
 use tallymon_provider::{Absence, FileTime};
 
-use crate::kernel::reusable_file::{Buffer, Kept, ReadError, Shape};
+use crate::kernel::reusable_file::{Buffer, ReadError, ReadMode, ReusableFile};
 use crate::kernel::root::Root;
 use crate::kernel::time::steady;
 use crate::sources::absence::absence;
 
 /// The files by their path on the machine itself.
 #[derive(Default)]
-pub(crate) struct Texts {
+pub(crate) struct TextFiles {
     files: BTreeMap<&'static str, Text>,
 }
 
 struct Text {
-    kept: Kept,
+    kept: ReusableFile,
     /// The request that `bytes` is of.
     request: u64,
     read_at: FileTime,
     bytes: Result<Vec<u8>, Absence>,
 }
 
-impl Texts {
+impl TextFiles {
     /// What a file says in this request, and a time before that was read. Paths are written in the tables of counters, so their number is bounded.
     pub(crate) fn get(
         &mut self,
@@ -35,7 +35,7 @@ impl Texts {
         buffer: &mut Buffer,
     ) -> (FileTime, Result<&[u8], Absence>) {
         let text = self.files.entry(path).or_insert_with(|| Text {
-            kept: Kept::new(place(root, path), shape(path)),
+            kept: ReusableFile::new(place(root, path), shape(path)),
             request: 0,
             read_at: FileTime(0),
             bytes: Err(Absence::NotRequested),
@@ -45,7 +45,7 @@ impl Texts {
             text.read_at = steady();
             if path.starts_with(RUN) {
                 // A service that starts again makes its files anew, and the old one could be read for ever.
-                text.kept = Kept::new(place(root, path), shape(path));
+                text.kept = ReusableFile::new(place(root, path), shape(path));
             }
             let mut spare = std::mem::replace(&mut text.bytes, Err(Absence::ReadFailed)).unwrap_or_default();
             text.bytes = match text.kept.read(buffer) {
@@ -62,8 +62,8 @@ impl Texts {
 }
 
 /// Files of control groups by their paths: there are many, so no more than a budget of them are kept open.
-pub(crate) struct GroupTexts {
-    files: HashMap<PathBuf, (Kept, u64)>,
+pub(crate) struct GroupFiles {
+    files: HashMap<PathBuf, (ReusableFile, u64)>,
     budget: usize,
     request: u64,
 }
@@ -71,17 +71,17 @@ pub(crate) struct GroupTexts {
 /// After so many requests without a reader a file is closed.
 const UNUSED: u64 = 16;
 
-impl Default for GroupTexts {
-    fn default() -> GroupTexts {
+impl Default for GroupFiles {
+    fn default() -> GroupFiles {
         // The files of processes may take half of what is allowed.
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(8192) / 8;
-        GroupTexts::new(usize::try_from(limit).unwrap_or(usize::MAX).min(1024))
+        GroupFiles::new(usize::try_from(limit).unwrap_or(usize::MAX).min(1024))
     }
 }
 
-impl GroupTexts {
-    fn new(budget: usize) -> GroupTexts {
-        GroupTexts { files: HashMap::new(), budget, request: 0 }
+impl GroupFiles {
+    fn new(budget: usize) -> GroupFiles {
+        GroupFiles { files: HashMap::new(), budget, request: 0 }
     }
 
     /// What a file says now. One that is not there leaves no descriptor.
@@ -97,7 +97,7 @@ impl GroupTexts {
         }
         let (mut kept, keeps) = match self.files.remove(&path) {
             Some((kept, _)) => (kept, true),
-            None => (Kept::new(path.clone(), Shape::Records), self.files.len() < self.budget),
+            None => (ReusableFile::new(path.clone(), ReadMode::Records), self.files.len() < self.budget),
         };
         let read = kept.read(buffer);
         if read.is_ok() && keeps {
@@ -121,8 +121,8 @@ fn place(root: &Root, path: &str) -> PathBuf {
     }
 }
 
-fn shape(path: &str) -> Shape {
-    if path.starts_with("/proc/sys/") { Shape::Sysctl(64) } else { Shape::Records }
+fn shape(path: &str) -> ReadMode {
+    if path.starts_with("/proc/sys/") { ReadMode::Sysctl(64) } else { ReadMode::Records }
 }
 
 #[cfg(test)]
@@ -136,7 +136,7 @@ mod tests {
         let root = Root::below(&folder);
         std::fs::create_dir_all(folder.join("sys/a")).unwrap();
         std::fs::write(folder.join("sys/a/b"), "1\n").unwrap();
-        let (mut texts, mut buffer) = (Texts::default(), Buffer::new());
+        let (mut texts, mut buffer) = (TextFiles::default(), Buffer::new());
         assert_eq!(texts.get("/sys/a/b", &root, 1, &mut buffer).1, Ok(&b"1\n"[..]));
         std::fs::write(folder.join("sys/a/b"), "2\n").unwrap();
         assert_eq!(texts.get("/sys/a/b", &root, 1, &mut buffer).1, Ok(&b"1\n"[..]));
@@ -150,7 +150,7 @@ mod tests {
     fn files_of_groups_are_kept_within_a_budget() {
         let folder = std::env::temp_dir().join(format!("tallymon-groups-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let (mut groups, mut buffer) = (GroupTexts::new(2), Buffer::new());
+        let (mut groups, mut buffer) = (GroupFiles::new(2), Buffer::new());
         for name in ["a", "b", "c"] {
             std::fs::write(folder.join(name), name).unwrap();
             assert_eq!(groups.get(folder.join(name), 1, &mut buffer).unwrap(), name.as_bytes());

@@ -3,16 +3,16 @@
 use tallymon_provider::{FileTime, Finding, FindingState, TierChoice};
 
 use super::needs::ProcessNeeds;
-use super::thread::Seen;
+use super::thread::ThreadRecord;
 use crate::kernel::bpf::refusal::Refusal;
 use crate::kernel::bpf::tasks::{Tasks, Way};
-use crate::sources::lazy_backend::Made;
+use crate::sources::lazy_backend::LazyBackend;
 
 /// The program, as far as it was tried.
 #[derive(Debug)]
-pub(super) struct AtOnce {
+pub(super) struct BpfPass {
     /// It takes the kernel tens of milliseconds to check.
-    pub(super) program: Made<Opened>,
+    pub(super) program: LazyBackend<Opened>,
     /// The number of the pass at hand.
     pub(super) pass: u64,
     /// What the rows that the last pass filled hold; `None` when it failed.
@@ -20,7 +20,7 @@ pub(super) struct AtOnce {
     /// Processes that the program does not see, and when they were looked for.
     pub(super) hidden: Vec<u32>,
     pub(super) looked: Option<FileTime>,
-    pub(super) threads: Vec<Seen>,
+    pub(super) threads: Vec<ThreadRecord>,
 }
 
 /// The program, and how it goes over the tasks.
@@ -36,10 +36,10 @@ fn open() -> Result<Opened, Refusal> {
     }
 }
 
-impl AtOnce {
-    pub(super) fn new(choice: TierChoice) -> AtOnce {
-        AtOnce {
-            program: Made::new(choice, open),
+impl BpfPass {
+    pub(super) fn new(choice: TierChoice) -> BpfPass {
+        BpfPass {
+            program: LazyBackend::new(choice, open),
             pass: 0,
             wants: None,
             hidden: Vec::new(),
@@ -49,8 +49,8 @@ impl AtOnce {
     }
 
     /// Notes that all processes are about to be looked at.
-    pub(super) fn begin_look(&mut self) {
-        self.program.begin_look();
+    pub(super) fn begin_sample(&mut self) {
+        self.program.begin_sample();
     }
 
     /// Makes the program now, if nobody has tried yet; waits for one that is being made.

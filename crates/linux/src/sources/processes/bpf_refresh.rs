@@ -13,15 +13,15 @@ use std::mem;
 use tallymon_provider::{Absence, FileTime};
 
 use super::changes::Changes;
-use super::exits::Ended;
+use super::exits::ExitedTotals;
 use super::needs::ProcessNeeds;
-use super::reader::Reader;
-use super::records::{Split, stat, status, ticks};
-use super::row::{CHECK_AFTER, Row, has_passed};
+use super::reader::ProcessReader;
+use super::records::{CpuSplit, stat, status, ticks};
+use super::row::{IDENTITY_CHECK_AFTER, ProcessRow, has_passed};
 use super::table::ProcessTable;
-use super::thread::Seen;
+use super::thread::ThreadRecord;
 use super::usage::IoTotals;
-use super::values::{MemoryPart, StatPart, StatusPart};
+use super::values::{MemoryValues, StatValues, StatusValues};
 use crate::kernel::bpf::refusal::Refusal;
 use crate::kernel::bpf::task_record::{Record, TaskParts};
 use crate::kernel::clock::process_cpu_time;
@@ -54,26 +54,26 @@ impl ProcessTable {
     /// # Errors
     ///
     /// The program failed; the rows are as far as it came, and have to be filled in another way.
-    pub(super) fn refresh_at_once(
+    pub(super) fn refresh_by_bpf(
         &mut self,
         facts: &SystemFacts,
         now: FileTime,
         buffer: &mut Buffer,
     ) -> Result<(), Refusal> {
-        let Some((tasks, _)) = self.at_once.program.get() else { return Ok(()) };
-        self.at_once.pass = self.at_once.pass.wrapping_add(1);
-        let number = self.at_once.pass;
+        let Some((tasks, _)) = self.bpf.program.get() else { return Ok(()) };
+        self.bpf.pass = self.bpf.pass.wrapping_add(1);
+        let number = self.bpf.pass;
         let mut new_rows = Vec::new();
         let wants = self.wants;
-        let (rows, ended) = (&self.rows, &mut self.ended);
+        let (rows, exited) = (&self.rows, &mut self.exited);
         let is_known = |(pid, start)| {
             let row = rows.binary_search_by_key(&pid, |row| row.pid).ok().and_then(|row| rows.get(row));
             row.is_some_and(|row| row.start_ticks == Some(start))
         };
         // Before the pass: whom the kernel has given up is not in it.
-        tasks.take_exits(|end| ended.tell(&end, facts, is_known));
-        ended.forget(now);
-        let keeps = self.at_once.wants.take() == Some(wants);
+        tasks.take_exits(|end| exited.add_record(&end, facts, is_known));
+        exited.expire(now);
+        let keeps = self.bpf.wants.take() == Some(wants);
         if keeps {
             self.changes.know();
         }
@@ -82,17 +82,17 @@ impl ProcessTable {
             missing: tasks.missing(),
             rows: &mut self.rows,
             new_rows: &mut new_rows,
-            ended: &mut self.ended,
-            threads: mem::take(&mut self.at_once.threads),
-            reader: Reader {
+            exited: &mut self.exited,
+            threads: mem::take(&mut self.bpf.threads),
+            reader: ProcessReader {
                 folder: &self.folder,
                 has_clocks: self.has_clocks,
-                tells_runs: self.tells_runs,
-                may_rest: false,
+                clocks_show_runs: self.clocks_show_runs,
+                may_skip_stat: false,
                 descriptors: &mut self.descriptors,
                 buffer,
                 scratch: &mut self.scratch,
-                tells_handles: &mut self.tells_handles,
+                has_handle_counts: &mut self.has_handle_counts,
                 facts,
                 now,
             },
@@ -105,13 +105,13 @@ impl ProcessTable {
         };
         let result = tasks.read(asked(&wants), |record| pass.take(record));
         pass.finish();
-        self.at_once.threads = mem::take(&mut pass.threads);
+        self.bpf.threads = mem::take(&mut pass.threads);
         let found = pass.found;
         result?;
-        self.at_once.wants = Some(wants);
+        self.bpf.wants = Some(wants);
         self.insert(new_rows);
         let found = self.read_hidden(facts, now, buffer).saturating_add(found);
-        let ProcessTable { rows, ended, descriptors, changes, .. } = self;
+        let ProcessTable { rows, exited, descriptors, changes, .. } = self;
         if found == rows.len() {
             return Ok(());
         }
@@ -119,7 +119,7 @@ impl ProcessTable {
         rows.retain_mut(|row| {
             let is_there = row.pass == number;
             if !is_there {
-                ended.add(row, now);
+                exited.add(row, now);
                 row.close(descriptors);
             }
             is_there
@@ -127,7 +127,7 @@ impl ProcessTable {
         Ok(())
     }
 
-    fn insert(&mut self, new_rows: Vec<Row>) {
+    fn insert(&mut self, new_rows: Vec<ProcessRow>) {
         if !new_rows.is_empty() {
             self.changes.forget();
             self.rows.extend(new_rows);
@@ -137,12 +137,12 @@ impl ProcessTable {
 
     /// Reads the processes that are in `/proc` and were not in the pass, and says how many there are.
     fn read_hidden(&mut self, facts: &SystemFacts, now: FileTime, buffer: &mut Buffer) -> usize {
-        let pass = self.at_once.pass;
-        let looked = self.at_once.looked;
-        let is_due = looked.is_none_or(|looked| has_passed(CHECK_AFTER, looked, now));
-        let mut hidden = mem::take(&mut self.at_once.hidden);
+        let pass = self.bpf.pass;
+        let looked = self.bpf.looked;
+        let is_due = looked.is_none_or(|looked| has_passed(IDENTITY_CHECK_AFTER, looked, now));
+        let mut hidden = mem::take(&mut self.bpf.hidden);
         if is_due {
-            self.at_once.looked = Some(now);
+            self.bpf.looked = Some(now);
             if self.folder.list(&mut self.pids).is_ok() {
                 let is_seen = |pid: &u32| {
                     let row = self.rows.binary_search_by_key(pid, |row| row.pid).ok();
@@ -154,15 +154,15 @@ impl ProcessTable {
         }
         let mut new_rows = Vec::new();
         let wants = self.wants;
-        let mut reader = Reader {
+        let mut reader = ProcessReader {
             folder: &self.folder,
             has_clocks: self.has_clocks,
-            tells_runs: self.tells_runs,
-            may_rest: false,
+            clocks_show_runs: self.clocks_show_runs,
+            may_skip_stat: false,
             descriptors: &mut self.descriptors,
             buffer,
             scratch: &mut self.scratch,
-            tells_handles: &mut self.tells_handles,
+            has_handle_counts: &mut self.has_handle_counts,
             facts,
             now,
         };
@@ -170,7 +170,7 @@ impl ProcessTable {
         hidden.retain(|pid| {
             let position = rows.binary_search_by_key(pid, |row| row.pid).ok();
             if let Some((position, row)) = position.and_then(|at| Some((at, rows.get_mut(at)?))) {
-                let (name, before) = (row.name.clone(), row.parts);
+                let (name, before) = (row.name.clone(), row.values);
                 // One that was seen needs no file any more.
                 let stays = row.pass != pass && row.read(&wants, &mut reader).is_ok();
                 if stays {
@@ -183,7 +183,7 @@ impl ProcessTable {
                 }
                 return stays;
             }
-            let mut row = Row::new(*pid);
+            let mut row = ProcessRow::new(*pid);
             // One that began after the pass will be in the next.
             let stays = row.read(&wants, &mut reader).is_ok() && row.start < now;
             if stays {
@@ -195,7 +195,7 @@ impl ProcessTable {
             stays
         });
         let count = hidden.len();
-        self.at_once.hidden = hidden;
+        self.bpf.hidden = hidden;
         self.insert(new_rows);
         count
     }
@@ -205,10 +205,10 @@ impl ProcessTable {
 struct Pass<'a> {
     wants: ProcessNeeds,
     missing: TaskParts,
-    rows: &'a mut Vec<Row>,
-    new_rows: &'a mut Vec<Row>,
-    ended: &'a mut Ended,
-    reader: Reader<'a>,
+    rows: &'a mut Vec<ProcessRow>,
+    new_rows: &'a mut Vec<ProcessRow>,
+    exited: &'a mut ExitedTotals,
+    reader: ProcessReader<'a>,
     number: u64,
     /// Whether a row of the last pass holds what is wanted in this one.
     keeps: bool,
@@ -217,13 +217,13 @@ struct Pass<'a> {
     found: usize,
     /// The row behind the last one: processes come nearly in the order of their numbers.
     next: usize,
-    open: Option<Open>,
+    open: Option<OpenProcess>,
     /// The threads of the open process.
-    threads: Vec<Seen>,
+    threads: Vec<ThreadRecord>,
 }
 
 /// The process whose threads are being added up.
-struct Open {
+struct OpenProcess {
     group: u32,
     id: u32,
     start_ticks: u64,
@@ -248,14 +248,14 @@ impl Pass<'_> {
             if self.keep(record) {
                 return;
             }
-            self.open = Some(Open::new(record, &self.wants, self.reader.facts));
+            self.open = Some(OpenProcess::new(record, &self.wants, self.reader.facts));
         }
         let Some(open) = self.open.as_mut().filter(|open| open.group == record.global_process()) else {
             return;
         };
         open.add(record, &self.wants);
         if self.wants.threads.is_some() {
-            self.threads.push(Seen::new(record));
+            self.threads.push(ThreadRecord::new(record));
         }
     }
 
@@ -287,22 +287,22 @@ impl Pass<'_> {
         if let Some(row) = found.and_then(|found| self.rows.get_mut(found)) {
             if row.start_ticks.is_some_and(|ticks| ticks != open.start_ticks) {
                 // Its number was given to another process.
-                self.ended.add(row, self.reader.now);
+                self.exited.add(row, self.reader.now);
                 row.close(self.reader.descriptors);
-                *row = Row::new(open.id);
+                *row = ProcessRow::new(open.id);
                 self.changes.forget();
             }
             row.pass = self.number;
-            if row.comm_at_once != open.comm {
+            if row.bpf_comm != open.comm {
                 self.changes.forget();
             }
             if let Some(found) = found {
-                self.changes.row(found, row.parts);
+                self.changes.row(found, row.values);
                 self.next = found.saturating_add(1);
             }
             row.take(open, &self.wants, self.missing, &mut self.threads, &mut self.reader);
         } else {
-            let mut row = Row::new(open.id);
+            let mut row = ProcessRow::new(open.id);
             row.pass = self.number;
             row.take(open, &self.wants, self.missing, &mut self.threads, &mut self.reader);
             self.new_rows.push(row);
@@ -312,10 +312,10 @@ impl Pass<'_> {
     }
 }
 
-impl Open {
+impl OpenProcess {
     /// What only the first thread tells.
-    fn new(record: Record<'_>, wants: &ProcessNeeds, facts: &SystemFacts) -> Open {
-        let mut open = Open {
+    fn new(record: Record<'_>, wants: &ProcessNeeds, facts: &SystemFacts) -> OpenProcess {
+        let mut open = OpenProcess {
             group: record.global_process(),
             id: record.id(),
             start_ticks: ticks(record.start(), facts),
@@ -391,22 +391,22 @@ impl Open {
     }
 }
 
-impl Row {
+impl ProcessRow {
     fn take(
         &mut self,
-        open: &Open,
+        open: &OpenProcess,
         wants: &ProcessNeeds,
         missing: TaskParts,
-        threads: &mut [Seen],
-        reader: &mut Reader<'_>,
+        threads: &mut [ThreadRecord],
+        reader: &mut ProcessReader<'_>,
     ) {
         self.is_kernel_thread = open.stat.is_kernel_thread();
         if self.start_ticks.is_none() {
             self.start_ticks = Some(open.start_ticks);
             self.start = reader.facts.time_at(open.start_ticks).min(reader.now);
         }
-        if self.comm_at_once != open.comm || self.name.is_empty() {
-            self.comm_at_once = open.comm;
+        if self.bpf_comm != open.comm || self.name.is_empty() {
+            self.bpf_comm = open.comm;
             let comm = open.comm.split(|byte| *byte == 0).next().unwrap_or_default();
             if self.comm != comm || self.name.is_empty() {
                 self.comm.clear();
@@ -419,43 +419,43 @@ impl Row {
             if open.is_running && (wants.cpu || wants.stat) { process_cpu_time(self.pid) } else { None };
         let run_time = clock.unwrap_or(0).max(open.run_time);
         let unread = Absence::NotRequested;
-        self.parts.cpu = if wants.cpu {
-            self.rates.cpu = self.rates.cpu.max(nanoseconds_to_100ns(run_time));
-            Ok(self.rates.cpu)
+        self.values.cpu = if wants.cpu {
+            self.usage.cpu = self.usage.cpu.max(nanoseconds_to_100ns(run_time));
+            Ok(self.usage.cpu)
         } else {
             Err(unread)
         };
-        self.parts.stat = if wants.stat {
-            let before = Split { user: self.rates.user, system: self.rates.privileged };
+        self.values.stat = if wants.stat {
+            let before = CpuSplit { user: self.usage.user, system: self.usage.privileged };
             let split = before.step(run_time, open.user, open.system);
-            self.rates.user = split.user;
-            self.rates.privileged = split.system;
-            self.rates.faults = self.rates.faults.max(open.faults);
-            Ok(StatPart {
-                user: self.rates.user,
-                privileged: self.rates.privileged,
-                faults: self.rates.faults,
-                ..StatPart::new(&open.stat, reader.facts)
+            self.usage.user = split.user;
+            self.usage.privileged = split.system;
+            self.usage.faults = self.usage.faults.max(open.faults);
+            Ok(StatValues {
+                user: self.usage.user,
+                privileged: self.usage.privileged,
+                faults: self.usage.faults,
+                ..StatValues::new(&open.stat, reader.facts)
             })
         } else {
             Err(unread)
         };
-        self.parts.memory =
-            if wants.statm { Ok(MemoryPart::new(open.memory, reader.facts)) } else { Err(unread) };
-        self.parts.status = if wants.status {
-            Ok(StatusPart::new(&open.status, &mut self.private_peak))
+        self.values.memory =
+            if wants.statm { Ok(MemoryValues::new(open.memory, reader.facts)) } else { Err(unread) };
+        self.values.status = if wants.status {
+            Ok(StatusValues::new(&open.status, &mut self.private_peak))
         } else {
             Err(unread)
         };
-        self.parts.io = match (wants.io, missing.any(TaskParts::IO)) {
+        self.values.io = match (wants.io, missing.any(TaskParts::IO)) {
             (false, _) => Err(unread),
             (true, true) => Err(Absence::NotInThisKernel),
             (true, false) => {
-                self.rates.io = open.io;
+                self.usage.io = open.io;
                 Ok(open.io)
             }
         };
-        self.parts.handles = if wants.handles {
+        self.values.handles = if wants.handles {
             open.handles.map_or_else(|| reader.handles(self.pid).map_err(|_| Absence::ReadFailed), Ok)
         } else {
             Err(unread)

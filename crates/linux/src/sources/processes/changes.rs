@@ -1,6 +1,6 @@
 //! What differs between two looks at all processes, for who keeps what it made of the rows.
 
-use super::values::Parts;
+use super::values::ProcessValues;
 
 /// Which rows are not as they were.
 #[derive(Debug, Default)]
@@ -10,7 +10,7 @@ pub(super) struct Changes {
     /// Whether all others are where they were, with the same name and values.
     is_known: bool,
     /// Positions of rows, and what they held.
-    rows: Vec<(usize, Parts)>,
+    rows: Vec<(usize, ProcessValues)>,
 }
 
 impl Changes {
@@ -27,7 +27,7 @@ impl Changes {
     }
 
     /// A row has changed; this is what it held. It keeps its name and its position.
-    pub(super) fn row(&mut self, position: usize, before: Parts) {
+    pub(super) fn row(&mut self, position: usize, before: ProcessValues) {
         if self.is_known {
             self.rows.push((position, before));
         }
@@ -44,7 +44,7 @@ impl Changes {
     }
 
     /// All changes since the look before; `None` when anything may have changed.
-    pub(super) fn rows(&self) -> Option<&[(usize, Parts)]> {
+    pub(super) fn rows(&self) -> Option<&[(usize, ProcessValues)]> {
         self.is_known.then_some(self.rows.as_slice())
     }
 }

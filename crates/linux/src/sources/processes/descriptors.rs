@@ -10,14 +10,14 @@ use std::path::Path;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
-use crate::kernel::reusable_file::{Buffer, Kept, ReadError};
+use crate::kernel::reusable_file::{Buffer, ReadError, ReusableFile};
 
 /// Descriptors that are left to the rest of the program besides its half of the limit.
 const RESERVE: u64 = 64;
 
 /// Kinds of files that are kept open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     Stat,
     Statm,
     Io,
@@ -28,65 +28,65 @@ pub(crate) enum Kind {
     ThreadStatus,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Kind; 8] = [
-        Kind::Stat,
-        Kind::Statm,
-        Kind::Io,
-        Kind::Status,
-        Kind::Task,
-        Kind::ThreadStat,
-        Kind::ThreadSchedstat,
-        Kind::ThreadStatus,
+impl FileKind {
+    pub(crate) const ALL: [FileKind; 8] = [
+        FileKind::Stat,
+        FileKind::Statm,
+        FileKind::Io,
+        FileKind::Status,
+        FileKind::Task,
+        FileKind::ThreadStat,
+        FileKind::ThreadSchedstat,
+        FileKind::ThreadStatus,
     ];
 
     /// The name of the file in the folder of its process or thread.
     pub(crate) const fn file_name(self) -> &'static str {
         match self {
-            Kind::Stat | Kind::ThreadStat => "stat",
-            Kind::Statm => "statm",
-            Kind::Io => "io",
-            Kind::Status | Kind::ThreadStatus => "status",
-            Kind::Task => "task",
-            Kind::ThreadSchedstat => "schedstat",
+            FileKind::Stat | FileKind::ThreadStat => "stat",
+            FileKind::Statm => "statm",
+            FileKind::Io => "io",
+            FileKind::Status | FileKind::ThreadStatus => "status",
+            FileKind::Task => "task",
+            FileKind::ThreadSchedstat => "schedstat",
         }
     }
 }
 
 /// The descriptors that are kept, by kind.
 #[derive(Debug)]
-pub(crate) struct Descriptors {
+pub(crate) struct DescriptorBudget {
     /// Whether the files are the kernel's own, which tell that their process has ended; no others are kept.
     is_proc: bool,
     budget: usize,
-    kinds: [Use; Kind::ALL.len()],
+    kinds: [KindUse; FileKind::ALL.len()],
     request: u64,
     /// Whether a file found no place in the request at hand.
     shortage: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Use {
+struct KindUse {
     open: usize,
     /// The request that used a file of this kind last.
     request: u64,
 }
 
-impl Descriptors {
+impl DescriptorBudget {
     /// At most `budget` kept descriptors of the kernel's own files.
-    pub(crate) fn new(budget: usize) -> Descriptors {
-        Descriptors { is_proc: true, budget, kinds: Default::default(), request: 0, shortage: false }
+    pub(crate) fn new(budget: usize) -> DescriptorBudget {
+        DescriptorBudget { is_proc: true, budget, kinds: Default::default(), request: 0, shortage: false }
     }
 
     /// For files that only look like those of a process: none is kept.
-    pub(crate) fn of_copies() -> Descriptors {
-        Descriptors { is_proc: false, ..Descriptors::new(0) }
+    pub(crate) fn of_copies() -> DescriptorBudget {
+        DescriptorBudget { is_proc: false, ..DescriptorBudget::new(0) }
     }
 
     /// Half of what this process may have open, less a reserve: the rest is the caller's.
-    pub(crate) fn of_this_process() -> Descriptors {
-        let budget = (Descriptors::limit() / 2).saturating_sub(RESERVE);
-        Descriptors::new(usize::try_from(budget).unwrap_or(usize::MAX))
+    pub(crate) fn of_this_process() -> DescriptorBudget {
+        let budget = (DescriptorBudget::limit() / 2).saturating_sub(RESERVE);
+        DescriptorBudget::new(usize::try_from(budget).unwrap_or(usize::MAX))
     }
 
     /// How many descriptors this process may have open, at most a million.
@@ -115,7 +115,7 @@ impl Descriptors {
     }
 
     /// Whether one more file of this kind may be kept; if so, it counts as open from now on.
-    pub(crate) fn take(&mut self, kind: Kind) -> bool {
+    pub(crate) fn take(&mut self, kind: FileKind) -> bool {
         let fits = self.open() < self.budget;
         self.shortage |= !fits;
         if let Some(kind) = self.kinds.get_mut(kind as usize).filter(|_| fits) {
@@ -125,14 +125,14 @@ impl Descriptors {
     }
 
     /// A kept file of this kind was closed.
-    pub(crate) fn closed(&mut self, kind: Kind) {
+    pub(crate) fn closed(&mut self, kind: FileKind) {
         if let Some(kind) = self.kinds.get_mut(kind as usize) {
             kind.open = kind.open.saturating_sub(1);
         }
     }
 
     /// A file of this kind was read, kept or not.
-    pub(crate) fn used(&mut self, kind: Kind) {
+    pub(crate) fn used(&mut self, kind: FileKind) {
         if let Some(kind) = self.kinds.get_mut(kind as usize) {
             kind.request = self.request;
         }
@@ -147,15 +147,15 @@ impl Descriptors {
     }
 
     /// The kinds whose files the owner has to close now.
-    pub(crate) fn to_close(&self) -> Vec<Kind> {
+    pub(crate) fn to_close(&self) -> Vec<FileKind> {
         if self.open() > self.budget {
             // The whole process had none left.
-            return Kind::ALL.to_vec();
+            return FileKind::ALL.to_vec();
         }
         if !self.shortage {
             return Vec::new();
         }
-        let open = Kind::ALL.iter().zip(&self.kinds).filter(|(_, kind)| kind.open > 0);
+        let open = FileKind::ALL.iter().zip(&self.kinds).filter(|(_, kind)| kind.open > 0);
         let unused = open.filter(|(_, kind)| kind.request != self.request);
         unused.min_by_key(|(_, kind)| kind.request).map(|(kind, _)| *kind).into_iter().collect()
     }
@@ -165,8 +165,8 @@ impl Descriptors {
     /// `path` makes the path relative to `folder`.
     pub(crate) fn read<'b>(
         &mut self,
-        kept: &mut Option<Kept>,
-        kind: Kind,
+        kept: &mut Option<ReusableFile>,
+        kind: FileKind,
         folder: impl AsFd,
         path: impl FnOnce() -> String,
         buffer: &'b mut Buffer,
@@ -180,7 +180,8 @@ impl Descriptors {
             }
             return result;
         }
-        let mut file = Kept::pinned(folder, Path::new(&path())).inspect_err(|error| self.failed(error))?;
+        let mut file =
+            ReusableFile::pinned(folder, Path::new(&path())).inspect_err(|error| self.failed(error))?;
         let bytes = file.read(buffer)?;
         if self.take(kind) {
             *kept = Some(file);
@@ -189,7 +190,7 @@ impl Descriptors {
     }
 
     /// Closes a kept file, if it is open.
-    pub(crate) fn close<T>(&mut self, kept: &mut Option<T>, kind: Kind) {
+    pub(crate) fn close<T>(&mut self, kept: &mut Option<T>, kind: FileKind) {
         if kept.take().is_some() {
             self.closed(kind);
         }
@@ -202,43 +203,43 @@ mod tests {
 
     #[test]
     fn the_kind_that_was_not_used_longest_makes_room() {
-        let mut descriptors = Descriptors::new(3);
+        let mut descriptors = DescriptorBudget::new(3);
         descriptors.begin();
-        descriptors.used(Kind::Io);
-        assert!(descriptors.take(Kind::Io));
+        descriptors.used(FileKind::Io);
+        assert!(descriptors.take(FileKind::Io));
         descriptors.begin();
-        descriptors.used(Kind::Status);
-        assert!(descriptors.take(Kind::Status));
+        descriptors.used(FileKind::Status);
+        assert!(descriptors.take(FileKind::Status));
         assert_eq!(descriptors.to_close(), [], "nothing was short");
         descriptors.begin();
-        descriptors.used(Kind::Statm);
-        assert!(descriptors.take(Kind::Statm) && !descriptors.take(Kind::Statm));
-        assert_eq!((descriptors.open(), descriptors.to_close()), (3, vec![Kind::Io]));
-        descriptors.closed(Kind::Io);
-        assert!(descriptors.take(Kind::Statm));
+        descriptors.used(FileKind::Statm);
+        assert!(descriptors.take(FileKind::Statm) && !descriptors.take(FileKind::Statm));
+        assert_eq!((descriptors.open(), descriptors.to_close()), (3, vec![FileKind::Io]));
+        descriptors.closed(FileKind::Io);
+        assert!(descriptors.take(FileKind::Statm));
         // All in use: nothing is closed, or every request would open everything again.
-        descriptors.used(Kind::Status);
-        assert!(!descriptors.take(Kind::Statm));
+        descriptors.used(FileKind::Status);
+        assert!(!descriptors.take(FileKind::Statm));
         assert_eq!(descriptors.to_close(), []);
     }
 
     #[test]
     fn half_of_the_limit_is_the_callers() {
-        let budget = u64::try_from(Descriptors::of_this_process().budget()).unwrap();
-        assert!(budget <= Descriptors::limit() / 2);
+        let budget = u64::try_from(DescriptorBudget::of_this_process().budget()).unwrap();
+        assert!(budget <= DescriptorBudget::limit() / 2);
     }
 
     #[test]
     fn a_process_without_descriptors_left_closes_all() {
-        let mut descriptors = Descriptors::new(8);
+        let mut descriptors = DescriptorBudget::new(8);
         for _ in 0..4 {
-            assert!(descriptors.take(Kind::Stat));
+            assert!(descriptors.take(FileKind::Stat));
         }
         descriptors.failed(&ReadError::new(
             Path::new("1/stat"),
             crate::kernel::reusable_file::Step::Open,
             Errno::MFILE,
         ));
-        assert_eq!((descriptors.budget(), descriptors.to_close()), (2, Kind::ALL.to_vec()));
+        assert_eq!((descriptors.budget(), descriptors.to_close()), (2, FileKind::ALL.to_vec()));
     }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use rustix::thread::CapabilitySet;
 use tallymon_provider::{Finding, FindingState};
 
-use super::descriptors::{Descriptors, Kind};
+use super::descriptors::{DescriptorBudget, FileKind};
 use super::table::ProcessTable;
-use crate::kernel::reusable_file::{Buffer, Kept};
+use crate::kernel::reusable_file::{Buffer, ReusableFile};
 use crate::kernel::root::Root;
 
 impl ProcessTable {
@@ -34,8 +34,8 @@ impl ProcessTable {
         });
         let may_read_all = rustix::thread::capabilities(None)
             .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_PTRACE));
-        findings.push(self.at_once.finding(self.has_clocks, may_read_all));
-        if self.has_clocks && self.at_once.is_on() {
+        findings.push(self.bpf.finding(self.has_clocks, may_read_all));
+        if self.has_clocks && self.bpf.is_on() {
             // Nothing is kept open, and nobody's I/O is denied.
             return findings;
         }
@@ -52,7 +52,7 @@ impl ProcessTable {
         let detail = format!(
             "at most {budget} files of processes are kept open, {} are now; the limit of open files is {}",
             self.descriptors.open(),
-            Descriptors::limit()
+            DescriptorBudget::limit()
         );
         let subject = "descriptors".to_string();
         if budget < self.rows.len().saturating_mul(2).max(512) {
@@ -66,7 +66,7 @@ impl ProcessTable {
 
     fn finding_of_hidden(&self) -> Finding {
         // The first process of a pid namespace is always there, and never ours unless we are root in it.
-        let hidden = Kept::pinned(&self.folder, Path::new("1/stat")).is_err();
+        let hidden = ReusableFile::pinned(&self.folder, Path::new("1/stat")).is_err();
         let subject = "other users' processes".to_string();
         if hidden {
             Finding {
@@ -90,8 +90,8 @@ impl ProcessTable {
         let mut buffer = Buffer::new();
         let (mut denied, mut read) = (0_usize, 0_usize);
         for pid in pids {
-            let path = format!("{pid}/{}", Kind::Io.file_name());
-            let result = Kept::pinned(&self.folder, Path::new(&path))
+            let path = format!("{pid}/{}", FileKind::Io.file_name());
+            let result = ReusableFile::pinned(&self.folder, Path::new(&path))
                 .and_then(|mut file| file.read(&mut buffer).map(|_| ()));
             match result {
                 Ok(()) => read = read.saturating_add(1),

@@ -12,7 +12,7 @@
 //! everybody who is ready. Who was ready when it was read and sleeps when they are counted hides one that is ready and
 //! was not read: until the next look, or until it has run.
 //!
-//! Seen at the latest after [`LOOK_AFTER`](super::files::LOOK_AFTER), when `stat` is read all the same: a priority that is lent
+//! Seen at the latest after [`RECHECK_AFTER`](super::files::LOOK_AFTER), when `stat` is read all the same: a priority that is lent
 //! to who sleeps with a lock that others want; a control group that is frozen in the way of version 1, which needs no run;
 //! and who is ready but not counted, since its group has used up its share of the processors.
 
@@ -21,15 +21,15 @@ use std::path::Path;
 
 use rustix::fs::AtFlags;
 
-use super::exits::Ended;
+use super::exits::ExitedTotals;
 use super::needs::ProcessNeeds;
 use super::priority::chosen_priority;
-use super::reader::Reader;
-use super::row::Row;
+use super::reader::ProcessReader;
+use super::row::ProcessRow;
 use super::thread::{RUNNING, Thread};
 use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::proc::loadavg::LoadAvg;
-use crate::kernel::reusable_file::{Buffer, Kept};
+use crate::kernel::reusable_file::{Buffer, ReusableFile};
 use crate::kernel::scheduling::scheduling;
 
 /// So many looks may have been in vain before one goes without.
@@ -37,69 +37,69 @@ const MISSES: u32 = 2;
 
 /// Who rests, as far as it was found out at the last look.
 #[derive(Debug, Default)]
-pub(super) struct Rest {
+pub(super) struct IdleFilter {
     /// `/proc/loadavg`; `None` where it is not the kernel's own, or is of no use.
-    load: Option<Kept>,
+    load: Option<ReusableFile>,
     /// How many looks in a row have not found everybody who is ready.
     misses: u32,
     /// The numbers of processes that have ended, or are zombies.
-    left: Vec<u32>,
+    gone: Vec<u32>,
     /// The numbers of processes that rested and have to be read all the same, in their order.
-    woken: Vec<u32>,
+    reread: Vec<u32>,
 }
 
-impl Rest {
+impl IdleFilter {
     /// For the processes in `folder`, whose clocks may tell whether they have run.
-    pub(super) fn new(folder: &NumberFolder, tells_runs: bool) -> Rest {
+    pub(super) fn new(folder: &NumberFolder, clocks_show_runs: bool) -> IdleFilter {
         const LOAD: &str = "loadavg";
         let device =
             |path: &str| rustix::fs::statat(folder, path, AtFlags::EMPTY_PATH).map(|stat| stat.st_dev);
         // Containers may have one of their own, made by a program that counts other threads.
-        let is_kernels = tells_runs && device(LOAD).is_ok_and(|own| device("") == Ok(own));
-        let load = is_kernels.then(|| Kept::pinned(folder, Path::new(LOAD)).ok()).flatten();
-        Rest { load, ..Rest::default() }
+        let is_kernels = clocks_show_runs && device(LOAD).is_ok_and(|own| device("") == Ok(own));
+        let load = is_kernels.then(|| ReusableFile::pinned(folder, Path::new(LOAD)).ok()).flatten();
+        IdleFilter { load, ..IdleFilter::default() }
     }
 
     /// Begins a look, and says whether anybody may rest.
     pub(super) fn begin(&mut self, wants: &ProcessNeeds) -> bool {
-        self.left.clear();
+        self.gone.clear();
         self.load.is_some() && needs_stat(wants) && self.misses < MISSES
     }
 
     /// Notes that a process is no more.
-    pub(super) fn leave(&mut self, pid: u32) {
-        self.left.push(pid);
+    pub(super) fn note_exit(&mut self, pid: u32) {
+        self.gone.push(pid);
     }
 
     /// ExitQueue a look at which `pids` were listed: who can not rest is read.
-    pub(super) fn end(
+    pub(super) fn finish(
         &mut self,
-        rows: &mut Vec<Row>,
+        rows: &mut Vec<ProcessRow>,
         pids: &[u32],
         wants: &ProcessNeeds,
-        ended: &mut Ended,
-        reader: &mut Reader<'_>,
+        exited: &mut ExitedTotals,
+        reader: &mut ProcessReader<'_>,
     ) {
         if !needs_stat(wants) {
             return;
         }
-        let seen = rows.iter().map(|row| row.ready(wants)).fold(0, u64::saturating_add);
-        let mut is_someone_else_ready = !self.are_all_seen(seen, reader.buffer);
-        let may_rest = mem::take(&mut reader.may_rest);
-        if may_rest {
-            self.find_woken(rows, pids, wants);
+        let seen = rows.iter().map(|row| row.runnable_threads(wants)).fold(0, u64::saturating_add);
+        let mut others_are_runnable = !self.all_runnable_seen(seen, reader.buffer);
+        let may_skip_stat = mem::take(&mut reader.may_skip_stat);
+        if may_skip_stat {
+            self.find_changed(rows, pids, wants);
             // Who waits for a processor does so still; who only came by while others were read does not.
-            is_someone_else_ready = is_someone_else_ready && !self.are_all_seen(seen, reader.buffer);
+            others_are_runnable = others_are_runnable && !self.all_runnable_seen(seen, reader.buffer);
         }
-        self.misses = if is_someone_else_ready { self.misses.saturating_add(1) } else { 0 };
-        if !may_rest || (!is_someone_else_ready && self.woken.is_empty()) {
+        self.misses = if others_are_runnable { self.misses.saturating_add(1) } else { 0 };
+        if !may_skip_stat || (!others_are_runnable && self.reread.is_empty()) {
             return;
         }
         rows.retain_mut(|row| {
-            let is_woken = is_someone_else_ready || self.woken.binary_search(&row.pid).is_ok();
-            let stays = !row.still.rests || !is_woken || row.read(wants, reader).is_ok();
+            let is_reread = others_are_runnable || self.reread.binary_search(&row.pid).is_ok();
+            let stays = !row.idle.skips_stat || !is_reread || row.read(wants, reader).is_ok();
             if !stays {
-                ended.add(row, reader.now);
+                exited.add(row, reader.now);
                 row.close(reader.descriptors);
             }
             stays
@@ -107,28 +107,28 @@ impl Rest {
     }
 
     /// Finds those who rest and whose `stat` says something else by now, but for their states.
-    fn find_woken(&mut self, rows: &[Row], pids: &[u32], wants: &ProcessNeeds) {
+    fn find_changed(&mut self, rows: &[ProcessRow], pids: &[u32], wants: &ProcessNeeds) {
         let zombies = rows.iter().filter(|row| row.is_zombie()).map(|row| row.pid);
-        self.left.extend(zombies);
-        self.left.sort_unstable();
+        self.gone.extend(zombies);
+        self.gone.sort_unstable();
         let mut parent = None;
-        let mut has_its_parent = |row: &Row| {
-            let Ok(stat) = row.parts.stat else { return true };
+        let mut has_its_parent = |row: &ProcessRow| {
+            let Ok(stat) = row.values.stat else { return true };
             // Many in a row have the same.
-            if parent != Some(stat.parent) && !is_there(stat.parent, pids, &self.left) {
+            if parent != Some(stat.parent) && !is_parent_alive(stat.parent, pids, &self.gone) {
                 return false;
             }
             parent = Some(stat.parent);
             true
         };
-        let resting = rows.iter().filter(|row| row.still.rests);
-        let woken = resting.filter(|row| !row.has_its_priorities(wants) || !has_its_parent(row));
-        self.woken.clear();
-        self.woken.extend(woken.map(|row| row.pid));
+        let resting = rows.iter().filter(|row| row.idle.skips_stat);
+        let reread = resting.filter(|row| !row.has_its_priorities(wants) || !has_its_parent(row));
+        self.reread.clear();
+        self.reread.extend(reread.map(|row| row.pid));
     }
 
     /// Whether no more threads of the machine run or wait for a processor than these.
-    fn are_all_seen(&mut self, seen: u64, buffer: &mut Buffer) -> bool {
+    fn all_runnable_seen(&mut self, seen: u64, buffer: &mut Buffer) -> bool {
         let Some(load) = &mut self.load else { return false };
         let Some(load) = load.read(buffer).ok().and_then(|bytes| LoadAvg::parse(bytes).ok()) else {
             self.load = None;
@@ -140,15 +140,15 @@ impl Rest {
 
     /// Takes this for `/proc/loadavg`.
     #[cfg(test)]
-    pub(super) fn believe(&mut self, load: Kept) {
+    pub(super) fn set_load_file(&mut self, load: ReusableFile) {
         self.load = Some(load);
     }
 }
 
 /// Whether a parent is one still. Who has one outside of this pid namespace has number 0 for it, and never another.
-fn is_there(parent: u64, pids: &[u32], left: &[u32]) -> bool {
+fn is_parent_alive(parent: u64, pids: &[u32], gone: &[u32]) -> bool {
     let Ok(parent) = u32::try_from(parent) else { return false };
-    parent == 0 || (pids.binary_search(&parent).is_ok() && left.binary_search(&parent).is_err())
+    parent == 0 || (pids.binary_search(&parent).is_ok() && gone.binary_search(&parent).is_err())
 }
 
 /// Whether something is wanted that only `stat` tells.
@@ -156,21 +156,21 @@ fn needs_stat(wants: &ProcessNeeds) -> bool {
     wants.stat || wants.threads.is_some_and(|threads| threads.stat)
 }
 
-impl Row {
+impl ProcessRow {
     /// How many of its threads were seen to run, or to want to.
-    fn ready(&self, wants: &ProcessNeeds) -> u64 {
-        if self.still.rests {
+    fn runnable_threads(&self, wants: &ProcessNeeds) -> u64 {
+        if self.idle.skips_stat {
             return 0;
         }
         if wants.threads.is_some_and(|threads| threads.stat) {
-            let is_ready = |thread: &&Thread| thread.parts.stat.is_ok_and(|stat| stat.state == RUNNING);
+            let is_ready = |thread: &&Thread| thread.values.stat.is_ok_and(|stat| stat.state == RUNNING);
             return u64::try_from(self.threads().iter().filter(is_ready).count()).unwrap_or(0);
         }
-        u64::from(self.still.told.is_some_and(|told| told.first.state == RUNNING))
+        u64::from(self.idle.last_stat.is_some_and(|told| told.first.state == RUNNING))
     }
 
     fn is_zombie(&self) -> bool {
-        self.still.told.is_some_and(|told| matches!(told.first.state, b'Z' | b'X'))
+        self.idle.last_stat.is_some_and(|told| matches!(told.first.state, b'Z' | b'X'))
     }
 
     /// Whether the scheduler says what `stat` has said.
@@ -181,17 +181,17 @@ impl Row {
                 chosen_priority(u64::from(now.policy), i64::from(now.nice), realtime) == known
             })
         };
-        let mut is_told = !wants.stat;
+        let mut is_checked = !wants.stat;
         if wants.threads.is_some_and(|threads| threads.stat) {
             for thread in self.threads() {
-                let Ok(stat) = thread.parts.stat else { return false };
+                let Ok(stat) = thread.values.stat else { return false };
                 if !has(thread.tid, stat.base_priority) {
                     return false;
                 }
                 // It is the same thread of the kernel.
-                is_told |= thread.tid == self.pid;
+                is_checked |= thread.tid == self.pid;
             }
         }
-        is_told || self.parts.stat.is_ok_and(|stat| has(self.pid, stat.priority))
+        is_checked || self.values.stat.is_ok_and(|stat| has(self.pid, stat.priority))
     }
 }

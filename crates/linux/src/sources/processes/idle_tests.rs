@@ -1,6 +1,6 @@
 //! What is not read of a process that has not run, and that nobody can tell it from what is.
 
-use super::reader::Reader;
+use super::reader::ProcessReader;
 use crate::kernel::reusable_file::Buffer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,16 +15,16 @@ use tallymon_provider::TierChoice;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use tallymon_testkit::{Ends, Scratch};
 
-use super::row::LOOK_AFTER;
+use super::row::RECHECK_AFTER;
 use super::tiers_tests::{WANTS, facts, table};
 use super::*;
 use crate::kernel::clock::process_cpu_time;
 use crate::kernel::proc::pid_stat::PidStat;
-use crate::kernel::reusable_file::Kept;
+use crate::kernel::reusable_file::ReusableFile;
 use crate::kernel::time::clocks;
 
 /// The files of this machine, read as if each look were at the same time, and as if nobody ever waited for a processor.
-struct Files {
+struct OpenFiles {
     table: ProcessTable,
     now: FileTime,
 }
@@ -32,11 +32,11 @@ struct Files {
 /// A look at which only this thread is said to run.
 const NOBODY: &str = "0.00 0.00 0.00 1/99 4711\n";
 
-impl Files {
-    fn new() -> Files {
+impl OpenFiles {
+    fn new() -> OpenFiles {
         // So late that nothing began later.
-        let now = FileTime(clocks().steady.0 + 100 * LOOK_AFTER);
-        let mut files = Files { table: table(TierChoice::Only(Tier::T0)), now };
+        let now = FileTime(clocks().steady.0 + 100 * RECHECK_AFTER);
+        let mut files = OpenFiles { table: table(TierChoice::Only(Tier::T0)), now };
         files.is_said_to_run(NOBODY);
         files
     }
@@ -47,11 +47,11 @@ impl Files {
         let path = folder.join("loadavg");
         fs::write(&path, load).unwrap();
         // It stays open when the folder is removed.
-        self.table.rest.believe(Kept::pinned(rustix::fs::CWD, &path).unwrap());
+        self.table.idle_filter.set_load_file(ReusableFile::pinned(rustix::fs::CWD, &path).unwrap());
     }
 
     fn rests(&mut self, pid: u32) -> bool {
-        self.row(pid).still.rests
+        self.row(pid).idle.skips_stat
     }
 
     fn look(&mut self, wants: ProcessNeeds) {
@@ -60,21 +60,21 @@ impl Files {
     }
 
     fn wait(&mut self) {
-        self.now = FileTime(self.now.0 + LOOK_AFTER);
+        self.now = FileTime(self.now.0 + RECHECK_AFTER);
     }
 
     /// Reads this process alone.
     fn read(&mut self, pid: u32, wants: &ProcessNeeds) {
-        let ProcessTable { rows, folder, descriptors, scratch, tells_handles, .. } = &mut self.table;
-        let mut reader = Reader {
+        let ProcessTable { rows, folder, descriptors, scratch, has_handle_counts, .. } = &mut self.table;
+        let mut reader = ProcessReader {
             folder,
             has_clocks: true,
-            tells_runs: true,
-            may_rest: false,
+            clocks_show_runs: true,
+            may_skip_stat: false,
             descriptors,
             buffer: &mut Buffer::new(),
             scratch,
-            tells_handles,
+            has_handle_counts,
             facts: &facts(),
             now: self.now,
         };
@@ -84,23 +84,23 @@ impl Files {
     /// Takes this for the CPU clock when the process was read.
     fn believe(&mut self, pid: u32, clock: Option<u64>) {
         let row = self.row(pid);
-        row.still.clock = clock;
+        row.idle.clock = clock;
         row.threads.believe(clock);
     }
 
-    fn row(&mut self, pid: u32) -> &mut Row {
+    fn row(&mut self, pid: u32) -> &mut ProcessRow {
         self.table.rows.iter_mut().find(|row| row.pid == pid).unwrap()
     }
 
     /// What is known of a process is what who never saw it reads.
     fn is_true(&mut self, pid: u32) {
-        let mut fresh = Files::new();
+        let mut fresh = OpenFiles::new();
         let wants = self.table.wants;
         fresh.look(wants);
         let (known, read) = (self.row(pid), fresh.row(pid));
-        assert_eq!((&known.name, known.parts), (&read.name, read.parts));
-        let threads = |row: &Row| {
-            row.threads().iter().map(|thread| (thread.tid, thread.start, thread.parts)).collect::<Vec<_>>()
+        assert_eq!((&known.name, known.values), (&read.name, read.values));
+        let threads = |row: &ProcessRow| {
+            row.threads().iter().map(|thread| (thread.tid, thread.start, thread.values)).collect::<Vec<_>>()
         };
         if wants.threads.is_some() {
             assert_eq!(threads(known), threads(read));
@@ -182,7 +182,7 @@ const MARK: &str = "/tallymon-still";
 #[test]
 fn the_system_calls_of_a_process_that_has_not_run() {
     if std::env::var_os(WATCHED).is_some() {
-        let mut files = Files::new();
+        let mut files = OpenFiles::new();
         for wait in [false, false, true] {
             let _ = std::env::set_current_dir(MARK);
             if wait {
@@ -273,15 +273,15 @@ fn what_others_do_to_a_process_at_rest_is_seen() {
     servant.does(THREADS);
     let mut threads: Vec<u32> = Vec::new();
 
-    let mut files = Files::new();
+    let mut files = OpenFiles::new();
     files.look(WANTS);
     threads.extend(files.row(id).threads().iter().map(|thread| thread.tid));
-    let parts = |files: &mut Files, pid| (files.row(pid).parts, files.row(pid).still.clock);
-    let priority = |files: &mut Files, pid: u32| {
-        let stat = files.row(pid).threads()[0].parts.stat.unwrap();
-        (files.row(pid).parts.stat.unwrap().priority, stat.base_priority, stat.priority)
+    let values = |files: &mut OpenFiles, pid| (files.row(pid).values, files.row(pid).idle.clock);
+    let priority = |files: &mut OpenFiles, pid: u32| {
+        let stat = files.row(pid).threads()[0].values.stat.unwrap();
+        (files.row(pid).values.stat.unwrap().priority, stat.base_priority, stat.priority)
     };
-    let before = [sleeper.0.id(), orphan.0, id].map(|pid| parts(&mut files, pid));
+    let before = [sleeper.0.id(), orphan.0, id].map(|pid| values(&mut files, pid));
     assert_eq!(priority(&mut files, sleeper.0.id()), (8, 8, 8));
 
     let pid = Pid::from_child(&sleeper.0);
@@ -291,8 +291,8 @@ fn what_others_do_to_a_process_at_rest_is_seen() {
     rustix::process::setpriority_process(thread, 10).unwrap();
     drop(parent.0.stdin.take());
     // A zombie, which is listed as ever.
-    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    waitid(WaitId::Pid(Pid::from_child(&parent.0)), ended).unwrap();
+    let exited = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(Pid::from_child(&parent.0)), exited).unwrap();
     fs::OpenOptions::new().write(true).open(&mapped).unwrap().set_len(0).unwrap();
     fs::remove_file(&mapped).unwrap();
     // The peak of its working set is from now on what it has; not every kernel can do that.
@@ -301,14 +301,14 @@ fn what_others_do_to_a_process_at_rest_is_seen() {
     files.look(WANTS);
     for (pid, (before, clock)) in [sleeper.0.id(), orphan.0, id].into_iter().zip(before) {
         files.is_true(pid);
-        let (after, after_clock) = parts(&mut files, pid);
+        let (after, after_clock) = values(&mut files, pid);
         assert!(clock.is_some() && clock == after_clock, "it has run");
         assert_ne!(before, after);
     }
     assert_eq!(priority(&mut files, sleeper.0.id()), (5, 5, 5));
     assert_eq!(before[1].0.stat.unwrap().parent, u64::from(parent.0.id()));
-    let working_set = |parts: Parts| parts.memory.unwrap().working_set;
-    let after = working_set(files.row(id).parts);
+    let working_set = |values: ProcessValues| values.memory.unwrap().working_set;
+    let after = working_set(files.row(id).values);
     assert!(after + (4 << 20) <= working_set(before[2].0), "{after} {:?}", before[2].0.memory);
 }
 
@@ -326,13 +326,13 @@ impl Drop for Orphan {
 fn a_process_that_is_stopped_is_seen_to_be() {
     let sleeper = sleeper();
     let (id, pid) = (sleeper.0.id(), Pid::from_child(&sleeper.0));
-    let mut files = Files::new();
+    let mut files = OpenFiles::new();
     for (signal, state) in [(Signal::CONT, b'S'), (Signal::STOP, b'T'), (Signal::CONT, b'S')] {
         kill_process(pid, signal).unwrap();
         let start = Instant::now();
         let found = loop {
             files.look(WANTS);
-            let stat = files.row(id).threads()[0].parts.stat.unwrap();
+            let stat = files.row(id).threads()[0].values.stat.unwrap();
             if stat.state == state || start.elapsed() > Duration::from_secs(60) {
                 break stat.state;
             }
@@ -348,7 +348,7 @@ fn a_process_that_is_stopped_is_seen_to_be() {
 fn a_process_that_runs_between_two_looks_is_read_again() {
     let Some(mut servant) = Servant::start() else { return };
     let id = servant.id();
-    let (mut files, mut processes) = (Files::new(), Files::new());
+    let (mut files, mut processes) = (OpenFiles::new(), OpenFiles::new());
     let of_processes = ProcessNeeds { threads: None, ..WANTS };
     files.look(WANTS);
     processes.look(of_processes);
@@ -364,18 +364,18 @@ fn a_process_that_runs_between_two_looks_is_read_again() {
         "open('/proc/self/comm', 'w').write('other')",
         "time.sleep(0.01)",
     ] {
-        let before = files.row(id).still.clock;
+        let before = files.row(id).idle.clock;
         servant.does(order);
         files.look(WANTS);
         files.is_true(id);
-        assert!(before < files.row(id).still.clock, "{order}");
+        assert!(before < files.row(id).idle.clock, "{order}");
         processes.look(of_processes);
         processes.is_true(id);
         // The same again, of what was kept.
         files.look(WANTS);
         files.is_true(id);
         let row = files.row(id);
-        seen.insert((row.name.clone(), row.parts.handles.unwrap(), row.threads().len()));
+        seen.insert((row.name.clone(), row.values.handles.unwrap(), row.threads().len()));
     }
     // Not wanted for a while, in which it runs.
     servant.does("pass");
@@ -388,12 +388,12 @@ fn a_process_that_runs_between_two_looks_is_read_again() {
 
 #[test]
 fn what_was_seen_together_is_not_due_together() {
-    let mut files = Files::new();
+    let mut files = OpenFiles::new();
     files.look(WANTS);
     let mut due = BTreeMap::new();
-    files.table.rows.iter().for_each(|row| *due.entry(row.still.checked).or_insert(0) += 1);
+    files.table.rows.iter().for_each(|row| *due.entry(row.idle.checked).or_insert(0) += 1);
     assert!(due.values().all(|count| count * 2 < files.table.rows.len()), "{due:?}");
-    assert!(due.keys().all(|checked| files.now.0 - checked.0 < LOOK_AFTER));
+    assert!(due.keys().all(|checked| files.now.0 - checked.0 < RECHECK_AFTER));
 }
 
 #[test]
@@ -401,7 +401,7 @@ fn what_was_not_wanted_before_is_read() {
     let sleeper = sleeper();
     let id = sleeper.0.id();
     let none = ThreadNeeds::default();
-    let mut files = Files::new();
+    let mut files = OpenFiles::new();
     for wants in [
         ProcessNeeds { cpu: true, ..ProcessNeeds::default() },
         ProcessNeeds { cpu: true, io: true, threads: Some(none), ..ProcessNeeds::default() },
@@ -435,12 +435,12 @@ fn what_was_not_wanted_before_is_read() {
 fn a_run_that_the_clock_has_missed_is_found_later() {
     let Some(mut servant) = Servant::start() else { return };
     let id = servant.id();
-    let mut files = Files::new();
+    let mut files = OpenFiles::new();
     // Before the first look nothing was checked; the second begins the time.
     files.look(WANTS);
     files.wait();
     files.look(WANTS);
-    let io = |files: &mut Files| files.row(id).parts.io.unwrap().write_operations;
+    let io = |files: &mut OpenFiles| files.row(id).values.io.unwrap().write_operations;
     let before = io(&mut files);
     servant.does("pass");
     files.believe(id, process_cpu_time(id));
@@ -461,7 +461,7 @@ fn a_run_that_the_clock_has_missed_is_found_later() {
 /// The scheduler accounts what runs at ticks, so a clock may stand still meanwhile.
 #[test]
 fn a_process_that_runs_now_is_read_whatever_its_clock_says() {
-    const NONSENSE: Part<u64> = Ok(u64::MAX);
+    const NONSENSE: Available<u64> = Ok(u64::MAX);
     let busy = Ends::start("while :; do :; done");
     let alone = busy.0.id();
     let mut cases = vec![(alone, WANTS), (alone, ProcessNeeds { threads: None, ..WANTS })];
@@ -473,17 +473,17 @@ fn a_process_that_runs_now_is_read_whatever_its_clock_says() {
     });
     // Of its threads another one than the first.
     cases.extend(servant.as_ref().map(|servant| (servant.id(), WANTS)));
-    let mut files = Files::new();
+    let mut files = OpenFiles::new();
     files.look(WANTS);
     for (pid, wants) in cases {
         let start = Instant::now();
         loop {
             let clock = process_cpu_time(pid);
             files.believe(pid, clock);
-            files.row(pid).parts.handles = NONSENSE;
+            files.row(pid).values.handles = NONSENSE;
             files.read(pid, &wants);
-            assert_ne!(files.row(pid).parts.handles, NONSENSE);
-            if files.row(pid).still.clock == clock {
+            assert_ne!(files.row(pid).values.handles, NONSENSE);
+            if files.row(pid).idle.clock == clock {
                 break;
             }
             assert!(start.elapsed() < Duration::from_secs(60), "its clock never stands still");
@@ -497,7 +497,7 @@ fn nobody_rests_while_others_than_those_seen_are_ready() {
     let sleeper = sleeper();
     let id = sleeper.0.id();
     let many = "0.00 0.00 0.00 99999/99999 4711\n";
-    let mut files = Files::new();
+    let mut files = OpenFiles::new();
     files.look(WANTS);
     // Two looks try in vain, the next one finds that everybody was seen.
     let looks = [
@@ -549,7 +549,7 @@ fn who_is_ready_and_does_not_get_to_run_is_seen() {
             table.wants = WANTS;
             table.refresh(&facts(), now, &mut Buffer::new()).unwrap();
             let row = table.rows.iter().find(|row| row.pid == id).unwrap();
-            (row.still.clock, row.threads()[0].parts.stat.unwrap().state)
+            (row.idle.clock, row.threads()[0].values.stat.unwrap().state)
         };
         at_rest(id);
         let (before, _) = look();

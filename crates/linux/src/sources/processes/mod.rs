@@ -5,7 +5,7 @@
 //! a kept file says that its process has ended, when `stat` has another start time, and when the CPU clock steps back.
 //!
 //! Only what somebody looks at is read. Number, start time and name are read once; the name and the start time are
-//! looked at again whenever `stat` is read, else when [`CHECK_AFTER`] has passed and the process has used CPU time
+//! looked at again whenever `stat` is read, else when [`IDENTITY_CHECK_AFTER`] has passed and the process has used CPU time
 //! since: one that has not run can neither have started another program nor be another process. Nor is most else of it
 //! read again, see [`files`].
 //!
@@ -42,8 +42,8 @@ mod usage;
 mod values;
 
 pub(crate) use needs::{ProcessNeeds, ThreadNeeds};
-pub(crate) use row::Row;
+pub(crate) use row::ProcessRow;
 pub(crate) use table::{IdleProcessor, ProcessTable};
-pub(crate) use thread::{Thread, ThreadParts, ThreadStat};
-pub(crate) use usage::{IoTotals, ThreadRates};
-pub(crate) use values::{MemoryPart, Part, Parts, StatPart};
+pub(crate) use thread::{Thread, ThreadStat, ThreadValues};
+pub(crate) use usage::{IoTotals, ThreadUsage};
+pub(crate) use values::{Available, MemoryValues, ProcessValues, StatValues};

@@ -1,6 +1,6 @@
 //! The processes of this machine.
 
-use super::descriptors::Descriptors;
+use super::descriptors::DescriptorBudget;
 use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::proc::SystemFacts;
 use crate::kernel::reusable_file::Buffer;
@@ -18,7 +18,7 @@ use tallymon_provider::Interest;
 
 use tallymon_provider::FindingState;
 
-use super::descriptors::Kind;
+use super::descriptors::FileKind;
 use super::processes_tests::*;
 use super::tiers_tests::facts;
 use super::*;
@@ -48,7 +48,7 @@ fn open_files_of(pids: &[u32]) -> usize {
 fn real_table(budget: usize) -> (ProcessTable, SystemFacts) {
     let mut table = ProcessTable::new(NumberFolder::open(Path::new("/proc")).unwrap(), true);
     assert!(table.descriptors.is_proc());
-    table.descriptors = Descriptors::new(budget);
+    table.descriptors = DescriptorBudget::new(budget);
     (table, facts())
 }
 
@@ -231,7 +231,7 @@ fn five_hundred_children_leave_no_descriptor() {
 }
 
 /// How many files a row keeps open.
-fn kept_files(row: &Row) -> usize {
+fn kept_files(row: &ProcessRow) -> usize {
     let own = row.files.as_deref().map(|files| [&files.stat, &files.statm, &files.io, &files.status]);
     own.into_iter().flatten().filter(|file| file.is_some()).count() + row.threads.kept_files()
 }
@@ -243,7 +243,8 @@ fn a_budget_is_kept_and_costs_no_value() {
     let memory = interest(&[WORKING_SET]);
     let times = interest(&[USER]);
     let objects = [PROCESS];
-    for (interest, kind) in [(&memory, Kind::Statm), (&memory, Kind::Statm), (&times, Kind::Stat)] {
+    for (interest, kind) in [(&memory, FileKind::Statm), (&memory, FileKind::Statm), (&times, FileKind::Stat)]
+    {
         for round in 0..2 {
             refresh(&mut table, &facts, &Ask { objects: &objects, interest });
             assert!(table.descriptors.open() <= 20);
@@ -251,13 +252,13 @@ fn a_budget_is_kept_and_costs_no_value() {
             for child in &children {
                 let row = table.programs().find(|row| row.pid == child.id()).unwrap();
                 let is_there =
-                    if kind == Kind::Statm { row.parts.memory.is_ok() } else { row.parts.stat.is_ok() };
+                    if kind == FileKind::Statm { row.values.memory.is_ok() } else { row.values.stat.is_ok() };
                 assert!(is_there, "{kind:?} in round {round}");
             }
         }
         // What is looked at now has taken the place of what was looked at before.
-        let of_kind = |row: &&Row| match kind {
-            Kind::Statm => row.files.as_ref().is_some_and(|files| files.statm.is_some()),
+        let of_kind = |row: &&ProcessRow| match kind {
+            FileKind::Statm => row.files.as_ref().is_some_and(|files| files.statm.is_some()),
             _ => row.files.as_ref().is_some_and(|files| files.stat.is_some()),
         };
         assert_eq!(table.rows.iter().filter(of_kind).count(), 20, "{kind:?}");
@@ -280,7 +281,7 @@ fn switches_of_the_first_thread_are_in_a_file_that_is_read_anyway() {
             let after = file();
             let row = table.programs().find(|row| row.pid == child.id()).unwrap();
             let [thread] = row.threads() else { panic!("it has one thread") };
-            let switches = thread.parts.switches.unwrap();
+            let switches = thread.values.switches.unwrap();
             assert!((before..=after).contains(&switches), "{before} {switches} {after}");
             assert_eq!(row.threads.kept_files(), kept, "{objects:?}");
         }
@@ -301,7 +302,7 @@ fn a_process_without_descriptors_left_reads_again_later() {
     refresh(&mut table, &facts, &ask);
     assert!(table.descriptors.open() <= before / 2);
     let row = table.programs().find(|row| row.pid == child.id()).unwrap();
-    assert!(row.parts.memory.is_ok() && row.parts.io.is_ok());
+    assert!(row.values.memory.is_ok() && row.values.io.is_ok());
     end(child);
 }
 

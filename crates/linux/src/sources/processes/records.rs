@@ -7,17 +7,17 @@ use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};
 
 /// CPU time by who used it, in 100 ns units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Split {
+pub(super) struct CpuSplit {
     pub(super) user: u64,
     pub(super) system: u64,
 }
 
-impl Split {
+impl CpuSplit {
     /// Splits the exact time by the times that were seen at ticks, all in nanoseconds, as the kernel does for `stat`:
     /// their sum is the exact time, and neither part ever steps back.
     ///
     /// system = run time x system / (user + system)
-    pub(super) fn step(self, run_time: u64, user: u64, system: u64) -> Split {
+    pub(super) fn step(self, run_time: u64, user: u64, system: u64) -> CpuSplit {
         let run_time = nanoseconds_to_100ns(run_time);
         if run_time <= self.user.saturating_add(self.system) {
             return self;
@@ -27,9 +27,9 @@ impl Split {
         let system = u64::try_from(system).unwrap_or(u64::MAX).clamp(self.system, run_time.max(self.system));
         let user = run_time.saturating_sub(system);
         if user < self.user {
-            return Split { user: self.user, system: run_time.saturating_sub(self.user) };
+            return CpuSplit { user: self.user, system: run_time.saturating_sub(self.user) };
         }
-        Split { user, system }
+        CpuSplit { user, system }
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn time_is_split_as_the_kernel_does() {
-        let mut split = Split::default();
+        let mut split = CpuSplit::default();
         for (run_time, user, system, expected) in [
             (0, 0, 0, (0, 0)),
             // Nothing was seen at a tick yet: all is the program's.
@@ -113,7 +113,7 @@ mod tests {
             split = split.step(run_time, user, system);
             assert_eq!((split.user, split.system), expected, "{run_time} {user} {system}");
         }
-        let huge = Split::default().step(u64::MAX, u64::MAX, u64::MAX);
+        let huge = CpuSplit::default().step(u64::MAX, u64::MAX, u64::MAX);
         assert_eq!((huge.user, huge.system), (u64::MAX / 200, u64::MAX / 200));
     }
 }

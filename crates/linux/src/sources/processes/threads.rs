@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::descriptors::{Descriptors, Kind};
+use super::descriptors::{DescriptorBudget, FileKind};
 use super::needs::ThreadNeeds;
-use super::reader::{Gone, Reader, Trouble};
+use super::reader::{Exited, FileError, ProcessReader};
 use super::records::ticks;
-use super::thread::{Seen, Thread, Told};
-use super::usage::ThreadRates;
+use super::thread::{StatReading, Thread, ThreadRecord};
+use super::usage::ThreadUsage;
 use crate::kernel::number_folder::NumberFolder;
 
 /// The threads of a process, in the order of their numbers.
@@ -15,7 +15,7 @@ use crate::kernel::number_folder::NumberFolder;
 pub(crate) struct Threads {
     rows: Vec<Thread>,
     folder: Option<NumberFolder>,
-    ended: ThreadRates,
+    exited: ThreadUsage,
     /// The CPU clock of the process before its files said all of the rows.
     clock: Option<u64>,
 }
@@ -26,14 +26,14 @@ impl Threads {
     }
 
     /// What the threads that ended while their process goes on have used.
-    pub(crate) fn ended(&self) -> &ThreadRates {
-        &self.ended
+    pub(crate) fn exited(&self) -> &ThreadUsage {
+        &self.exited
     }
 
     /// What all threads, the ended ones included, are known to have used.
-    pub(crate) fn rates(&self) -> ThreadRates {
-        let mut sum = self.ended;
-        self.rows.iter().for_each(|thread| sum.add(&thread.rates));
+    pub(crate) fn usage(&self) -> ThreadUsage {
+        let mut sum = self.exited;
+        self.rows.iter().for_each(|thread| sum.add(&thread.usage));
         sum
     }
 
@@ -42,10 +42,10 @@ impl Threads {
     pub(super) fn stay(
         &mut self,
         of: (u32, Option<u64>),
-        told: Option<&Told>,
+        told: Option<&StatReading>,
         is_overdue: bool,
         wants: ThreadNeeds,
-        reader: &mut Reader<'_>,
+        reader: &mut ProcessReader<'_>,
     ) -> bool {
         let (pid, clock) = of;
         // Who traces a thread can take its remains away.
@@ -63,9 +63,10 @@ impl Threads {
     }
 
     /// Whether all that is wanted of each is known for this CPU clock, and none runs or has a priority of others.
-    pub(super) fn rest(&self, clock: Option<u64>, wants: ThreadNeeds) -> bool {
-        let rests =
-            |thread: &Thread| thread.has(wants) && thread.parts.stat.map_or(!wants.stat, |stat| stat.rests());
+    pub(super) fn are_idle(&self, clock: Option<u64>, wants: ThreadNeeds) -> bool {
+        let rests = |thread: &Thread| {
+            thread.has(wants) && thread.values.stat.map_or(!wants.stat, |stat| stat.is_idle())
+        };
         self.clock == clock && self.rows.iter().all(rests)
     }
 
@@ -82,8 +83,8 @@ impl Threads {
         is_kernel_thread: bool,
         switches: Option<u64>,
         wants: ThreadNeeds,
-        reader: &mut Reader<'_>,
-    ) -> Result<(), Gone> {
+        reader: &mut ProcessReader<'_>,
+    ) -> Result<(), Exited> {
         let (pid, clock) = of;
         self.clock = clock;
         let mut tids = std::mem::take(&mut reader.scratch.tids);
@@ -100,27 +101,32 @@ impl Threads {
         reader.scratch.tids = tids;
         match listed {
             // The folder may be closed to us; the process is there, and its threads are not told.
-            Err(Trouble::Absent(_)) => {
+            Err(FileError::Absent(_)) => {
                 self.keep_only(&[], reader.descriptors);
                 Ok(())
             }
-            Err(Trouble::Gone) => Err(Gone),
+            Err(FileError::Exited) => Err(Exited),
             Ok(()) => Ok(()),
         }
     }
 
-    fn list(&mut self, pid: u32, tids: &mut Vec<u32>, reader: &mut Reader<'_>) -> Result<(), Trouble> {
-        reader.descriptors.used(Kind::Task);
+    fn list(
+        &mut self,
+        pid: u32,
+        tids: &mut Vec<u32>,
+        reader: &mut ProcessReader<'_>,
+    ) -> Result<(), FileError> {
+        reader.descriptors.used(FileKind::Task);
         if let Some(folder) = &self.folder {
             let result = folder.list_with(&mut reader.scratch.listing, tids);
             if result.is_ok() && !tids.is_empty() {
                 return Ok(());
             }
             // The folder of an ended process fails or is empty, and its number may belong to another one by now.
-            reader.descriptors.close(&mut self.folder, Kind::Task);
-            return Err(Trouble::Gone);
+            reader.descriptors.close(&mut self.folder, FileKind::Task);
+            return Err(FileError::Exited);
         }
-        let path = format!("{pid}/{}", Kind::Task.file_name());
+        let path = format!("{pid}/{}", FileKind::Task.file_name());
         let folder = NumberFolder::open_in(reader.folder, Path::new(&path)).map_err(|error| {
             reader.descriptors.failed(&error);
             reader.trouble(pid, &error)
@@ -128,9 +134,9 @@ impl Threads {
         let listed = folder.list_with(&mut reader.scratch.listing, tids);
         listed.map_err(|error| reader.trouble(pid, &error))?;
         if tids.is_empty() {
-            return Err(Trouble::Gone);
+            return Err(FileError::Exited);
         }
-        if reader.descriptors.take(Kind::Task) {
+        if reader.descriptors.take(FileKind::Task) {
             self.folder = Some(folder);
         }
         Ok(())
@@ -141,7 +147,7 @@ impl Threads {
         first: (u32, Option<u64>),
         tids: &[u32],
         wants: ThreadNeeds,
-        reader: &mut Reader<'_>,
+        reader: &mut ProcessReader<'_>,
     ) {
         if !tids.is_sorted() {
             // Only a folder that is no /proc lists numbers in another order.
@@ -161,12 +167,12 @@ impl Threads {
             }
             self.rows.sort_by_key(|thread| thread.tid);
         }
-        let ended = &mut self.ended;
+        let exited = &mut self.exited;
         self.rows.retain_mut(|thread| {
             if thread.read(first, wants, reader).is_ok() {
                 return true;
             }
-            ended.add(&thread.rates);
+            exited.add(&thread.usage);
             thread.close(reader.descriptors);
             // The number may belong to another thread of this process already.
             *thread = Thread::new(thread.tid);
@@ -179,12 +185,17 @@ impl Threads {
     }
 
     /// Takes the threads of one pass, in any order.
-    pub(super) fn take(&mut self, seen: &mut [Seen], wants: ThreadNeeds, reader: &mut Reader<'_>) {
+    pub(super) fn take(
+        &mut self,
+        seen: &mut [ThreadRecord],
+        wants: ThreadNeeds,
+        reader: &mut ProcessReader<'_>,
+    ) {
         let facts = reader.facts;
         if !seen.is_sorted_by_key(|seen| seen.tid) {
             seen.sort_by_key(|seen| seen.tid);
         }
-        let is_same = |(thread, seen): (&Thread, &Seen)| {
+        let is_same = |(thread, seen): (&Thread, &ThreadRecord)| {
             thread.tid == seen.tid && thread.start_ticks == Some(ticks(seen.start, facts))
         };
         if self.rows.len() != seen.len() || !self.rows.iter().zip(&*seen).all(is_same) {
@@ -197,15 +208,15 @@ impl Threads {
     }
 
     /// Makes one row for each thread of one pass, which are in the order of their numbers.
-    fn match_rows(&mut self, seen: &[Seen], reader: &mut Reader<'_>) {
+    fn match_rows(&mut self, seen: &[ThreadRecord], reader: &mut ProcessReader<'_>) {
         let facts = reader.facts;
-        let ended = &mut self.ended;
+        let exited = &mut self.exited;
         self.rows.retain_mut(|thread| {
             let found = seen.binary_search_by_key(&thread.tid, |seen| seen.tid).ok();
             let start = found.and_then(|found| seen.get(found)).map(|seen| ticks(seen.start, facts));
             let stays = start.is_some() && thread.start_ticks == start;
             if !stays {
-                ended.add(&thread.rates);
+                exited.add(&thread.usage);
                 thread.close(reader.descriptors);
             }
             stays
@@ -232,12 +243,12 @@ impl Threads {
     }
 
     /// Drops the threads that are not among `tids`, which are sorted.
-    fn keep_only(&mut self, tids: &[u32], descriptors: &mut Descriptors) {
-        let ended = &mut self.ended;
+    fn keep_only(&mut self, tids: &[u32], descriptors: &mut DescriptorBudget) {
+        let exited = &mut self.exited;
         self.rows.retain_mut(|thread| {
             let stays = tids.binary_search(&thread.tid).is_ok();
             if !stays {
-                ended.add(&thread.rates);
+                exited.add(&thread.usage);
                 thread.close(descriptors);
             }
             stays
@@ -259,13 +270,13 @@ impl Threads {
     }
 
     /// Closes the files of one kind.
-    pub(super) fn close_kind(&mut self, kind: Kind, descriptors: &mut Descriptors) {
+    pub(super) fn close_kind(&mut self, kind: FileKind, descriptors: &mut DescriptorBudget) {
         match kind {
-            Kind::Task => descriptors.close(&mut self.folder, kind),
-            Kind::ThreadStat | Kind::ThreadSchedstat | Kind::ThreadStatus => {
+            FileKind::Task => descriptors.close(&mut self.folder, kind),
+            FileKind::ThreadStat | FileKind::ThreadSchedstat | FileKind::ThreadStatus => {
                 self.rows.iter_mut().for_each(|thread| thread.close_kind(kind, descriptors));
             }
-            Kind::Stat | Kind::Statm | Kind::Io | Kind::Status => {}
+            FileKind::Stat | FileKind::Statm | FileKind::Io | FileKind::Status => {}
         }
     }
 }

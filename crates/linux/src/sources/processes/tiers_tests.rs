@@ -21,7 +21,7 @@ use crate::kernel::clock::process_cpu_time;
 use crate::kernel::proc::nanoseconds_to_100ns;
 use crate::kernel::reusable_file::Buffer;
 use crate::kernel::time::{boot_time, clocks};
-use crate::sources::lazy_backend::Made;
+use crate::sources::lazy_backend::LazyBackend;
 use crate::test_support::{run_in_namespaces, test_name};
 
 /// Everything of every process and thread.
@@ -63,7 +63,7 @@ pub(crate) fn refresh(table: &mut ProcessTable, wants: ProcessNeeds) {
     table.refresh(&facts(), clocks().steady, &mut Buffer::new()).unwrap();
 }
 
-fn row<'t>(table: &'t ProcessTable, other: &Row) -> Option<&'t Row> {
+fn row<'t>(table: &'t ProcessTable, other: &ProcessRow) -> Option<&'t ProcessRow> {
     let row = table.rows.binary_search_by_key(&other.pid, |row| row.pid).ok()?;
     table.rows.get(row).filter(|row| row.start == other.start)
 }
@@ -83,13 +83,19 @@ fn slack(facts: &SystemFacts) -> u64 {
     facts.pages_to_bytes(processors.saturating_mul(processors.saturating_mul(2).max(32)).saturating_mul(3))
 }
 
-fn all_between(what: &str, row: &Row, low: Part<u64>, value: Part<u64>, high: Part<u64>) {
+fn all_between(
+    what: &str,
+    row: &ProcessRow,
+    low: Available<u64>,
+    value: Available<u64>,
+    high: Available<u64>,
+) {
     if let (Ok(low), Ok(high)) = (low, high) {
         between(what, row, low, value.unwrap(), high);
     }
 }
 
-fn between(what: &str, row: &Row, low: u64, value: u64, high: u64) {
+fn between(what: &str, row: &ProcessRow, low: u64, value: u64, high: u64) {
     assert!(low <= value && value <= high, "{what} of {} {}: {low:?} {value:?} {high:?}", row.pid, row.name);
 }
 
@@ -136,9 +142,9 @@ fn the_program_and_the_files_agree_while_processes_run() {
     });
 }
 
-fn compare(low: &Row, found: &Row, high: &Row) {
+fn compare(low: &ProcessRow, found: &ProcessRow, high: &ProcessRow) {
     let facts = facts();
-    all_between("CPU time", found, low.parts.cpu, found.parts.cpu, high.parts.cpu);
+    all_between("CPU time", found, low.values.cpu, found.values.cpu, high.values.cpu);
     // The kernel prints more of the names of its own threads than it keeps in the task; nobody sees those.
     if low.name == high.name && !low.is_kernel_thread {
         assert_eq!(found.name, low.name);
@@ -146,25 +152,25 @@ fn compare(low: &Row, found: &Row, high: &Row) {
     assert_eq!(found.is_kernel_thread, low.is_kernel_thread);
     let tick = facts.ticks_to_100ns(1);
     // What a process has may grow and shrink again between two looks, but not while it does not run.
-    let has_run = low.parts.cpu != high.parts.cpu;
-    if let (Ok(low), Ok(stat), Ok(high)) = (low.parts.stat, found.parts.stat, high.parts.stat) {
+    let has_run = low.values.cpu != high.values.cpu;
+    if let (Ok(low), Ok(stat), Ok(high)) = (low.values.stat, found.values.stat, high.values.stat) {
         between("faults", found, low.faults, stat.faults, high.faults);
         // The files round each part down to a tick, and a running process is a little further in its clock.
-        let sum = |part: StatPart| part.user + part.privileged;
+        let sum = |part: StatValues| part.user + part.privileged;
         between("user and privileged time", found, sum(low), sum(stat), sum(high) + 3 * tick);
         // A thread may have come and gone between, but not in a process that has not run.
         if !has_run && (low.threads, low.priority, low.parent) == (high.threads, high.priority, high.parent) {
             assert_eq!((stat.threads, stat.priority, stat.parent), (low.threads, low.priority, low.parent));
         }
     }
-    if let (Ok(low), Ok(io), Ok(high)) = (low.parts.io, found.parts.io, high.parts.io) {
+    if let (Ok(low), Ok(io), Ok(high)) = (low.values.io, found.values.io, high.values.io) {
         between("reads", found, low.read_operations, io.read_operations, high.read_operations);
         between("bytes read", found, low.read_bytes, io.read_bytes, high.read_bytes);
         between("writes", found, low.write_operations, io.write_operations, high.write_operations);
         between("bytes written", found, low.write_bytes, io.write_bytes, high.write_bytes);
     }
     let slack = slack(&facts);
-    if let (Ok(low), Ok(memory), Ok(high)) = (low.parts.memory, found.parts.memory, high.parts.memory)
+    if let (Ok(low), Ok(memory), Ok(high)) = (low.values.memory, found.values.memory, high.values.memory)
         && low == high
         && !has_run
     {
@@ -172,7 +178,7 @@ fn compare(low: &Row, found: &Row, high: &Row) {
         assert!(memory.working_set.abs_diff(low.working_set) <= slack, "{memory:?} {low:?}");
         assert!(memory.private_working_set.abs_diff(low.private_working_set) <= slack, "{memory:?} {low:?}");
     }
-    if let (Ok(low), Ok(status), Ok(high)) = (low.parts.status, found.parts.status, high.parts.status)
+    if let (Ok(low), Ok(status), Ok(high)) = (low.values.status, found.values.status, high.values.status)
         && low == high
         && !has_run
     {
@@ -184,19 +190,19 @@ fn compare(low: &Row, found: &Row, high: &Row) {
         let peak = differs(status.working_set_peak, low.working_set_peak);
         assert!(peak.is_some_and(|by| by <= slack), "{status:?} {low:?}");
     }
-    if !has_run && low.parts.handles == high.parts.handles {
-        assert_eq!(found.parts.handles, low.parts.handles, "open files of {}", found.name);
+    if !has_run && low.values.handles == high.values.handles {
+        assert_eq!(found.values.handles, low.values.handles, "open files of {}", found.name);
     }
     for thread in found.threads() {
-        let find = |row: &'_ Row| {
+        let find = |row: &'_ ProcessRow| {
             let found =
                 row.threads().iter().find(|other| other.tid == thread.tid && other.start == thread.start);
-            found.map(|thread| thread.parts)
+            found.map(|thread| thread.values)
         };
         if let (Some(low), Some(high)) = (find(low), find(high)) {
-            all_between("time of a thread", found, low.cpu, thread.parts.cpu, high.cpu);
-            all_between("switches of a thread", found, low.switches, thread.parts.switches, high.switches);
-            if let (Ok(low), Ok(stat), Ok(high)) = (low.stat, thread.parts.stat, high.stat)
+            all_between("time of a thread", found, low.cpu, thread.values.cpu, high.cpu);
+            all_between("switches of a thread", found, low.switches, thread.values.switches, high.switches);
+            if let (Ok(low), Ok(stat), Ok(high)) = (low.stat, thread.values.stat, high.stat)
                 && (low.base_priority, low.priority) == (high.base_priority, high.priority)
             {
                 assert_eq!((stat.base_priority, stat.priority), (low.base_priority, low.priority));
@@ -217,9 +223,9 @@ fn forks_and_exits_leave_nothing_wrong() {
             "i=0; while [ $i -lt {count} ]; do (:) & i=$((i + 1)); [ $((i % 20)) = 0 ] && wait; done; wait"
         ));
         let sums = |table: &ProcessTable| {
-            let mut sum = Parts::zero(&WANTS);
-            table.programs().for_each(|row| sum.add(&row.parts));
-            sum.add_ended(table.ended_programs());
+            let mut sum = ProcessValues::zero(&WANTS);
+            table.programs().for_each(|row| sum.add(&row.values));
+            sum.add_exited(table.exited_programs());
             (sum.cpu.unwrap(), sum.stat.unwrap().faults)
         };
         let mut last = sums(&table);
@@ -241,7 +247,7 @@ fn forks_and_exits_leave_nothing_wrong() {
         }
         assert!(samples > 1);
         refresh(&mut table, WANTS);
-        let listed: Vec<&Row> = table.rows.iter().filter(|row| row.parts.cpu.is_ok()).collect();
+        let listed: Vec<&ProcessRow> = table.rows.iter().filter(|row| row.values.cpu.is_ok()).collect();
         for row in &listed {
             // Everybody's start time is that of the process which has the number now.
             let Ok(text) = fs::read(format!("/proc/{}/stat", row.pid)) else { continue };
@@ -263,10 +269,10 @@ fn what_begins_and_ends_between_two_looks_is_in_the_sums() {
     let Some(mut table) = at_once() else { return };
     let cpu = |table: &mut ProcessTable| {
         refresh(table, WANTS);
-        let mut sum = Parts::zero(&WANTS);
-        table.programs().for_each(|row| sum.add(&row.parts));
-        sum.add_ended(table.ended_programs());
-        (sum.cpu.unwrap(), sum.stat.unwrap().faults, table.ended_threads().cpu)
+        let mut sum = ProcessValues::zero(&WANTS);
+        table.programs().for_each(|row| sum.add(&row.values));
+        sum.add_exited(table.exited_programs());
+        (sum.cpu.unwrap(), sum.stat.unwrap().faults, table.exited_threads().cpu)
     };
     let before = cpu(&mut table);
     let script = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
@@ -306,11 +312,12 @@ fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
         assert_eq!(std::process::id(), 1);
         assert_eq!(numbers(&at_once), numbers(&files));
         for (one, other) in at_once.rows.iter().zip(&files.rows) {
-            let stat = |row: &Row| row.parts.stat.map(|stat| (stat.parent, stat.threads, stat.priority));
+            let stat =
+                |row: &ProcessRow| row.values.stat.map(|stat| (stat.parent, stat.threads, stat.priority));
             assert_eq!((&one.name, one.start, stat(one)), (&other.name, other.start, stat(other)));
         }
         assert!(at_once.rows.iter().any(|row| row.pid == child.0.id()));
-        let (tasks, _) = at_once.at_once.program.get().expect("it works");
+        let (tasks, _) = at_once.bpf.program.get().expect("it works");
         assert!(tasks.exits_refusal().is_some_and(|refusal| refusal.reason.contains("namespace")));
         return;
     }
@@ -326,7 +333,7 @@ fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
 fn more_threads_than_a_pass_has_room_for() {
     let Some(mut table) = at_once() else { return };
     let little = Tasks::open_with(Way::Walk, 16).unwrap();
-    table.at_once.program = Made::of((Box::new(little), Way::Walk));
+    table.bpf.program = LazyBackend::of((Box::new(little), Way::Walk));
     let parked = std::sync::Mutex::new(());
     thread::scope(|scope| {
         let held = parked.lock().unwrap();
@@ -371,11 +378,11 @@ print('ready', flush=True); sys.stdin.read()"
 /// Looks at all processes, and at the threads of one that has so many.
 fn has_threads(table: &mut ProcessTable, pid: u32, count: usize) {
     refresh(table, WANTS);
-    assert!(table.at_once.is_on(), "{:?}", table.at_once.refusal());
+    assert!(table.bpf.is_on(), "{:?}", table.bpf.refusal());
     let row = table.rows.iter().find(|row| row.pid == pid).unwrap();
     assert!(row.threads().len() >= count, "{} of {count}", row.threads().len());
     assert!(row.threads().is_sorted_by(|one, other| one.tid < other.tid), "a thread was given twice");
-    assert_eq!(row.parts.stat.map(|stat| stat.threads), Ok(row.threads().len() as u64));
+    assert_eq!(row.values.stat.map(|stat| stat.threads), Ok(row.threads().len() as u64));
 }
 
 /// Set in a copy of the test below that is being watched: its tier.
@@ -459,21 +466,21 @@ fn a_program_is_made_only_for_who_stays() {
     let mut last = 0;
     let mut look = |table: &mut ProcessTable| {
         refresh(table, WANTS);
-        let mut sum = Parts::zero(&WANTS);
-        table.programs().for_each(|row| sum.add(&row.parts));
-        sum.add_ended(table.ended_programs());
+        let mut sum = ProcessValues::zero(&WANTS);
+        table.programs().for_each(|row| sum.add(&row.values));
+        sum.add_exited(table.exited_programs());
         let now = sum.cpu.unwrap();
         assert!(last <= now, "the CPU time of all stepped back: {last} {now}");
         last = now;
     };
     for _ in 0..2 {
         look(&mut table);
-        assert!(!table.at_once.is_on() && table.at_once.refusal().is_none(), "nobody may have tried yet");
+        assert!(!table.bpf.is_on() && table.bpf.refusal().is_none(), "nobody may have tried yet");
     }
     let kept = table.descriptors.open();
     let start = Instant::now();
-    while !table.at_once.is_on() {
-        if let Some(refusal) = table.at_once.refusal() {
+    while !table.bpf.is_on() {
+        if let Some(refusal) = table.bpf.refusal() {
             refusal.skip_test();
             return;
         }

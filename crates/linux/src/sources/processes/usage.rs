@@ -15,7 +15,7 @@ pub(crate) struct IoTotals {
 ///
 /// It is kept after a process has ended, so that the sums over all processes do not step back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Rates {
+pub(crate) struct Usage {
     pub(crate) cpu: u64,
     pub(crate) user: u64,
     pub(crate) privileged: u64,
@@ -25,15 +25,15 @@ pub(crate) struct Rates {
 
 /// The same of a thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ThreadRates {
+pub(crate) struct ThreadUsage {
     pub(crate) cpu: u64,
     pub(crate) user: u64,
     pub(crate) privileged: u64,
     pub(crate) switches: u64,
 }
 
-impl ThreadRates {
-    pub(crate) fn add(&mut self, other: &ThreadRates) {
+impl ThreadUsage {
+    pub(crate) fn add(&mut self, other: &ThreadUsage) {
         self.cpu = self.cpu.wrapping_add(other.cpu);
         self.user = self.user.wrapping_add(other.user);
         self.privileged = self.privileged.wrapping_add(other.privileged);
@@ -41,8 +41,8 @@ impl ThreadRates {
     }
 }
 
-impl Rates {
-    pub(crate) fn add(&mut self, other: &Rates) {
+impl Usage {
+    pub(crate) fn add(&mut self, other: &Usage) {
         self.cpu = self.cpu.wrapping_add(other.cpu);
         self.user = self.user.wrapping_add(other.user);
         self.privileged = self.privileged.wrapping_add(other.privileged);
@@ -51,7 +51,7 @@ impl Rates {
     }
 
     /// Adds what was used between two looks at the same process.
-    pub(crate) fn add_difference(&mut self, before: &Rates, after: &Rates) {
+    pub(crate) fn add_difference(&mut self, before: &Usage, after: &Usage) {
         let difference = |before: u64, after: u64| after.wrapping_sub(before);
         let io = IoTotals {
             read_operations: difference(before.io.read_operations, after.io.read_operations),
@@ -59,7 +59,7 @@ impl Rates {
             read_bytes: difference(before.io.read_bytes, after.io.read_bytes),
             write_bytes: difference(before.io.write_bytes, after.io.write_bytes),
         };
-        self.add(&Rates {
+        self.add(&Usage {
             cpu: difference(before.cpu, after.cpu),
             user: difference(before.user, after.user),
             privileged: difference(before.privileged, after.privileged),

@@ -4,7 +4,7 @@ use tallymon_provider::Absence;
 
 use super::needs::ProcessNeeds;
 use super::priority::base_priority;
-use super::usage::{IoTotals, Rates, replaced_rate, replaced_size};
+use super::usage::{IoTotals, Usage, replaced_rate, replaced_size};
 
 use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::proc::pid_statm::PidStatm;
@@ -12,24 +12,24 @@ use crate::kernel::proc::pid_status::PidStatus;
 use crate::kernel::proc::{SystemFacts, kib_to_bytes};
 
 /// What one file says, or why it says nothing.
-pub(crate) type Part<T> = Result<T, Absence>;
+pub(crate) type Available<T> = Result<T, Absence>;
 
 /// All that is known of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Parts {
+pub(crate) struct ProcessValues {
     /// CPU time in 100 ns units.
-    pub(crate) cpu: Part<u64>,
-    pub(crate) stat: Part<StatPart>,
-    pub(crate) memory: Part<MemoryPart>,
-    pub(crate) io: Part<IoTotals>,
-    pub(crate) status: Part<StatusPart>,
+    pub(crate) cpu: Available<u64>,
+    pub(crate) stat: Available<StatValues>,
+    pub(crate) memory: Available<MemoryValues>,
+    pub(crate) io: Available<IoTotals>,
+    pub(crate) status: Available<StatusValues>,
     /// Open files.
-    pub(crate) handles: Part<u64>,
+    pub(crate) handles: Available<u64>,
 }
 
 /// From `stat`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct StatPart {
+pub(crate) struct StatValues {
     /// 100 ns units.
     pub(crate) user: u64,
     /// 100 ns units.
@@ -44,7 +44,7 @@ pub(crate) struct StatPart {
 
 /// From `statm`, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct MemoryPart {
+pub(crate) struct MemoryValues {
     pub(crate) address_space: u64,
     pub(crate) working_set: u64,
     pub(crate) private_working_set: u64,
@@ -52,7 +52,7 @@ pub(crate) struct MemoryPart {
 
 /// From `status`, in bytes; `None` is what the running kernel does not print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StatusPart {
+pub(crate) struct StatusValues {
     pub(crate) address_space_peak: Option<u64>,
     pub(crate) working_set_peak: Option<u64>,
     /// Memory that belongs to it alone, in pages or in swap.
@@ -63,23 +63,23 @@ pub(crate) struct StatusPart {
     pub(crate) nonpaged: Option<u64>,
 }
 
-impl Parts {
+impl ProcessValues {
     /// No process: zero of everything that is wanted, the ground on which sums are made.
-    pub(crate) fn zero(wants: &ProcessNeeds) -> Parts {
+    pub(crate) fn zero(wants: &ProcessNeeds) -> ProcessValues {
         let wanted = |wanted: bool| if wanted { Ok(()) } else { Err(Absence::NotRequested) };
-        Parts {
+        ProcessValues {
             cpu: wanted(wants.cpu).map(|()| 0),
-            stat: wanted(wants.stat).map(|()| StatPart::default()),
-            memory: wanted(wants.statm).map(|()| MemoryPart::default()),
+            stat: wanted(wants.stat).map(|()| StatValues::default()),
+            memory: wanted(wants.statm).map(|()| MemoryValues::default()),
             io: wanted(wants.io).map(|()| IoTotals::default()),
-            status: wanted(wants.status).map(|()| StatusPart::NOTHING),
+            status: wanted(wants.status).map(|()| StatusValues::NOTHING),
             handles: wanted(wants.handles).map(|()| 0),
         }
     }
 
     /// A sum of which one part is not known is not known.
-    pub(crate) fn add(&mut self, other: &Parts) {
-        fn add<T: Copy>(sum: &mut Part<T>, other: &Part<T>, add: impl Fn(&mut T, T)) {
+    pub(crate) fn add(&mut self, other: &ProcessValues) {
+        fn add<T: Copy>(sum: &mut Available<T>, other: &Available<T>, add: impl Fn(&mut T, T)) {
             match (sum.as_mut(), other) {
                 (Ok(sum), Ok(other)) => add(sum, *other),
                 (Ok(_), Err(absence)) => *sum = Err(*absence),
@@ -87,20 +87,20 @@ impl Parts {
             }
         }
         add(&mut self.cpu, &other.cpu, |sum, more| *sum = sum.wrapping_add(more));
-        add(&mut self.stat, &other.stat, StatPart::add);
-        add(&mut self.memory, &other.memory, MemoryPart::add);
+        add(&mut self.stat, &other.stat, StatValues::add);
+        add(&mut self.memory, &other.memory, MemoryValues::add);
         add(&mut self.io, &other.io, IoTotals::add);
-        add(&mut self.status, &other.status, StatusPart::add);
+        add(&mut self.status, &other.status, StatusValues::add);
         add(&mut self.handles, &other.handles, |sum, more| *sum = sum.saturating_add(more));
     }
 
     /// Takes one process out of this sum and another in. False when the sum can not be told by that: a part of one of them is not
     /// known, and of the other it is.
-    pub(crate) fn replace(&mut self, before: &Parts, after: &Parts) -> bool {
+    pub(crate) fn replace(&mut self, before: &ProcessValues, after: &ProcessValues) -> bool {
         fn replace<T: Copy>(
-            sum: &mut Part<T>,
-            before: &Part<T>,
-            after: &Part<T>,
+            sum: &mut Available<T>,
+            before: &Available<T>,
+            after: &Available<T>,
             replaced: impl Fn(T, T, T) -> Option<T>,
         ) -> bool {
             match (*sum, before, after) {
@@ -119,32 +119,32 @@ impl Parts {
         }
         let wrapping = |sum: u64, before: u64, after: u64| Some(replaced_rate(sum, before, after));
         replace(&mut self.cpu, &before.cpu, &after.cpu, wrapping)
-            && replace(&mut self.stat, &before.stat, &after.stat, StatPart::replaced)
-            && replace(&mut self.memory, &before.memory, &after.memory, MemoryPart::replaced)
+            && replace(&mut self.stat, &before.stat, &after.stat, StatValues::replaced)
+            && replace(&mut self.memory, &before.memory, &after.memory, MemoryValues::replaced)
             && replace(&mut self.io, &before.io, &after.io, IoTotals::replaced)
-            && replace(&mut self.status, &before.status, &after.status, StatusPart::replaced)
+            && replace(&mut self.status, &before.status, &after.status, StatusValues::replaced)
             && replace(&mut self.handles, &before.handles, &after.handles, replaced_size)
     }
 
     /// Adds what ended processes have used.
-    pub(crate) fn add_ended(&mut self, ended: &Rates) {
+    pub(crate) fn add_exited(&mut self, exited: &Usage) {
         if let Ok(cpu) = &mut self.cpu {
-            *cpu = cpu.wrapping_add(ended.cpu);
+            *cpu = cpu.wrapping_add(exited.cpu);
         }
         if let Ok(stat) = &mut self.stat {
-            stat.user = stat.user.wrapping_add(ended.user);
-            stat.privileged = stat.privileged.wrapping_add(ended.privileged);
-            stat.faults = stat.faults.wrapping_add(ended.faults);
+            stat.user = stat.user.wrapping_add(exited.user);
+            stat.privileged = stat.privileged.wrapping_add(exited.privileged);
+            stat.faults = stat.faults.wrapping_add(exited.faults);
         }
         if let Ok(io) = &mut self.io {
-            io.add(ended.io);
+            io.add(exited.io);
         }
     }
 }
 
-impl StatPart {
-    pub(crate) fn new(stat: &PidStat<'_>, facts: &SystemFacts) -> StatPart {
-        StatPart {
+impl StatValues {
+    pub(crate) fn new(stat: &PidStat<'_>, facts: &SystemFacts) -> StatValues {
+        StatValues {
             user: facts.ticks_to_100ns(stat.user_ticks),
             privileged: facts.ticks_to_100ns(stat.system_ticks),
             faults: stat.minor_faults.wrapping_add(stat.major_faults),
@@ -154,15 +154,15 @@ impl StatPart {
         }
     }
 
-    fn add(&mut self, other: StatPart) {
+    fn add(&mut self, other: StatValues) {
         self.user = self.user.wrapping_add(other.user);
         self.privileged = self.privileged.wrapping_add(other.privileged);
         self.faults = self.faults.wrapping_add(other.faults);
         self.threads = self.threads.saturating_add(other.threads);
     }
 
-    fn replaced(self, before: StatPart, after: StatPart) -> Option<StatPart> {
-        Some(StatPart {
+    fn replaced(self, before: StatValues, after: StatValues) -> Option<StatValues> {
+        Some(StatValues {
             user: replaced_rate(self.user, before.user, after.user),
             privileged: replaced_rate(self.privileged, before.privileged, after.privileged),
             faults: replaced_rate(self.faults, before.faults, after.faults),
@@ -172,23 +172,23 @@ impl StatPart {
     }
 }
 
-impl MemoryPart {
-    pub(crate) fn new(statm: PidStatm, facts: &SystemFacts) -> MemoryPart {
-        MemoryPart {
+impl MemoryValues {
+    pub(crate) fn new(statm: PidStatm, facts: &SystemFacts) -> MemoryValues {
+        MemoryValues {
             address_space: facts.pages_to_bytes(statm.size),
             working_set: facts.pages_to_bytes(statm.resident),
             private_working_set: facts.pages_to_bytes(statm.anonymous()),
         }
     }
 
-    fn add(&mut self, other: MemoryPart) {
+    fn add(&mut self, other: MemoryValues) {
         self.address_space = self.address_space.saturating_add(other.address_space);
         self.working_set = self.working_set.saturating_add(other.working_set);
         self.private_working_set = self.private_working_set.saturating_add(other.private_working_set);
     }
 
-    fn replaced(self, before: MemoryPart, after: MemoryPart) -> Option<MemoryPart> {
-        Some(MemoryPart {
+    fn replaced(self, before: MemoryValues, after: MemoryValues) -> Option<MemoryValues> {
+        Some(MemoryValues {
             address_space: replaced_size(self.address_space, before.address_space, after.address_space)?,
             working_set: replaced_size(self.working_set, before.working_set, after.working_set)?,
             private_working_set: replaced_size(
@@ -203,8 +203,8 @@ impl MemoryPart {
 /// The kernel's own stack of a thread: 16 KiB on 64-bit machines, 8 KiB on others, in the usual configurations.
 const KERNEL_STACK: u64 = if cfg!(target_pointer_width = "64") { 16 << 10 } else { 8 << 10 };
 
-impl StatusPart {
-    const NOTHING: StatusPart = StatusPart {
+impl StatusValues {
+    const NOTHING: StatusValues = StatusValues {
         address_space_peak: Some(0),
         working_set_peak: Some(0),
         private: Some(0),
@@ -213,15 +213,15 @@ impl StatusPart {
     };
 
     /// `peak` is the largest `private` so far, and is brought up to date.
-    pub(crate) fn new(status: &PidStatus, peak: &mut u64) -> StatusPart {
+    pub(crate) fn new(status: &PidStatus, peak: &mut u64) -> StatusValues {
         let stacks = status.threads.map(|threads| threads.saturating_mul(KERNEL_STACK));
         if status.virtual_size.is_none() {
             // A kernel thread or zombie has no memory of its own, and no line that says so.
-            return StatusPart { nonpaged: stacks, private_peak: Some(*peak), ..StatusPart::NOTHING };
+            return StatusValues { nonpaged: stacks, private_peak: Some(*peak), ..StatusValues::NOTHING };
         }
         let private = status.private().map(kib_to_bytes);
         *peak = (*peak).max(private.unwrap_or(0));
-        StatusPart {
+        StatusValues {
             address_space_peak: status.virtual_peak.map(kib_to_bytes),
             working_set_peak: status.resident_peak.map(kib_to_bytes),
             private,
@@ -233,7 +233,7 @@ impl StatusPart {
         }
     }
 
-    fn add(&mut self, other: StatusPart) {
+    fn add(&mut self, other: StatusValues) {
         let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
         self.address_space_peak = sum(self.address_space_peak, other.address_space_peak);
         self.working_set_peak = sum(self.working_set_peak, other.working_set_peak);
@@ -242,7 +242,7 @@ impl StatusPart {
         self.nonpaged = sum(self.nonpaged, other.nonpaged);
     }
 
-    fn replaced(self, before: StatusPart, after: StatusPart) -> Option<StatusPart> {
+    fn replaced(self, before: StatusValues, after: StatusValues) -> Option<StatusValues> {
         // A size that one process does not tell is not known of all.
         let size = |sum: Option<u64>, before: Option<u64>, after: Option<u64>| match (sum, before, after) {
             (Some(sum), Some(before), Some(after)) => replaced_size(sum, before, after).map(Some),
@@ -250,7 +250,7 @@ impl StatusPart {
             (None, None, None) | (None, Some(_), Some(_)) => Some(None),
             _ => None,
         };
-        Some(StatusPart {
+        Some(StatusValues {
             address_space_peak: size(
                 self.address_space_peak,
                 before.address_space_peak,
@@ -271,13 +271,13 @@ mod tests {
     #[test]
     fn a_sum_with_an_unknown_part_is_unknown() {
         let wants = ProcessNeeds { cpu: true, io: true, ..ProcessNeeds::default() };
-        let mut sum = Parts::zero(&wants);
+        let mut sum = ProcessValues::zero(&wants);
         assert_eq!(sum.stat, Err(Absence::NotRequested));
-        sum.add(&Parts { cpu: Ok(5), ..Parts::zero(&wants) });
-        sum.add(&Parts { cpu: Ok(7), io: Err(Absence::AccessDenied), ..Parts::zero(&wants) });
-        sum.add(&Parts { cpu: Ok(1), ..Parts::zero(&wants) });
+        sum.add(&ProcessValues { cpu: Ok(5), ..ProcessValues::zero(&wants) });
+        sum.add(&ProcessValues { cpu: Ok(7), io: Err(Absence::AccessDenied), ..ProcessValues::zero(&wants) });
+        sum.add(&ProcessValues { cpu: Ok(1), ..ProcessValues::zero(&wants) });
         assert_eq!((sum.cpu, sum.io), (Ok(13), Err(Absence::AccessDenied)));
-        sum.add_ended(&Rates { cpu: 100, ..Rates::default() });
+        sum.add_exited(&Usage { cpu: 100, ..Usage::default() });
         assert_eq!((sum.cpu, sum.io), (Ok(113), Err(Absence::AccessDenied)));
     }
 
@@ -291,16 +291,16 @@ mod tests {
             status: true,
             ..ProcessNeeds::default()
         };
-        let parts = |number: u64| Parts {
+        let values = |number: u64| ProcessValues {
             cpu: Ok(number.wrapping_mul(3)),
-            stat: Ok(StatPart {
+            stat: Ok(StatValues {
                 user: number,
                 privileged: 7,
                 faults: number << 60,
                 threads: number,
-                ..StatPart::default()
+                ..StatValues::default()
             }),
-            memory: Ok(MemoryPart {
+            memory: Ok(MemoryValues {
                 address_space: number << 20,
                 working_set: number,
                 private_working_set: 1,
@@ -310,54 +310,54 @@ mod tests {
                 write_operations: number,
                 ..IoTotals::default()
             }),
-            status: Ok(StatusPart { private: Some(number), nonpaged: Some(9), ..StatusPart::NOTHING }),
-            ..Parts::zero(&wants)
+            status: Ok(StatusValues { private: Some(number), nonpaged: Some(9), ..StatusValues::NOTHING }),
+            ..ProcessValues::zero(&wants)
         };
         let sum_of = |numbers: &[u64]| {
-            let mut sum = Parts::zero(&wants);
-            numbers.iter().for_each(|number| sum.add(&parts(*number)));
+            let mut sum = ProcessValues::zero(&wants);
+            numbers.iter().for_each(|number| sum.add(&values(*number)));
             sum
         };
         let mut sum = sum_of(&[4, 900, 17]);
-        assert!(sum.replace(&parts(900), &parts(3)) && sum.replace(&parts(4), &parts(1_000)));
+        assert!(sum.replace(&values(900), &values(3)) && sum.replace(&values(4), &values(1_000)));
         assert_eq!(sum, sum_of(&[1_000, 3, 17]));
-        let denied = Parts { io: Err(Absence::AccessDenied), ..parts(17) };
-        assert!(!sum.replace(&parts(17), &denied), "now its I/O is not known");
+        let denied = ProcessValues { io: Err(Absence::AccessDenied), ..values(17) };
+        assert!(!sum.replace(&values(17), &denied), "now its I/O is not known");
         let mut sum = sum_of(&[1, 2]);
         sum.add(&denied);
-        assert!(!sum.replace(&denied, &parts(17)), "now it is");
-        assert!(sum.replace(&denied, &denied) && sum.replace(&parts(1), &parts(9)));
+        assert!(!sum.replace(&denied, &values(17)), "now it is");
+        assert!(sum.replace(&denied, &denied) && sum.replace(&values(1), &values(9)));
         let mut expected = sum_of(&[9, 2]);
         expected.add(&denied);
         assert_eq!(sum, expected, "another one is not known");
-        let unknown = StatusPart { nonpaged: None, ..StatusPart::NOTHING };
-        let unknown = Parts { status: Ok(unknown), ..parts(1) };
-        assert!(!sum_of(&[1]).replace(&parts(1), &unknown));
+        let unknown = StatusValues { nonpaged: None, ..StatusValues::NOTHING };
+        let unknown = ProcessValues { status: Ok(unknown), ..values(1) };
+        assert!(!sum_of(&[1]).replace(&values(1), &unknown));
         let mut sum = sum_of(&[1, 2]);
         sum.add(&unknown);
-        assert!(!sum.replace(&unknown, &parts(1)), "now all tell");
-        assert!(sum.replace(&unknown, &unknown) && sum.replace(&parts(2), &parts(8)));
+        assert!(!sum.replace(&unknown, &values(1)), "now all tell");
+        assert!(sum.replace(&unknown, &unknown) && sum.replace(&values(2), &values(8)));
         let mut expected = sum_of(&[1, 8]);
         expected.add(&unknown);
         assert_eq!(sum, expected, "another one does not tell");
-        let full = MemoryPart { working_set: u64::MAX, ..MemoryPart::default() };
+        let full = MemoryValues { working_set: u64::MAX, ..MemoryValues::default() };
         let mut sum = sum_of(&[1]);
-        sum.add(&Parts { memory: Ok(full), ..parts(2) });
-        assert!(!sum.replace(&parts(1), &parts(2)), "more than can be counted");
+        sum.add(&ProcessValues { memory: Ok(full), ..values(2) });
+        assert!(!sum.replace(&values(1), &values(2)), "more than can be counted");
     }
 
     #[test]
     fn memory_of_kernel_threads_is_nothing_and_missing_lines_are_unknown() {
         let mut peak = 0;
         let kernel_thread = PidStatus { threads: Some(1), ..PidStatus::default() };
-        let part = StatusPart::new(&kernel_thread, &mut peak);
-        assert_eq!(part, StatusPart { nonpaged: Some(KERNEL_STACK), ..StatusPart::NOTHING });
+        let part = StatusValues::new(&kernel_thread, &mut peak);
+        assert_eq!(part, StatusValues { nonpaged: Some(KERNEL_STACK), ..StatusValues::NOTHING });
         let old = PidStatus { virtual_size: Some(9), virtual_peak: Some(10), ..kernel_thread };
-        let part = StatusPart::new(&old, &mut peak);
+        let part = StatusValues::new(&old, &mut peak);
         assert_eq!((part.address_space_peak, part.private, part.nonpaged), (Some(10_240), None, None));
         for (private, expected) in [(3, 3), (7, 7), (5, 7)] {
             let status = PidStatus { resident_anon: Some(private), swap: Some(0), ..old };
-            let part = StatusPart::new(&status, &mut peak);
+            let part = StatusValues::new(&status, &mut peak);
             assert_eq!(part.private, Some(private * 1024));
             assert_eq!(part.private_peak, Some(expected * 1024));
         }
