@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tallymon_linux::cups::{body, ipp};
+use tallymon_linux::internals::{body, ipp};
 
 fuzz_target!(|bytes: &[u8]| {
     // Behind the lines of HTTP, in pieces or not, and as it stands.

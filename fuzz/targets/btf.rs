@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tallymon_linux::bpf::btf::{Btf, Named};
+use tallymon_linux::internals::{Btf, Named};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(btf) = Btf::parse(bytes) else { return };

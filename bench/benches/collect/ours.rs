@@ -9,8 +9,8 @@ use tallymon_core::flow::Source;
 use tallymon_core::request::{Interest, Request};
 use tallymon_core::title::TitleIndex;
 use tallymon_host::Host;
-use tallymon_linux::bpf::record::Asked;
-use tallymon_linux::bpf::tasks::{Tasks, Way};
+use tallymon_linux::internals::TaskParts;
+use tallymon_linux::internals::{Tasks, Way};
 use tallymon_provider::{Tier, TierChoice};
 
 use crate::Row;
@@ -59,7 +59,7 @@ fn floors() -> Vec<Row> {
     if let Ok(mut tasks) = Tasks::open(Way::Walk) {
         // What the counters of Process need, and what those of Thread need too.
         for (what, asked) in [("CPU time", 1), ("all", 127 - 32)] {
-            let time = median(ROUNDS, || tasks.read(Asked(asked), |_| ()).expect("the program runs"));
+            let time = median(ROUNDS, || tasks.read(TaskParts(asked), |_| ()).expect("the program runs"));
             rows.push(Row { name: format!("floor: the program in the kernel alone, {what}"), time });
         }
     }
@@ -71,7 +71,7 @@ fn floors() -> Vec<Row> {
     rows.push(Row {
         name: "floor: clock_gettime of each process".to_string(),
         time: median(ROUNDS, || {
-            let times = pids.iter().filter_map(|pid| tallymon_linux::clock::process_cpu_time(*pid));
+            let times = pids.iter().filter_map(|pid| tallymon_linux::internals::process_cpu_time(*pid));
             std::hint::black_box(times.sum::<u64>());
         }),
     });

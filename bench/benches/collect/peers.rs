@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions};
 use tallymon_bench::median;
-use tallymon_linux::clock::process_cpu_time;
+use tallymon_linux::internals::process_cpu_time;
 
 use crate::Row;
 

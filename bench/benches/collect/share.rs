@@ -11,7 +11,7 @@ use tallymon_core::flow::Source;
 use tallymon_core::request::Request;
 use tallymon_core::title::TitleIndex;
 use tallymon_host::Host;
-use tallymon_linux::clock::process_cpu_time;
+use tallymon_linux::internals::process_cpu_time;
 use tallymon_provider::TierChoice;
 
 /// How long they run before anything counts: starting is not what is asked.

@@ -1,46 +1,37 @@
 //! The NT performance objects of a Linux machine, read from `/proc`, `/sys` and netlink.
 //!
-//! You ask a [`System`] for objects; it reads the kernel files that the asked counters need, each at most once a
-//! request, and writes data blocks. It knows nothing of names, requests or who asks.
+//! You ask a [`System`] for objects; it reads the kernel files that the requested counters need, each at most once a
+//! request, and writes data blocks. It does not know the names of counters, nor who reads them.
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`proc`] | one pure parser a kernel file |
-//! | `objects` | one object a file: its table of counters and how they are filled |
-//! | `expression` | where a value comes from, in one line that is also shown to people |
-//! | `sources`, `texts` | the kernel files, kept open, read when an object needs them |
-//! | `counts`, `network_counts`, `made` | a faster way than some of these files, and when it is made |
-//! | [`bpf`] | programs in the kernel that read all tasks, and all processors, at once |
-//! | [`kept`], [`netlink`], [`pids`], [`statvfs`], [`clock`], [`scheduling`], [`perf`] | the ways in which the kernel is asked |
+//! | module | holds | knows |
+//! |---|---|---|
+//! | `kernel` | parsers of kernel files, netlink, BPF, clocks, event counters, the print server | nothing above it |
+//! | `sources` | what several objects share: processes, disks, mounts, control groups, text files | `kernel` |
+//! | `objects` | one object a file: its table of counters, and how they are filled | `sources`, `kernel` |
+//! | `system` | the provider: all objects of a profile | everything |
 //!
-//! A value that the kernel does not give is marked as absent with the reason. It is never made up and never a zero.
+//! A value that the kernel does not give is marked as absent with the reason. It is never invented and never a zero.
 
-pub mod bpf;
-#[allow(unsafe_code, reason = "the CPU clock of another process has no safe interface")]
-pub mod clock;
-pub mod cups;
-pub mod kept;
-pub mod netlink;
-#[allow(unsafe_code, reason = "an event counter of a processor has no safe interface")]
-pub mod perf;
-pub mod pids;
-pub mod proc;
-pub mod root;
-#[allow(unsafe_code, reason = "the policy of another thread has no safe interface")]
-pub mod scheduling;
-pub mod statvfs;
-
-mod counts;
-mod expression;
-mod made;
-mod meter;
-mod network_counts;
+mod kernel;
 mod objects;
-mod optional;
-mod rising;
 mod sources;
 mod system;
-mod texts;
+#[cfg(test)]
+mod test_support;
 
+pub use kernel::bpf::refusal::Refusal;
+pub use kernel::reusable_file::ReadError;
+pub use kernel::root::Root;
+pub use kernel::time::{Clocks, clocks, host_name};
 pub use objects::spec::{Origin, Quality};
-pub use system::{Clocks, OpenError, System, clocks, host_name};
+pub use system::{OpenError, System};
+
+/// Parts for the benchmarks and fuzz targets of this workspace; not a stable interface.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::kernel::bpf::btf::{Btf, Named};
+    pub use crate::kernel::bpf::task_record::TaskParts;
+    pub use crate::kernel::bpf::tasks::{Tasks, Way};
+    pub use crate::kernel::clock::process_cpu_time;
+    pub use crate::kernel::cups::{body, ipp};
+}

@@ -1,21 +1,22 @@
 //! The provider: which objects there are, and the clocks that their values are of.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use tallymon_provider::{
-    Ask, FileTime, Finding, FindingState, Frequency, ObjectSpec, ObjectsWriter, PerfTime, Profile, Provider,
-    ProviderError, ReadInfo, ReadWindow, SourceStatus, TitleIndex,
+    Ask, Finding, FindingState, ObjectSpec, ObjectsWriter, Profile, Provider, ProviderError, ReadInfo,
+    ReadWindow, SourceStatus, TitleIndex,
 };
 
-use crate::bpf::tasks::Refusal;
-use crate::clock::{Moment, since_boot};
-use crate::kept::ReadError;
-use crate::meter::Meter;
+use crate::kernel::bpf::refusal::Refusal;
+use crate::kernel::reusable_file::ReadError;
+use crate::kernel::root::Root;
+use crate::kernel::time::steady;
+use crate::objects;
+use crate::objects::meter::Meter;
+use crate::objects::object::{JOB_OBJECT, JOB_OBJECT_DETAILS, Object, PROCESS, THREAD};
 use crate::objects::spec::Origin;
-use crate::objects::{self, Object};
-use crate::root::Root;
 use crate::sources::Sources;
 use tallymon_provider::{Tier, TierChoice};
 
@@ -131,8 +132,8 @@ impl Provider for System {
 
     fn parents(&self, object: TitleIndex) -> &[TitleIndex] {
         match object {
-            objects::THREAD => &[objects::PROCESS],
-            objects::JOB_OBJECT_DETAILS => &[objects::JOB_OBJECT],
+            THREAD => &[PROCESS],
+            JOB_OBJECT_DETAILS => &[JOB_OBJECT],
             _ => &[],
         }
     }
@@ -142,7 +143,7 @@ impl Provider for System {
     }
 
     fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
-        self.sources.begin(ask);
+        self.sources.begin(objects::needs(&self.objects, ask));
         let exactness = self.quanta.iter().zip(&self.means);
         let objects = self.objects.iter_mut().zip(&mut self.meters).zip(exactness);
         // Most requests want few of many objects, whose names stand side by side here.
@@ -189,53 +190,4 @@ fn profile_finding(profile: Profile) -> Finding {
         detail: format!("{profile}: {words}"),
         remedy: String::new(),
     }
-}
-
-/// All clocks at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Clocks {
-    /// CLOCK_BOOTTIME in 100 ns units: it counts through sleep, as NT's performance counter does.
-    pub perf_time: PerfTime,
-    /// 10 MHz.
-    pub perf_freq: Frequency,
-    /// UTC that never steps: the civil time when this process first asked, plus the boot time that passed since.
-    pub steady: FileTime,
-    /// UTC as the civil clock shows it.
-    pub civil: FileTime,
-}
-
-/// The clocks now.
-pub fn clocks() -> Clocks {
-    let now = Moment::now();
-    let since_boot = now.since_boot / 100;
-    Clocks {
-        perf_time: PerfTime(i64::try_from(since_boot).unwrap_or(i64::MAX)),
-        perf_freq: FREQUENCY,
-        steady: FileTime(boot_time().0.saturating_add(since_boot)),
-        civil: FileTime(now.file_time()),
-    }
-}
-
-/// The steady clock now.
-pub(crate) fn steady() -> FileTime {
-    FileTime(boot_time().0.saturating_add(since_boot() / 100))
-}
-
-/// Ticks per second of every clock that we write.
-pub(crate) const FREQUENCY: Frequency = Frequency(10_000_000);
-
-/// When the boot time clock stood at 0, on the steady clock: fixed for the life of this process, so that start times
-/// of processes do not move when somebody sets the clock.
-pub(crate) fn boot_time() -> FileTime {
-    static BOOT_TIME: OnceLock<FileTime> = OnceLock::new();
-    *BOOT_TIME.get_or_init(|| {
-        let now = Moment::now();
-        FileTime(now.file_time().saturating_sub(now.since_boot / 100))
-    })
-}
-
-/// The name of this machine, as NT would show it: without domain.
-pub fn host_name() -> String {
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    name.split('.').next().unwrap_or_default().to_string()
 }

@@ -6,7 +6,7 @@ use tallymon_provider::Absence;
 
 use super::spec::rows;
 use super::table::{Table, folders, list};
-use crate::netlink::Link;
+use crate::kernel::netlink::Link;
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
@@ -96,7 +96,7 @@ fn interfaces(sources: &mut Sources) -> Result<Vec<(String, PathBuf)>, Absence> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names};
     use tallymon_provider::{Absence, Interest, TitleIndex, ValueState};
 
     const MISSING: Result<u64, ValueState> = Err(ValueState::Absent(Absence::NotInThisKernel));
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn devices_of_the_running_kernel() {
-        let snapshot = collect(&mut crate::System::open().unwrap(), 904_600, &Interest::everything());
+        let snapshot = collect(&mut System::open().unwrap(), 904_600, &Interest::everything());
         for name in names(&snapshot) {
             let size = std::fs::read_to_string(format!("/sys/block/{name}/size")).unwrap();
             let size: u64 = size.trim().parse().unwrap();

@@ -47,8 +47,8 @@ pub(super) fn new() -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, named};
-    use crate::proc::fixture::fixture;
+    use super::super::fake_machine_tests::{Machine, instance, named};
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Absence, ValueState};
 
     #[test]

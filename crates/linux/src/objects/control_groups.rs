@@ -1,17 +1,14 @@
 //! Job Object (1500) and Control Group: one instance a control group, by its path, of both versions.
-//!
-//! The groups are found below `/sys/fs/cgroup`: those of version 2 there or in `unified`, those of version 1 in a folder
-//! for each controller. Equal paths are one group. `_Total` is the root, which all others are part of.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use tallymon_provider::Absence;
 
 use super::spec::rows;
 use super::table::Table;
-use crate::proc::scan::decimal;
+use crate::kernel::proc::scan::decimal;
 use crate::sources::Sources;
+use crate::sources::control_groups::{Groups, group_file, process_lists};
 
 rows! { JOB_COUNTERS, JOB_ORIGINS {
     1502 PERF_100NSEC_TIMER 0 NOVICE: E "unified/cpu.stat:usage_usec * 10 | cpuacct/cpuacct.usage / 100" "2.6.24";
@@ -71,55 +68,14 @@ pub(super) fn control_groups() -> Table {
     Table::many(902_400, COUNTERS, ORIGINS, groups).at(place).of_groups()
 }
 
-/// The controllers of version 1 whose groups are looked for, each a folder.
-const CONTROLLERS: [&str; 4] = ["cpuacct", "memory", "pids", "cpu"];
-
-/// How deep groups are followed; the kernel allows more, but no program makes them.
-const MAX_DEPTH: usize = 32;
-
-/// Every group once: its name, and its path below a hierarchy.
-pub(crate) type Groups = Vec<(String, PathBuf)>;
-
 fn groups(sources: &mut Sources) -> Result<Groups, Absence> {
     sources.groups().cloned()
 }
 
-/// Looks for the groups.
-pub(crate) fn find_groups(sources: &Sources) -> Result<Groups, Absence> {
-    let mut found = BTreeSet::new();
-    for hierarchy in ["unified"].iter().chain(&CONTROLLERS) {
-        let root = hierarchy_root(sources, hierarchy);
-        // The root of version 1 is a plain folder when nothing is mounted there.
-        if root.join("cgroup.procs").exists() {
-            walk(&root, PathBuf::new(), 0, &mut found);
-        }
-    }
-    if found.is_empty() {
-        return Err(Absence::NotInThisKernel);
-    }
-    let named = |path: PathBuf| match path.to_string_lossy() {
-        name if name.is_empty() => ("_Total".to_string(), path),
-        name => (format!("/{name}"), path),
-    };
-    Ok(found.into_iter().map(named).collect())
-}
-
-fn walk(folder: &Path, path: PathBuf, depth: usize, found: &mut BTreeSet<PathBuf>) {
-    if depth < MAX_DEPTH {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            // Links lead nowhere that is a group.
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                walk(&entry.path(), path.join(entry.file_name()), depth.saturating_add(1), found);
-            }
-        }
-    }
-    found.insert(path);
-}
-
 /// The processes of a group: those of version 2, or of the first controller that has the group.
 pub(super) fn processes(sources: &mut Sources, group: &Path) -> Vec<u32> {
-    for hierarchy in ["unified"].iter().chain(&CONTROLLERS) {
-        let path = hierarchy_root(sources, hierarchy).join(group).join("cgroup.procs");
+    let lists: Vec<PathBuf> = process_lists(&sources.root, group).collect();
+    for path in lists {
         if let Ok(text) = sources.text_of_group(path) {
             let lines = text.split(|byte| *byte == b'\n');
             let numbers = lines.filter_map(|line| u32::try_from(decimal(line)?).ok());
@@ -129,16 +85,9 @@ pub(super) fn processes(sources: &mut Sources, group: &Path) -> Vec<u32> {
     Vec::new()
 }
 
-/// Where a hierarchy is: version 2 has the place of all of them to itself when there is no version 1.
-fn hierarchy_root(sources: &Sources, hierarchy: &str) -> PathBuf {
-    let all = sources.root.sys("fs/cgroup");
-    if hierarchy == "unified" && all.join("cgroup.controllers").exists() { all } else { all.join(hierarchy) }
-}
-
 /// The file of a group: its hierarchy, the path of the group and the name of the file.
 pub(super) fn place(sources: &Sources, group: &Path, file: &str) -> PathBuf {
-    let (hierarchy, name) = file.split_once('/').unwrap_or(("unified", file));
-    hierarchy_root(sources, hierarchy).join(group).join(name)
+    group_file(&sources.root, group, file)
 }
 
 #[cfg(test)]
@@ -146,9 +95,9 @@ mod tests {
     use std::fs;
     use std::process::Command;
 
-    use super::super::fake::{Machine, collect, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Interest, ValueState};
 
     #[test]
@@ -227,10 +176,10 @@ mod tests {
             .into_iter()
             .map(|root| Path::new(root).join(&name))
             .find(|folder| folder.with_file_name("cgroup.procs").exists() && fs::create_dir(folder).is_ok());
-        let Some(folder) = made else { return eprintln!("no group can be made here: not compared") };
+        let Some(folder) = made else { return tallymon_testkit::skip("no group can be made here") };
         let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let joined = fs::write(folder.join("cgroup.procs"), child.id().to_string());
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let mut busy = 0;
         let mut processes = Ok(0);
         // Until it has worked for 50 ms, which takes longer on a busy machine.

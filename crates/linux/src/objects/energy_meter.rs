@@ -8,10 +8,10 @@ use tallymon_provider::{
     Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{folders, write};
-use crate::proc::scan::decimal;
+use crate::kernel::proc::scan::decimal;
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
@@ -109,7 +109,7 @@ impl Object for EnergyMeter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
     use tallymon_provider::ValueState;
 

@@ -5,12 +5,12 @@ use tallymon_provider::{
     ValueState,
 };
 
-use super::Object;
 use super::logical_disk::LogicalDisk;
+use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::write;
+use crate::kernel::statvfs::Space;
 use crate::sources::Sources;
-use crate::statvfs::Space;
 
 rows! { COUNTERS, ORIGINS {
     904_802 PERF_COUNTER_LARGE_RAWCOUNT -9 NOVICE: E "statvfs(3): f_blocks * f_frsize" "2.6.0";
@@ -78,7 +78,7 @@ impl Object for FileSystems {
 mod tests {
     use std::process::Command;
 
-    use super::super::fake::{collect, instance, named};
+    use super::super::fake_machine_tests::{System, collect, instance, named};
     use super::*;
     use tallymon_provider::Interest;
 
@@ -100,10 +100,10 @@ mod tests {
         };
         if !run(&["mount", "-t", "tmpfs", "-o", "size=8m,nr_inodes=100", "tallymon", place]) {
             std::fs::remove_dir(&folder).unwrap();
-            return eprintln!("no memory can be mounted here: not compared");
+            return tallymon_testkit::skip("no memory can be mounted here");
         }
         std::fs::write(folder.join("file"), vec![1_u8; 1 << 20]).unwrap();
-        let snapshot = collect(&mut crate::System::open().unwrap(), 904_800, &Interest::everything());
+        let snapshot = collect(&mut System::open().unwrap(), 904_800, &Interest::everything());
         let values = instance(&snapshot, place);
         let found: Vec<_> = (904_802..).step_by(2).take(6).map(|counter| named(&values, counter)).collect();
         assert!(run(&["umount", place]));

@@ -11,10 +11,10 @@ use tallymon_provider::{
     PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{list, write};
-use crate::proc::drm_fdinfo::{DrmClient, Region};
+use crate::kernel::proc::drm_fdinfo::{DrmClient, Region};
 use crate::sources::Sources;
 
 rows! { ENGINE_COUNTERS, ENGINE_ORIGINS {
@@ -187,7 +187,7 @@ fn adapters(sources: &mut Sources, clients: &Clients) -> Rows {
         let device = device.ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
         let mut number = |file: &str| {
             let text = sources.text_of(folder.join("device").join(file))?;
-            crate::proc::scan::decimal(text.trim_ascii()).ok_or(Absence::ReadFailed)
+            crate::kernel::proc::scan::decimal(text.trim_ascii()).ok_or(Absence::ReadFailed)
         };
         let told = [number("mem_info_vram_used"), number("mem_info_gtt_used"), number("gpu_busy_percent")];
         let device = device.unwrap_or(card);
@@ -211,7 +211,7 @@ fn adapters(sources: &mut Sources, clients: &Clients) -> Rows {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use super::super::fake::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use tallymon_provider::{Absence, ValueState};
 
     #[test]

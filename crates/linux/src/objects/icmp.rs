@@ -7,7 +7,7 @@ use tallymon_provider::Absence;
 
 use super::protocol::{Protocol, both};
 use super::spec::counters;
-use crate::proc::snmp::Icmp;
+use crate::kernel::proc::snmp::Icmp;
 
 counters! {
     /// Positions of the counters.
@@ -86,9 +86,9 @@ fn counts(icmp: &Icmp) -> [(At, Option<u64>); 27] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, raw};
+    use super::super::fake_machine_tests::{Machine, instance, raw};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
 
     /// The numbers of the fixture count up in the order in which the counters stand.
     #[test]

@@ -6,7 +6,7 @@ use tallymon_provider::Absence;
 
 use super::protocol::{Protocol, both};
 use super::spec::counters;
-use crate::proc::snmp6::Icmp6;
+use crate::kernel::proc::snmp6::Icmp6;
 
 counters! {
     /// Positions of the counters.
@@ -97,7 +97,7 @@ fn counts(icmp: &Icmp6) -> [(At, Option<u64>); 33] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, raw};
+    use super::super::fake_machine_tests::{Machine, instance, raw};
     use super::*;
 
     #[test]

@@ -4,8 +4,8 @@ use tallymon_provider::{Absence, CounterBlockMut};
 
 use super::protocol::{Protocol, both};
 use super::spec::{Origin, counters, origin};
-use crate::proc::snmp::Ip;
-use crate::proc::snmp6::Ip6;
+use crate::kernel::proc::snmp::Ip;
+use crate::kernel::proc::snmp6::Ip6;
 
 counters! {
     /// Positions of the counters, which both versions share.
@@ -122,9 +122,9 @@ fn from_v6(ip: &Ip6) -> Values {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, raw};
+    use super::super::fake_machine_tests::{Machine, instance, raw};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
 
     /// The numbers of these fixtures count up, so that each tells its column.
     #[test]

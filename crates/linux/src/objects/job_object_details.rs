@@ -9,11 +9,11 @@ use tallymon_provider::{
 };
 
 use super::control_groups::processes;
-use super::process::{PROCESS_COUNTERS, PROCESS_ORIGINS, write_program};
+use super::object::{JOB_OBJECT, JOB_OBJECT_DETAILS, Object};
+use super::process::{self, PROCESS_COUNTERS, PROCESS_ORIGINS, write_program};
 use super::spec::{Origin, object};
-use super::{JOB_OBJECT, JOB_OBJECT_DETAILS, Object};
-use crate::sources::Sources;
-use crate::system::FREQUENCY;
+use crate::kernel::time::FREQUENCY;
+use crate::sources::{Needs, Sources};
 
 const SPEC: ObjectSpec<'static> =
     object(JOB_OBJECT_DETAILS.0, 1549, DetailLevel::ADVANCED, 0, InstanceKind::Many, PROCESS_COUNTERS);
@@ -44,6 +44,10 @@ impl Object for JobObjectDetails {
 
     fn window(&self, sources: &Sources) -> Option<ReadWindow> {
         sources.process_window()
+    }
+
+    fn needs(&self, request: &Ask<'_>) -> Needs {
+        Needs { processes: process::needs(request, SPEC.name) }
     }
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
@@ -81,14 +85,14 @@ mod tests {
     use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
     use tallymon_provider::{Ask, FileTime, Frequency, PerfTime, Provider, TitleIndex};
 
-    use super::super::fake::named;
-    use super::super::{PROCESS, THREAD};
+    use super::super::fake_machine_tests::{System, named};
+    use super::super::object::{PROCESS, THREAD};
     use super::*;
 
     const SYSTEM: TitleIndex = TitleIndex(2);
 
     /// Objects in one block, as a host asks for them.
-    fn of(system: &mut crate::System, objects: &[TitleIndex]) -> Snapshot {
+    fn of(system: &mut System, objects: &[TitleIndex]) -> Snapshot {
         let header = WriteHeader {
             system_name: "FAKE",
             default_object: -1,
@@ -107,7 +111,7 @@ mod tests {
     #[test]
     fn objects_of_one_pass_agree() {
         // The first looks read the files, later ones may have a program in the kernel.
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         for _ in 0..20 {
             let snapshot = of(&mut system, &[SYSTEM, PROCESS, THREAD, JOB_OBJECT, JOB_OBJECT_DETAILS]);
             let objects =
@@ -139,10 +143,10 @@ mod tests {
             .into_iter()
             .map(|root| Path::new(root).join(&name))
             .find(|folder| folder.with_file_name("cgroup.procs").exists() && fs::create_dir(folder).is_ok());
-        let Some(folder) = made else { return eprintln!("no group can be made here: not compared") };
+        let Some(folder) = made else { return tallymon_testkit::skip("no group can be made here") };
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let joined = fs::write(folder.join("cgroup.procs"), child.id().to_string());
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let snapshot = of(&mut system, &[JOB_OBJECT, JOB_OBJECT_DETAILS]);
         child.kill().unwrap();
         child.wait().unwrap();

@@ -69,8 +69,8 @@ pub(super) fn softirqs() -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named};
-    use crate::proc::fixture::fixture;
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named};
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Absence, Interest, ValueState};
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn files_that_are_opened_are_counted() {
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let mut open = || {
             let snapshot = collect(&mut system, 902_200, &Interest::everything());
             named(&instance(&snapshot, ""), 902_202).unwrap()

@@ -14,13 +14,13 @@ use tallymon_provider::{
     ObjectsWriter, PerfTime, ValueState,
 };
 
-use super::Object;
-use super::disk_table::{Device, DiskSum};
-use super::mounts::FileSystem;
+use super::object::Object;
 use super::physical_disk::{TRAFFIC, disk_counters, write_total, write_traffic};
 use super::spec::{Origin, object};
+use crate::kernel::statvfs::{Answer, Space, Spaces, now_and_here};
 use crate::sources::Sources;
-use crate::statvfs::{Answer, Space, Spaces, now_and_here};
+use crate::sources::disks::{Device, DiskSum};
+use crate::sources::mounts::FileSystem;
 
 disk_counters! {
     PercentFreeSpace: 408, 409, PERF_RAW_FRACTION, 0, NOVICE: E "statvfs(3): f_bavail * f_frsize / 1048576";
@@ -149,7 +149,7 @@ impl Object for LogicalDisk {
     }
 
     fn total_is_mean(&self, position: usize) -> bool {
-        super::is_share_of_time(self.spec().counters, position)
+        super::quantum::is_share_of_time(self.spec().counters, position)
     }
 
     fn origins(&self) -> &'static [Origin] {
@@ -298,7 +298,7 @@ const _: () = assert!(TRAFFIC.len() + FIRST_OF_TRAFFIC == COUNTERS.len());
 mod tests {
     use std::process::Command;
 
-    use super::super::fake::{Machine, collect, instance, named, names, raw};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names, raw};
     use super::*;
     use tallymon_provider::{Interest, TitleIndex};
 
@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn the_running_kernel() {
         let Some(df) = tallymon_testkit::peer("df") else { return };
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let sizes = || {
             let output =
                 Command::new(&df).args(["-B1", "--output=size,avail,target", "/"]).output().unwrap().stdout;

@@ -5,11 +5,11 @@ use tallymon_provider::{
     ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, counters, object};
-use crate::proc::meminfo::MemInfo;
-use crate::proc::vmstat::VmStat;
-use crate::proc::{SystemFacts, kib_to_bytes};
+use crate::kernel::proc::meminfo::MemInfo;
+use crate::kernel::proc::vmstat::VmStat;
+use crate::kernel::proc::{SystemFacts, kib_to_bytes};
 use crate::sources::Sources;
 
 counters! {
@@ -227,9 +227,8 @@ fn from_events(v: &VmStat, facts: &SystemFacts, values: &mut CounterBlockMut<'_>
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named};
     use super::*;
-    use crate::System;
     use tallymon_provider::{Interest, Tier, TierChoice, TitleIndex, ValueState};
 
     #[test]
@@ -251,7 +250,7 @@ mod tests {
         }
         for tier in [Tier::T0, Tier::T2] {
             let Ok(mut system) = System::open_with(TierChoice::Only(tier)) else {
-                eprintln!("skipped: {tier} does not work here");
+                tallymon_testkit::skip(&format!("{tier} does not work here"));
                 continue;
             };
             let snapshot = collect(&mut system, SPEC.name.0, &interest);

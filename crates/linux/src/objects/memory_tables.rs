@@ -54,8 +54,8 @@ pub(super) fn memory() -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named};
-    use crate::proc::fixture::fixture;
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named};
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Absence, Interest, ValueState};
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_running_kernel() {
-        let snapshot = collect(&mut crate::System::open().unwrap(), 902_000, &Interest::everything());
+        let snapshot = collect(&mut System::open().unwrap(), 902_000, &Interest::everything());
         let cached = named(&instance(&snapshot, ""), 902_002).unwrap();
         let text = std::fs::read_to_string("/proc/meminfo").unwrap();
         let kib = |name: &str| {

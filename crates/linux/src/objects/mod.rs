@@ -1,13 +1,13 @@
 //! One object a file: its table of counters, and how they are filled.
 
-pub(crate) mod control_groups;
-pub(crate) mod disk_table;
+mod control_groups;
+mod expression;
 #[cfg(test)]
-pub(crate) mod fake;
-pub(crate) mod mounts;
-pub(crate) mod paging_file;
-pub(crate) mod print_queue;
-pub(crate) mod process_table;
+pub(crate) mod fake_machine_tests;
+pub(crate) mod meter;
+pub(crate) mod object;
+mod paging_file;
+mod print_queue;
 pub(crate) mod spec;
 
 mod block_device;
@@ -25,7 +25,7 @@ mod logical_disk;
 mod memory;
 mod memory_tables;
 #[cfg(test)]
-mod namespaces;
+mod namespaces_tests;
 mod network_interface;
 mod network_tables;
 mod nfs_client;
@@ -36,119 +36,38 @@ mod objects;
 mod performance_counters;
 mod physical_disk;
 #[cfg(test)]
-mod predecessors;
+mod predecessors_tests;
 mod pressure;
-mod process;
+pub(crate) mod process;
 mod processor;
 mod processor_information;
 mod protocol;
+mod quantum;
 mod ras;
 mod sensors;
 mod server;
 mod smb_client;
-mod system;
+pub(crate) mod system;
 mod table;
 mod tcp;
 mod terminal_services;
 mod thermal;
-mod thread;
+pub(crate) mod thread;
 mod udp;
 
-use tallymon_provider::{
-    Ask, CounterSpec, CounterType, ObjectSpec, ObjectsWriter, Profile, ReadWindow, TitleIndex,
-};
+use tallymon_provider::{Ask, Profile};
 
-use crate::sources::Sources;
-use spec::Origin;
+use crate::sources::Needs;
+use object::Object;
 
-/// One performance object.
-pub(crate) trait Object: Send {
-    /// What it looks like.
-    fn spec(&self) -> &ObjectSpec<'static>;
-
-    /// Where the values of its counters come from, one a counter.
-    fn origins(&self) -> &'static [Origin];
-
-    /// The steps in which the raw value of the counter at a position grows.
-    fn quantum(&self, position: usize) -> u64 {
-        let _ = position;
-        1
+/// What the requested ones of these objects need together.
+pub(crate) fn needs(objects: &[Box<dyn Object>], request: &Ask<'_>) -> Needs {
+    let mut needs = Needs::default();
+    for object in objects.iter().filter(|object| request.wants(object.spec().name)) {
+        needs.merge(object.needs(request));
     }
-
-    /// Whether `_Total` is the mean of the other instances, and not their sum, for the counter at a position.
-    fn total_is_mean(&self, position: usize) -> bool {
-        let _ = position;
-        false
-    }
-
-    /// From when to when its values were read, if that is not the time of [`Object::collect`].
-    fn window(&self, sources: &Sources) -> Option<ReadWindow> {
-        let _ = sources;
-        None
-    }
-
-    /// Whether it is so dear that it is read only when it is asked for by name.
-    fn costly(&self) -> bool {
-        false
-    }
-
-    /// The sources of an object that is a table, for the tests.
-    #[cfg(test)]
-    fn expressions(&self) -> Option<&[crate::expression::Expression]> {
-        None
-    }
-
-    /// Writes it. A counter whose source is missing is marked as absent, one that nobody looks at need not be read.
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>);
+    needs
 }
-
-/// The step of times that the kernel gives in ticks, in 100 ns units: it shows 100 a second, whatever it counts inside.
-pub(crate) const TICK: u64 = 100_000;
-
-/// The step of disk times, in 100 ns units: milliseconds.
-pub(crate) const MILLISECOND: u64 = 10_000;
-
-/// The step of what disks read and write, in bytes: a sector, of whatever disk.
-pub(crate) const SECTOR: u64 = 512;
-
-/// The step of a counter of ticks among counts.
-pub(crate) fn quantum_of_ticks(counters: &[CounterSpec], position: usize) -> u64 {
-    match counters.get(position).map(|counter| counter.counter_type) {
-        Some(CounterType::PERF_100NSEC_TIMER | CounterType::PERF_100NSEC_TIMER_INV) => TICK,
-        _ => 1,
-    }
-}
-
-/// The step of a counter of Process or Thread: the CPU clock is exact; the files give its two parts in ticks.
-pub(crate) fn quantum_of_parts(counters: &[CounterSpec], position: usize) -> u64 {
-    /// % User Time and % Privileged Time.
-    const PARTS: [TitleIndex; 2] = [TitleIndex(142), TitleIndex(144)];
-    let is_part = counters.get(position).is_some_and(|counter| PARTS.contains(&counter.name));
-    if is_part { TICK } else { 1 }
-}
-
-/// Whether a counter is a share of time, of which NT shows the mean of processors and disks.
-pub(crate) fn is_share_of_time(counters: &[CounterSpec], position: usize) -> bool {
-    let kind = counters.get(position).map(|counter| counter.counter_type);
-    matches!(
-        kind,
-        Some(
-            CounterType::PERF_100NSEC_TIMER
-                | CounterType::PERF_100NSEC_TIMER_INV
-                | CounterType::PERF_PRECISION_100NS_TIMER
-        )
-    )
-}
-
-/// Process, the parent of Thread.
-pub(crate) const PROCESS: TitleIndex = TitleIndex(230);
-/// Thread.
-pub(crate) const THREAD: TitleIndex = TitleIndex(232);
-
-/// Job Object, the parent of Job Object Details.
-pub(crate) const JOB_OBJECT: TitleIndex = TitleIndex(1500);
-/// Job Object Details.
-pub(crate) const JOB_OBJECT_DETAILS: TitleIndex = TitleIndex(1548);
 
 /// The objects of a profile.
 pub(crate) fn of(profile: Profile) -> Vec<Box<dyn Object>> {

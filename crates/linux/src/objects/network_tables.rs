@@ -121,8 +121,8 @@ pub(super) fn virtual_server() -> Table {
 mod tests {
     use std::net::TcpListener;
 
-    use super::super::fake::{Machine, collect, instance, named};
-    use crate::proc::fixture::fixture;
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named};
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Absence, Interest, ValueState};
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn sockets_of_the_running_kernel_are_counted() {
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let mut used = || {
             let snapshot = collect(&mut system, 903_000, &Interest::everything());
             named(&instance(&snapshot, ""), 903_004).unwrap()

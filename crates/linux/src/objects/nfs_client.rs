@@ -6,12 +6,12 @@ use tallymon_provider::{
     PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::smb_client;
 use super::spec::{Origin, object, rows};
 use super::table::{add, write};
-use crate::proc::cifs_stats::Share;
-use crate::proc::mountstats::{Mount, Requests};
+use crate::kernel::proc::cifs_stats::Share;
+use crate::kernel::proc::mountstats::{Mount, Requests};
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
@@ -190,8 +190,8 @@ impl Object for NfsClient {
         let mounts = sources.mountstats();
         if spec.instances == InstanceKind::Many {
             for mount in mounts.map_or(&[][..], Vec::as_slice) {
-                let name =
-                    String::from_utf8_lossy(&crate::proc::scan::unescape(&mount.mount_point)).into_owned();
+                let name = String::from_utf8_lossy(&crate::kernel::proc::scan::unescape(&mount.mount_point))
+                    .into_owned();
                 write(spec.counters, &mut object.instance(&name, None, None), &one_mount(mount), 0);
             }
             return;
@@ -256,9 +256,9 @@ fn client(sources: &mut Sources) -> Result<(), Absence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::ValueState;
 
     #[test]

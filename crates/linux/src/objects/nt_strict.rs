@@ -5,7 +5,7 @@
 
 use tallymon_provider::CounterSpec;
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, rows};
 use super::table::Table;
 
@@ -119,10 +119,8 @@ fn empty(name: u32, counters: &'static [CounterSpec], origins: &'static [Origin]
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{collect, instance, names};
+    use super::super::fake_machine_tests::{System, collect, instance, names};
     use tallymon_provider::{Absence, Interest, Profile, Provider, TitleIndex, ValueState};
-
-    use crate::System;
 
     /// NT's list of standard objects and counters, from its published pages.
     #[test]

@@ -12,10 +12,10 @@ use tallymon_provider::{
     ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, counters, object};
-use crate::kept::retry;
-use crate::root::Root;
+use crate::kernel::reusable_file::retry;
+use crate::kernel::root::Root;
 use crate::sources::Sources;
 
 counters! {
@@ -134,9 +134,9 @@ fn shared_files(root: &Root) -> Result<SharedFiles, Absence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, raw};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, raw};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Interest, TitleIndex, ValueState};
 
     fn values(machine: &mut Machine) -> [Result<u64, ValueState>; 6] {
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_file_in_the_folder_for_shared_memory_is_a_section() {
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let mut read = || {
             let snapshot = collect(&mut system, 260, &Interest::everything());
             [At::Processes, At::Threads, At::Sections]

@@ -6,10 +6,8 @@ use tallymon_provider::{
     Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, counters, object};
-use crate::proc::ParseError;
-use crate::proc::swaps::parse_swaps;
 use crate::sources::Sources;
 
 counters! {
@@ -24,27 +22,6 @@ counters! {
 
 const SPEC: ObjectSpec<'static> =
     object(700, 701, DetailLevel::ADVANCED, At::PercentUsage.at(), InstanceKind::Many, COUNTERS);
-
-/// A swap area: a partition, a file or compressed memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Area {
-    /// Its path.
-    pub(crate) path: String,
-    /// Its size in KiB.
-    pub(crate) size: u64,
-    /// What is in use of it, in KiB.
-    pub(crate) used: u64,
-}
-
-/// The swap areas in `/proc/swaps`.
-pub(crate) fn areas(bytes: &[u8]) -> Result<Vec<Area>, ParseError> {
-    let areas = parse_swaps(bytes)?.into_iter().map(|swap| Area {
-        path: String::from_utf8_lossy(&swap.path).into_owned(),
-        size: swap.size,
-        used: swap.used,
-    });
-    Ok(areas.collect())
-}
 
 /// The object Paging File.
 pub(super) struct PagingFile {
@@ -102,9 +79,9 @@ impl Object for PagingFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, names, raw};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, names, raw};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Absence, Interest, ValueState};
 
     const HEADER: &str = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
@@ -175,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_running_kernel() {
-        let snapshot = collect(&mut crate::System::open().unwrap(), 700, &Interest::everything());
+        let snapshot = collect(&mut System::open().unwrap(), 700, &Interest::everything());
         let text = std::fs::read_to_string("/proc/swaps").unwrap();
         let size: u64 = text.lines().skip(1).map(|line| column(line, 2)).sum();
         let total = instance(&snapshot, "_Total");

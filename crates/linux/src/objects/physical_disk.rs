@@ -12,13 +12,13 @@ use tallymon_provider::{
     ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
-use super::disk_table::{Device, DiskIo, DiskSum};
+use super::object::Object;
 use super::spec::{Origin, object};
-use crate::kept::{Buffer, Kept, Shape};
-use crate::proc::scan::decimal;
-use crate::root::Root;
+use crate::kernel::proc::scan::decimal;
+use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
+use crate::kernel::root::Root;
 use crate::sources::Sources;
+use crate::sources::disks::{Device, DiskIo, DiskSum};
 
 /// Declares the counters of a disk: those that are given, then the traffic, which physical and logical disks share.
 macro_rules! disk_counters {
@@ -196,8 +196,8 @@ pub(super) fn quantum(counters: &[CounterSpec], position: usize) -> u64 {
             CounterType::PERF_PRECISION_100NS_TIMER
             | CounterType::PERF_COUNTER_100NS_QUEUELEN_TYPE
             | CounterType::PERF_AVERAGE_TIMER,
-        ) => super::MILLISECOND,
-        Some(CounterType::PERF_COUNTER_BULK_COUNT | CounterType::PERF_AVERAGE_BULK) => super::SECTOR,
+        ) => super::quantum::MILLISECOND,
+        Some(CounterType::PERF_COUNTER_BULK_COUNT | CounterType::PERF_AVERAGE_BULK) => super::quantum::SECTOR,
         _ => 1,
     }
 }
@@ -208,7 +208,7 @@ impl Object for PhysicalDisk {
     }
 
     fn total_is_mean(&self, position: usize) -> bool {
-        super::is_share_of_time(self.spec().counters, position)
+        super::quantum::is_share_of_time(self.spec().counters, position)
     }
 
     fn origins(&self) -> &'static [Origin] {
@@ -283,7 +283,7 @@ struct Disk {
     name: String,
     number: u32,
     /// The size of a drive whose medium can be taken out; 0 without one.
-    size: Option<Kept>,
+    size: Option<ReusableFile>,
 }
 
 impl Disks {
@@ -297,7 +297,7 @@ impl Disks {
                 places.insert(name, disks.len());
                 let removable = tree.number(name, "removable") == Some(1);
                 let watched = removable || tree.number(name, "size") == Some(0);
-                let size = watched.then(|| Kept::new(tree.path(name).join("size"), Shape::Whole));
+                let size = watched.then(|| ReusableFile::new(tree.path(name).join("size"), ReadMode::Whole));
                 disks.push(Disk { device: *device, name: name.clone(), number: 0, size });
             }
         }
@@ -416,7 +416,7 @@ fn is_in_memory(name: &str) -> bool {
 mod tests {
     use std::io::Write;
 
-    use super::super::fake::{Machine, collect, instance, named, names, raw};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names, raw};
     use super::*;
     use tallymon_core::counter::compute;
     use tallymon_core::flow::Value;
@@ -610,9 +610,9 @@ mod tests {
     /// Writes a file through to the disk and finds it in the counts, which are compared with the kernel's text.
     #[test]
     fn the_running_kernel() {
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let everything = Interest::everything();
-        let writes = |system: &mut crate::System| {
+        let writes = |system: &mut System| {
             let snapshot = collect(system, 234, &everything);
             let total = instance(&snapshot, "_Total");
             (names(&snapshot), named(&total, 222).ok(), named(&total, 216).ok())

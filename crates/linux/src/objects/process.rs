@@ -16,14 +16,16 @@
 
 use tallymon_provider::{
     Absence, Ask, CachedInstances, CounterBlockMut, CounterSpec, DetailLevel, FileTime, InstanceKind,
-    ObjectLayout, ObjectSpec, ObjectsWriter, ReadWindow,
+    ObjectLayout, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex,
 };
 
-use super::Object;
-use super::process_table::{IdleProcessor, MemoryPart, Part, Parts, ProcessTable, Row, StatPart, Wants};
+use super::object::Object;
 use super::spec::{Origin, counters, object};
-use crate::sources::Sources;
-use crate::system::FREQUENCY;
+use crate::kernel::time::FREQUENCY;
+use crate::sources::processes::{
+    Available, IdleProcessor, MemoryValues, ProcessNeeds, ProcessRow, ProcessTable, ProcessValues, StatValues,
+};
+use crate::sources::{Needs, Sources};
 
 counters! {
     /// Positions of the counters.
@@ -104,14 +106,14 @@ const OF_HANDLES: [At; 1] = [At::HandleCount];
 /// neither read nor write are not counted.
 const NOWHERE: [At; 3] = [At::PoolPagedBytes, At::IOOtherOperations, At::IOOtherBytes];
 
-/// What of the processes the counters need that somebody looks at. Number and start time cost nothing.
-pub(super) fn wants(ask: &Ask<'_>) -> Wants {
+/// What the requested counters of an object with the counters of Process need of each process. Number and start time
+/// cost nothing.
+pub(super) fn needs(request: &Ask<'_>, object: TitleIndex) -> ProcessNeeds {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
-        let objects = [SPEC.name, super::JOB_OBJECT_DETAILS];
-        names.any(|counter| objects.iter().any(|object| ask.wants_counter(*object, counter.name)))
+        names.any(|counter| request.wants_counter(object, counter.name))
     };
-    Wants {
+    ProcessNeeds {
         cpu: wants(&OF_CLOCK),
         stat: wants(&OF_STAT),
         statm: wants(&OF_STATM),
@@ -150,30 +152,30 @@ impl Positions {
 /// The object Process.
 pub(super) struct Process {
     layout: ObjectLayout<'static>,
-    kept: Kept,
+    kept: ReusableFile,
 }
 
 impl Process {
     pub(super) fn new() -> Process {
-        Process { layout: ObjectLayout::new(SPEC), kept: Kept::default() }
+        Process { layout: ObjectLayout::new(SPEC), kept: ReusableFile::default() }
     }
 }
 
 /// What was made of the programs at the last look, for the next one, when most of them have not changed.
 #[derive(Default)]
-struct Kept {
+struct ReusableFile {
     /// The look that it was made at; `None` when there is nothing.
     look: Option<u64>,
     /// By the position of the row; a thread of the kernel has none.
     instances: CachedInstances,
     /// The sum of all programs.
-    sum: Option<Parts>,
+    sum: Option<ProcessValues>,
 }
 
-impl Kept {
+impl ReusableFile {
     /// Brings it up to date, and gives the sum of all programs. `None` when nobody knows what has changed: then nothing is
     /// kept, because where processes come and go it would be made anew each time.
-    fn update(&mut self, layout: &ObjectLayout<'_>, table: &ProcessTable) -> Option<Parts> {
+    fn update(&mut self, layout: &ObjectLayout<'_>, table: &ProcessTable) -> Option<ProcessValues> {
         let before = self.look.take();
         let Some(changes) = table.changes() else {
             self.instances.clear();
@@ -182,7 +184,7 @@ impl Kept {
         if before.is_some_and(|before| before.wrapping_add(1) == table.look()) {
             for (position, before, row) in changes.filter(|(_, _, row)| !row.is_kernel_thread) {
                 self.instances.rewrite(layout, position, |block| write_program(block, row));
-                self.sum = self.sum.and_then(|mut sum| sum.replace(before, &row.parts).then_some(sum));
+                self.sum = self.sum.and_then(|mut sum| sum.replace(before, &row.values).then_some(sum));
             }
         } else {
             self.instances.clear();
@@ -197,8 +199,8 @@ impl Kept {
         }
         self.look = Some(table.look());
         let sum = self.sum.unwrap_or_else(|| {
-            let mut sum = Parts::zero(table.wants());
-            table.programs().for_each(|row| sum.add(&row.parts));
+            let mut sum = ProcessValues::zero(table.wants());
+            table.programs().for_each(|row| sum.add(&row.values));
             sum
         });
         self.sum = Some(sum);
@@ -216,11 +218,15 @@ impl Object for Process {
     }
 
     fn quantum(&self, position: usize) -> u64 {
-        super::quantum_of_parts(COUNTERS, position)
+        super::quantum::quantum_of_parts(COUNTERS, position)
     }
 
     fn window(&self, sources: &Sources) -> Option<ReadWindow> {
         sources.process_window()
+    }
+
+    fn needs(&self, request: &Ask<'_>) -> Needs {
+        Needs { processes: needs(request, SPEC.name) }
     }
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
@@ -233,7 +239,7 @@ impl Object for Process {
                 return;
             }
         };
-        let zero = Parts::zero(table.wants());
+        let zero = ProcessValues::zero(table.wants());
         let machine = |id: u64| Identity { id, start: boot_time };
         let idle = idle(&zero, table.idle());
         write(&mut object.instance("Idle", None, None), &idle, machine(0));
@@ -250,10 +256,10 @@ impl Object for Process {
         } else {
             for row in table.programs() {
                 write_program(&mut object.instance(&row.name, None, None), row);
-                total.add(&row.parts);
+                total.add(&row.values);
             }
         }
-        total.add_ended(table.ended_programs());
+        total.add_exited(table.exited_programs());
         write(&mut object.instance("_Total", None, None), &total, machine(0));
     }
 }
@@ -266,40 +272,40 @@ struct Identity {
 }
 
 impl Identity {
-    fn of(row: &Row) -> Identity {
+    fn of(row: &ProcessRow) -> Identity {
         Identity { id: u64::from(row.pid), start: row.start }
     }
 }
 
 /// Nothing but the time in which the processors had nothing to do, and a thread for each. As on NT, that time is the
 /// kernel's own.
-fn idle(zero: &Parts, processors: Part<&[IdleProcessor]>) -> Parts {
+fn idle(zero: &ProcessValues, processors: Available<&[IdleProcessor]>) -> ProcessValues {
     let time = processors
         .map(|processors| processors.iter().fold(0_u64, |sum, processor| sum.wrapping_add(processor.time)));
     let threads = processors.map(|processors| {
         let online = processors.iter().filter(|processor| processor.is_online).count();
         u64::try_from(online).unwrap_or(u64::MAX)
     });
-    Parts {
+    ProcessValues {
         cpu: zero.cpu.and(time),
-        stat: zero.stat.and_then(|stat| Ok(StatPart { privileged: time?, threads: threads?, ..stat })),
+        stat: zero.stat.and_then(|stat| Ok(StatValues { privileged: time?, threads: threads?, ..stat })),
         ..*zero
     }
 }
 
 /// All threads of the kernel together; `None` when none is seen, as in a container.
-fn system(zero: &Parts, table: &ProcessTable) -> Option<Parts> {
+fn system(zero: &ProcessValues, table: &ProcessTable) -> Option<ProcessValues> {
     let mut sum = *zero;
     let mut first = None;
     let mut count = 0_u64;
     for row in table.kernel_threads() {
         first.get_or_insert(row);
         count = count.saturating_add(1);
-        sum.add(&row.parts);
+        sum.add(&row.values);
     }
     let first = first?;
-    sum.add_ended(table.ended_kernel_threads());
-    if let (Ok(sum), Ok(first)) = (&mut sum.stat, &first.parts.stat) {
+    sum.add_exited(table.exited_kernel_threads());
+    if let (Ok(sum), Ok(first)) = (&mut sum.stat, &first.values.stat) {
         sum.threads = count;
         sum.priority = first.priority;
     }
@@ -307,18 +313,18 @@ fn system(zero: &Parts, table: &ProcessTable) -> Option<Parts> {
 }
 
 /// Writes the values of one program, also for Job Object Details, which has the same counters.
-pub(super) fn write_program(block: &mut CounterBlockMut<'_>, row: &Row) {
-    write(block, &row.parts, Identity::of(row));
+pub(super) fn write_program(block: &mut CounterBlockMut<'_>, row: &ProcessRow) {
+    write(block, &row.values, Identity::of(row));
 }
 
-fn write(block: &mut CounterBlockMut<'_>, parts: &Parts, identity: Identity) {
+fn write(block: &mut CounterBlockMut<'_>, values: &ProcessValues, identity: Identity) {
     block.set(At::IDProcess.at(), identity.id);
     block.set(At::ElapsedTime.at(), identity.start.0);
-    match parts.cpu {
+    match values.cpu {
         Ok(cpu) => block.set(At::PercentProcessorTime.at(), cpu),
         Err(absence) => block.absent(OF_CLOCK.map(At::at), absence),
     }
-    match parts.stat {
+    match values.stat {
         Ok(stat) => {
             block.set(At::PercentUserTime.at(), stat.user);
             block.set(At::PercentPrivilegedTime.at(), stat.privileged);
@@ -329,15 +335,15 @@ fn write(block: &mut CounterBlockMut<'_>, parts: &Parts, identity: Identity) {
         }
         Err(absence) => block.absent(OF_STAT.map(At::at), absence),
     }
-    match parts.memory {
-        Ok(MemoryPart { address_space, working_set, private_working_set }) => {
+    match values.memory {
+        Ok(MemoryValues { address_space, working_set, private_working_set }) => {
             block.set(At::VirtualBytes.at(), address_space);
             block.set(At::WorkingSet.at(), working_set);
             block.set(At::WorkingSetPrivate.at(), private_working_set);
         }
         Err(absence) => block.absent(OF_STATM.map(At::at), absence),
     }
-    match parts.status {
+    match values.status {
         Ok(status) => {
             let mut set = |position: At, value: Option<u64>| {
                 block.set_or(position.at(), value, Absence::NotInThisKernel);
@@ -351,7 +357,7 @@ fn write(block: &mut CounterBlockMut<'_>, parts: &Parts, identity: Identity) {
         }
         Err(absence) => block.absent(OF_STATUS.map(At::at), absence),
     }
-    match parts.io {
+    match values.io {
         Ok(io) => {
             block.set(At::IOReadOperations.at(), io.read_operations);
             block.set(At::IOWriteOperations.at(), io.write_operations);
@@ -362,7 +368,7 @@ fn write(block: &mut CounterBlockMut<'_>, parts: &Parts, identity: Identity) {
         }
         Err(absence) => block.absent(OF_IO.map(At::at), absence),
     }
-    match parts.handles {
+    match values.handles {
         Ok(handles) => block.set(At::HandleCount.at(), handles),
         Err(absence) => block.absent(OF_HANDLES.map(At::at), absence),
     }
@@ -377,8 +383,8 @@ mod tests {
 
     use tallymon_testkit::Ends;
 
-    use super::super::process_table::tiers::{self, WANTS};
     use super::*;
+    use crate::sources::processes::tiers_tests::{self, WANTS};
 
     #[test]
     fn every_counter_has_a_source_or_a_reason() {
@@ -395,9 +401,9 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_what_would_be_written_anew() {
-        let Some(mut table) = tiers::at_once() else { return };
+        let Some(mut table) = tiers_tests::at_once() else { return };
         let layout = ObjectLayout::new(SPEC);
-        let mut kept = Kept::default();
+        let mut kept = ReusableFile::default();
         let _busy = Ends::start("while :; do :; done");
         let mut sleeps = Some(Ends::start("sleep 60"));
         let (mut known, mut changed, mut unknown, mut rounds) = (0, 0, 0, 0);
@@ -410,16 +416,17 @@ mod tests {
                 10 => sleeps = Some(Ends::start("sleep 60")),
                 _ => {}
             }
-            let wants = if rounds % 20 < 15 { WANTS } else { Wants { io: false, threads: None, ..WANTS } };
-            tiers::refresh(&mut table, wants);
+            let wants =
+                if rounds % 20 < 15 { WANTS } else { ProcessNeeds { io: false, threads: None, ..WANTS } };
+            tiers_tests::refresh(&mut table, wants);
             let Some(sum) = kept.update(&layout, &table) else {
                 unknown += 1;
                 continue;
             };
             known += 1;
             changed += table.changes().unwrap().count();
-            let mut expected = Parts::zero(&wants);
-            table.programs().for_each(|row| expected.add(&row.parts));
+            let mut expected = ProcessValues::zero(&wants);
+            table.programs().for_each(|row| expected.add(&row.values));
             assert_eq!(sum, expected);
             let written = |write: &dyn Fn(&mut ObjectWriter<'_, '_, '_>)| {
                 let mut bytes = Vec::new();

@@ -8,14 +8,14 @@ use tallymon_provider::{
     ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, counters, object};
-use crate::kept::{Buffer, Kept, Shape};
-use crate::proc::cpuidle::{IdleClass, idle_classes, parse_name, parse_value};
-use crate::proc::microseconds_to_100ns;
-use crate::proc::stat::CpuTicks;
-use crate::rising::Rising;
-use crate::sources::{OfProcessors, Sources};
+use crate::kernel::proc::cpuidle::{IdleClass, idle_classes, parse_name, parse_value};
+use crate::kernel::proc::microseconds_to_100ns;
+use crate::kernel::proc::stat::CpuTicks;
+use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
+use crate::sources::monotonic::MonotonicCounter;
+use crate::sources::{CpuTotals, Sources};
 
 counters! {
     /// Positions of the counters.
@@ -84,8 +84,8 @@ pub(super) const PROCESSOR_ORIGINS: &[Origin] = ORIGINS;
 /// What is remembered of a processor between two samples.
 #[derive(Default)]
 struct History {
-    idle: Rising,
-    iowait: Rising,
+    idle: MonotonicCounter,
+    iowait: MonotonicCounter,
     /// Softirqs at the last sample.
     softirqs: Option<u32>,
     idle_states: Option<IdleStates>,
@@ -118,7 +118,7 @@ impl Object for Processor {
     }
 
     fn total_is_mean(&self, position: usize) -> bool {
-        super::is_share_of_time(self.spec().counters, position)
+        super::quantum::is_share_of_time(self.spec().counters, position)
     }
 
     fn origins(&self) -> &'static [Origin] {
@@ -126,7 +126,7 @@ impl Object for Processor {
     }
 
     fn quantum(&self, position: usize) -> u64 {
-        super::quantum_of_ticks(self.spec().counters, position)
+        super::quantum::quantum_of_ticks(self.spec().counters, position)
     }
 
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
@@ -234,7 +234,7 @@ struct Reasons {
 }
 
 /// The numbers of processors by theirs; the reason when it was not asked for or not read.
-fn by_number(read: Option<Result<OfProcessors, Absence>>) -> Result<BTreeMap<u32, u32>, Absence> {
+fn by_number(read: Option<Result<CpuTotals, Absence>>) -> Result<BTreeMap<u32, u32>, Absence> {
     Ok(read.unwrap_or(Err(Absence::NotRequested))?.into_iter().collect())
 }
 
@@ -314,7 +314,7 @@ fn write(block: &mut CounterBlockMut<'_>, values: &Values, reasons: &Reasons) {
 /// The files of a processor's idle states, by NT's three kinds: the shallowest is C1, the deepest C3, those between C2.
 struct IdleStates {
     /// Which of the three, time in microseconds, entries.
-    files: Vec<(usize, Kept, Kept)>,
+    files: Vec<(usize, ReusableFile, ReusableFile)>,
 }
 
 impl IdleStates {
@@ -333,7 +333,7 @@ impl IdleStates {
             IdleClass::C2 => Some(1),
             IdleClass::C3 => Some(2),
         });
-        let file = |state: &Path, name: &str| Kept::new(state.join(name), Shape::Whole);
+        let file = |state: &Path, name: &str| ReusableFile::new(state.join(name), ReadMode::Whole);
         let files = kinds
             .zip(&states)
             .filter_map(|(kind, (state, _))| Some((kind?, file(state, "time"), file(state, "usage"))));

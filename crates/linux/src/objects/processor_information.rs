@@ -10,11 +10,11 @@ use tallymon_provider::{
     ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
 };
 
-use super::Object;
+use super::object::Object;
 use super::processor::{Collector, Gathered, PROCESSOR_COUNTERS, PROCESSOR_ORIGINS, Values};
 use super::spec::{Origin, object, rows};
 use super::table::{add, folders, write};
-use crate::proc::scan::{decimal, ranges};
+use crate::kernel::proc::scan::{decimal, ranges};
 use crate::sources::Sources;
 
 const NAME: TitleIndex = TitleIndex(900_000);
@@ -264,11 +264,11 @@ impl Object for ProcessorInformation {
     }
 
     fn quantum(&self, position: usize) -> u64 {
-        super::quantum_of_ticks(self.spec().counters, position)
+        super::quantum::quantum_of_ticks(self.spec().counters, position)
     }
 
     fn total_is_mean(&self, position: usize) -> bool {
-        super::is_share_of_time(self.spec().counters, position)
+        super::quantum::is_share_of_time(self.spec().counters, position)
     }
 
     fn origins(&self) -> &'static [Origin] {
@@ -321,7 +321,7 @@ fn clocks(sources: &mut Sources) -> Result<BTreeMap<u32, u64>, Absence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names};
     use super::*;
     use tallymon_provider::{Interest, ValueState};
 
@@ -439,7 +439,7 @@ mod tests {
 
     #[test]
     fn the_running_kernel() {
-        let snapshot = collect(&mut crate::System::open().unwrap(), NAME.0, &Interest::everything());
+        let snapshot = collect(&mut System::open().unwrap(), NAME.0, &Interest::everything());
         let online = std::fs::read_to_string("/proc/stat").unwrap();
         let online =
             online.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count();

@@ -5,7 +5,7 @@ use tallymon_provider::{
     ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object};
 use crate::sources::Sources;
 
@@ -60,9 +60,9 @@ pub(super) fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 mod tests {
     use std::net::UdpSocket;
 
-    use super::super::fake::{Machine, collect, instance, named};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Interest, ValueState};
 
     const ALL: [u32; 8] = [546, 548, 582, 1534, 638, 1530, 658, 1532];
@@ -122,9 +122,9 @@ mod tests {
     #[test]
     fn datagrams_of_the_running_kernel_are_counted() {
         const DATAGRAMS: u64 = 50;
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let everything = Interest::everything();
-        let read = |system: &mut crate::System, object: u32, counter: u32| {
+        let read = |system: &mut System, object: u32, counter: u32| {
             named(&instance(&collect(system, object, &everything), ""), counter).unwrap()
         };
         let watched = [(658, 442), (658, 446), (658, 438), (658, 664), (546, 442), (546, 446), (582, 616)];

@@ -82,7 +82,7 @@ fn sensors(sources: &mut Sources, kind: &str) -> Result<Vec<(String, PathBuf)>, 
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use tallymon_provider::{Absence, ValueState};
 
     const MISSING: Result<u64, ValueState> = Err(ValueState::Absent(Absence::NotInThisKernel));

@@ -5,10 +5,10 @@ use tallymon_provider::{
     Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{Table, write};
-use crate::proc::scan::decimal;
+use crate::kernel::proc::scan::decimal;
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
@@ -153,9 +153,9 @@ mod tests {
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
-    use super::super::fake::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::ValueState;
     use tallymon_testkit::peer;
 

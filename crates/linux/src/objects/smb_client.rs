@@ -4,10 +4,10 @@ use tallymon_provider::{
     Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::write;
-use crate::proc::cifs_stats::{CifsStats, Share};
+use crate::kernel::proc::cifs_stats::{CifsStats, Share};
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
@@ -72,9 +72,9 @@ impl Object for SmbClientShare {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::ValueState;
 
     #[test]

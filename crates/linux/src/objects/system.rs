@@ -5,10 +5,11 @@ use tallymon_provider::{
     ReadWindow, TitleIndex,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, counters, object};
-use crate::sources::Sources;
-use crate::system::FREQUENCY;
+use crate::kernel::time::FREQUENCY;
+use crate::sources::processes::ProcessNeeds;
+use crate::sources::{Needs, Sources};
 
 counters! {
     /// Positions of the counters.
@@ -46,9 +47,9 @@ const OF_PROCESSES: [(At, TitleIndex); 5] = [
     (At::FileDataOperations, TitleIndex(406)),
 ];
 
-/// Whether the I/O of all processes is needed.
-pub(super) fn wants_io(ask: &Ask<'_>) -> bool {
-    OF_PROCESSES.iter().any(|(_, name)| ask.wants_counter(SPEC.name, *name))
+/// Whether a requested counter is a sum over the I/O of all processes.
+fn needs_io(request: &Ask<'_>) -> bool {
+    OF_PROCESSES.iter().any(|(_, name)| request.wants_counter(SPEC.name, *name))
 }
 
 /// The object System.
@@ -75,6 +76,10 @@ impl Object for System {
         // Where it looks at all processes, it is the first to do so and reads its other files before: one window and one stamp
         // for it and them. Else its own.
         sources.process_window()
+    }
+
+    fn needs(&self, request: &Ask<'_>) -> Needs {
+        Needs { processes: ProcessNeeds { io: needs_io(request), ..ProcessNeeds::default() } }
     }
 
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
@@ -123,7 +128,7 @@ fn from_processes(ask: &Ask<'_>, sources: &mut Sources, values: &mut CounterBloc
         Err(absence) => values.absent([At::Processes.at()], absence),
     }
     let positions = OF_PROCESSES.map(|(position, _)| position.at());
-    if !wants_io(ask) {
+    if !needs_io(ask) {
         values.absent(positions, Absence::NotRequested);
         return;
     }

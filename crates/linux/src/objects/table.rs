@@ -8,10 +8,10 @@ use tallymon_provider::{
     ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object};
-use crate::expression::{Expression, File};
-use crate::proc::flat::{Key, Number, find};
+use crate::kernel::proc::flat::{Key, Number, find};
+use crate::objects::expression::{Expression, File};
 use crate::sources::Sources;
 
 /// The instances of an object, by name, and the folder that their files are in.
@@ -310,7 +310,7 @@ fn natural(name: &str) -> Vec<(u64, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::collect;
+    use super::super::fake_machine_tests::{System, collect};
     use super::super::spec::Quality;
     use super::*;
     use tallymon_provider::{Interest, Profile, Provider, ValueState};
@@ -352,7 +352,7 @@ mod tests {
     /// The reference of the counters is made of the origins, so they must not tell stories.
     #[test]
     fn every_counter_has_an_origin_and_without_a_source_no_value() {
-        let mut system = crate::System::open().unwrap().with_profile(Profile::NtStrict);
+        let mut system = System::open().unwrap().with_profile(Profile::NtStrict);
         let mut without = 0;
         for spec in system.objects().to_vec() {
             let origins = system.origins(spec.name);

@@ -8,7 +8,7 @@ use tallymon_provider::{
     Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
+use super::object::Object;
 use super::protocol::{Protocol, both};
 use super::spec::{Origin, counters, object, origin};
 use crate::sources::{Sources, absence_of};
@@ -102,9 +102,9 @@ impl Object for TcpV6 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, collect, instance, named, raw};
+    use super::super::fake_machine_tests::{Machine, System, collect, instance, named, raw};
     use super::*;
-    use crate::proc::fixture::fixture;
+    use crate::kernel::proc::fixture::fixture;
     use tallymon_provider::{Interest, ValueState};
 
     #[test]
@@ -119,19 +119,19 @@ mod tests {
 
     #[test]
     fn connections_of_version_6_for_who_asks() {
-        let established = |system: &mut crate::System, interest: &Interest| {
+        let established = |system: &mut System, interest: &Interest| {
             let snapshot = collect(system, 1530, interest);
             let values = instance(&snapshot, "");
             assert_eq!(named(&values, 652), Err(ValueState::Absent(Absence::NotOnThisSystem)));
             named(&values, 642)
         };
-        let mut system = crate::System::open().unwrap();
+        let mut system = System::open().unwrap();
         let not_asked = Err(ValueState::Absent(Absence::NotRequested));
         assert_eq!(established(&mut system, &Interest::everything()), not_asked, "never in a sweep");
         let mut interest = Interest::everything();
         interest.add_object(tallymon_provider::TitleIndex(1530));
         let Ok(listener) = std::net::TcpListener::bind("[::1]:0") else {
-            return eprintln!("no IPv6 here: not compared");
+            return tallymon_testkit::skip("no IPv6 here");
         };
         let before = established(&mut system, &interest).unwrap();
         let address = listener.local_addr().unwrap();

@@ -8,8 +8,8 @@ use tallymon_provider::{
     Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
-use super::Object;
 use super::control_groups::place;
+use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{Table, write};
 use crate::sources::Sources;
@@ -125,7 +125,7 @@ fn of_utmp(bytes: &[u8]) -> Count {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
     use tallymon_provider::ValueState;
 

@@ -8,10 +8,10 @@ use tallymon_provider::{
     TitleIndex,
 };
 
-use super::Object;
+use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{folders, list, write};
-use crate::proc::scan::{decimal, signed_decimal};
+use crate::kernel::proc::scan::{decimal, signed_decimal};
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
@@ -151,7 +151,7 @@ fn package_throttles(sources: &mut Sources) -> Result<u64, Absence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, named, names};
+    use super::super::fake_machine_tests::{Machine, instance, named, names};
     use super::*;
     use tallymon_provider::{Interest, ValueState};
 

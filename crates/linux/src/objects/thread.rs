@@ -11,15 +11,15 @@ use tallymon_provider::{
     ObjectWriter, ObjectsWriter, Parent, ReadWindow,
 };
 
+use super::object::{Object, PROCESS};
 use super::process::Positions;
-use super::process_table::{
-    IdleProcessor, Part, ProcessTable, Row, Thread as ThreadRow, ThreadParts, ThreadRates, ThreadStat,
-    ThreadWants,
-};
 use super::spec::{Origin, counters, object};
-use super::{Object, PROCESS};
-use crate::sources::Sources;
-use crate::system::FREQUENCY;
+use crate::kernel::time::FREQUENCY;
+use crate::sources::processes::{
+    Available, IdleProcessor, ProcessNeeds, ProcessRow, ProcessTable, Thread as ThreadRow, ThreadNeeds,
+    ThreadStat, ThreadUsage, ThreadValues,
+};
+use crate::sources::{Needs, Sources};
 
 counters! {
     /// Positions of the counters.
@@ -58,17 +58,13 @@ const OF_STATUS: [At; 1] = [At::ContextSwitches];
 /// The kernel hides where the code of a thread begins.
 const NOWHERE: [At; 1] = [At::StartAddress];
 
-/// What of the threads the counters need that somebody looks at; `None` when nobody asks for threads.
-pub(super) fn wants(ask: &Ask<'_>) -> Option<ThreadWants> {
+/// What the requested counters need of each thread.
+fn needs(request: &Ask<'_>) -> ThreadNeeds {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
-        names.any(|counter| ask.wants_counter(SPEC.name, counter.name))
+        names.any(|counter| request.wants_counter(SPEC.name, counter.name))
     };
-    ask.wants(SPEC.name).then(|| ThreadWants {
-        cpu: wants(&OF_SCHEDSTAT),
-        stat: wants(&OF_STAT),
-        switches: wants(&OF_STATUS),
-    })
+    ThreadNeeds { cpu: wants(&OF_SCHEDSTAT), stat: wants(&OF_STAT), switches: wants(&OF_STATUS) }
 }
 
 /// The object Thread.
@@ -94,11 +90,15 @@ impl Object for Thread {
     }
 
     fn quantum(&self, position: usize) -> u64 {
-        super::quantum_of_parts(COUNTERS, position)
+        super::quantum::quantum_of_parts(COUNTERS, position)
     }
 
     fn window(&self, sources: &Sources) -> Option<ReadWindow> {
         sources.process_window()
+    }
+
+    fn needs(&self, request: &Ask<'_>) -> Needs {
+        Needs { processes: ProcessNeeds { threads: Some(needs(request)), ..ProcessNeeds::default() } }
     }
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
@@ -118,16 +118,16 @@ impl Object for Thread {
         let running = Running::new(table);
         let positions = Positions::new(table);
         for (ordinal, processor) in online(table).enumerate() {
-            let parts = idle(&zero, processor, &running);
+            let values = idle(&zero, processor, &running);
             writer.write(
                 ordinal,
                 Positions::IDLE,
-                &parts,
+                &values,
                 Identity { process: 0, thread: 0, start: boot_time },
             );
         }
         if let Some(system) = positions.system {
-            let threads = table.kernel_threads().flat_map(Row::threads);
+            let threads = table.kernel_threads().flat_map(ProcessRow::threads);
             for (ordinal, thread) in threads.enumerate() {
                 // All of them are of the process System, which has the number of kthreadd.
                 writer.write(ordinal, system, &of(thread, true, &running), Identity::new(2, thread));
@@ -138,14 +138,14 @@ impl Object for Thread {
                 writer.write(ordinal, position, &of(thread, false, &running), Identity::new(row.pid, thread));
             }
         }
-        writer.finish(positions.total, &table.ended_threads(), boot_time);
+        writer.finish(positions.total, &table.exited_threads(), boot_time);
     }
 }
 
 /// The values of an instance.
 #[derive(Debug, Clone, Copy)]
 struct Values {
-    parts: ThreadParts,
+    values: ThreadValues,
     /// NT's state and wait reason.
     state: (u64, u64),
 }
@@ -167,7 +167,7 @@ impl Identity {
 struct Writer<'o, 'w, 'b, 'l> {
     object: ObjectWriter<'w, 'b, 'l>,
     ordinals: &'o mut Vec<String>,
-    total: Option<ThreadParts>,
+    total: Option<ThreadValues>,
 }
 
 impl Writer<'_, '_, '_, '_> {
@@ -179,23 +179,23 @@ impl Writer<'_, '_, '_, '_> {
         let parent = Parent { object: PROCESS, instance: parent };
         write(&mut self.object.instance(name, Some(parent), None), values, identity);
         if let Some(total) = &mut self.total {
-            add(total, &values.parts);
+            add(total, &values.values);
         }
     }
 
-    fn finish(mut self, parent: u32, ended: &ThreadRates, boot_time: FileTime) {
-        let Some(mut parts) = self.total else { return };
-        add_ended(&mut parts, ended);
+    fn finish(mut self, parent: u32, ended: &ThreadUsage, boot_time: FileTime) {
+        let Some(mut values) = self.total else { return };
+        add_exited(&mut values, ended);
         let parent = Parent { object: PROCESS, instance: parent };
-        let values = Values { parts, state: (0, 0) };
+        let values = Values { values, state: (0, 0) };
         let identity = Identity { process: 0, thread: 0, start: boot_time };
         write(&mut self.object.instance("_Total", Some(parent), None), &values, identity);
     }
 }
 
-fn zero(wants: ThreadWants) -> ThreadParts {
+fn zero(wants: ThreadNeeds) -> ThreadValues {
     let wanted = |wanted: bool| if wanted { Ok(()) } else { Err(Absence::NotRequested) };
-    ThreadParts {
+    ThreadValues {
         cpu: wanted(wants.cpu).map(|()| 0),
         stat: wanted(wants.stat).map(|()| ThreadStat::default()),
         switches: wanted(wants.switches).map(|()| 0),
@@ -203,8 +203,8 @@ fn zero(wants: ThreadWants) -> ThreadParts {
 }
 
 /// A sum of which one part is not known is not known. Priorities and states are not summed up.
-fn add(sum: &mut ThreadParts, other: &ThreadParts) {
-    fn numbers(sum: Part<u64>, other: Part<u64>) -> Part<u64> {
+fn add(sum: &mut ThreadValues, other: &ThreadValues) {
+    fn numbers(sum: Available<u64>, other: Available<u64>) -> Available<u64> {
         Ok(sum?.wrapping_add(other?))
     }
     sum.cpu = numbers(sum.cpu, other.cpu);
@@ -222,7 +222,7 @@ fn add(sum: &mut ThreadParts, other: &ThreadParts) {
     });
 }
 
-fn add_ended(sum: &mut ThreadParts, ended: &ThreadRates) {
+fn add_exited(sum: &mut ThreadValues, ended: &ThreadUsage) {
     sum.cpu = sum.cpu.map(|cpu| cpu.wrapping_add(ended.cpu));
     sum.switches = sum.switches.map(|switches| switches.wrapping_add(ended.switches));
     if let Ok(stat) = &mut sum.stat {
@@ -236,22 +236,22 @@ fn online(table: &ProcessTable) -> impl Iterator<Item = &IdleProcessor> {
 }
 
 /// The thread of Idle that a processor runs when it has nothing else to do.
-fn idle(zero: &ThreadParts, processor: &IdleProcessor, running: &Running) -> Values {
+fn idle(zero: &ThreadValues, processor: &IdleProcessor, running: &Running) -> Values {
     let is_busy = running.on(u64::from(processor.number)).is_some();
-    let parts = ThreadParts {
+    let values = ThreadValues {
         cpu: zero.cpu.map(|_| processor.time),
         stat: zero.stat.map(|stat| ThreadStat { privileged: processor.time, ..stat }),
         switches: zero.switches.and(Err(Absence::NotOnThisSystem)),
     };
-    Values { parts, state: (if is_busy { READY } else { RUNNING }, EXECUTIVE) }
+    Values { values, state: (if is_busy { READY } else { RUNNING }, EXECUTIVE) }
 }
 
 fn of(thread: &ThreadRow, is_of_kernel: bool, running: &Running) -> Values {
-    let state = thread.parts.stat.map_or((0, 0), |stat| {
+    let state = thread.values.stat.map_or((0, 0), |stat| {
         let runs = stat.processor.and_then(|processor| running.on(processor)) == Some(thread.tid);
         state(stat.state, runs, is_of_kernel)
     });
-    Values { parts: thread.parts, state }
+    Values { values: thread.values, state }
 }
 
 // NT's thread states.
@@ -289,8 +289,8 @@ impl Running {
     fn new(table: &ProcessTable) -> Running {
         let own = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap_or(0);
         let mut running: Vec<(u64, u32)> = Vec::new();
-        for thread in table.kernel_threads().chain(table.programs()).flat_map(Row::threads) {
-            let Ok(ThreadStat { state: b'R', processor: Some(processor), .. }) = thread.parts.stat else {
+        for thread in table.kernel_threads().chain(table.programs()).flat_map(ProcessRow::threads) {
+            let Ok(ThreadStat { state: b'R', processor: Some(processor), .. }) = thread.values.stat else {
                 continue;
             };
             match running.iter_mut().find(|(known, _)| *known == processor) {
@@ -311,11 +311,11 @@ fn write(block: &mut CounterBlockMut<'_>, values: &Values, identity: Identity) {
     block.set(At::IDProcess.at(), identity.process);
     block.set(At::IDThread.at(), identity.thread);
     block.set(At::ElapsedTime.at(), identity.start.0);
-    match values.parts.cpu {
+    match values.values.cpu {
         Ok(cpu) => block.set(At::PercentProcessorTime.at(), cpu),
         Err(absence) => block.absent(OF_SCHEDSTAT.map(At::at), absence),
     }
-    match values.parts.stat {
+    match values.values.stat {
         Ok(stat) => {
             let (state, reason) = values.state;
             block.set(At::PercentUserTime.at(), stat.user);
@@ -327,7 +327,7 @@ fn write(block: &mut CounterBlockMut<'_>, values: &Values, identity: Identity) {
         }
         Err(absence) => block.absent(OF_STAT.map(At::at), absence),
     }
-    match values.parts.switches {
+    match values.values.switches {
         Ok(switches) => block.set(At::ContextSwitches.at(), switches),
         Err(absence) => block.absent(OF_STATUS.map(At::at), absence),
     }

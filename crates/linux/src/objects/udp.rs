@@ -56,7 +56,7 @@ fn write(values: &mut CounterBlockMut<'_>, counts: [Option<u64>; 4]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Machine, instance, raw};
+    use super::super::fake_machine_tests::{Machine, instance, raw};
     use super::*;
 
     #[test]

@@ -36,7 +36,7 @@ impl Sources {
         findings.push(self.network.finding());
         findings.extend(self.processes.findings(&self.root));
         if self.root.is_system() {
-            findings.extend(crate::optional::findings(&self.root, &mut self.diagnosis));
+            findings.extend(crate::sources::optional::findings(&self.root, &mut self.diagnosis));
         }
         findings
     }

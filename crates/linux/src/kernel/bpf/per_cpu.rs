@@ -1,0 +1,91 @@
+//! Going through all processors that there could be, in a program.
+
+use std::fs;
+
+use super::assembler::{Assembler, Label, Reg, When, Width};
+use super::btf::{Btf, Named, TypeId};
+use super::refusal::Refusal;
+use crate::kernel::proc::scan::ranges;
+
+/// Functions of the kernel that it takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CpuLoop {
+    /// Goes from number to number, with the next two.
+    new: TypeId,
+    next: TypeId,
+    destroy: TypeId,
+    /// Makes a structure of any address; the kernel reads it without a call, and zeros where nothing is.
+    pub(super) cast: TypeId,
+}
+
+// What the frame holds, as bytes below its end.
+const ITERATOR: u16 = 8;
+/// The number of the processor at hand. Below it the frame is free.
+pub(super) const NUMBER: u16 = 16;
+
+/// Linux has no more processors than this on any machine.
+const MOST: u32 = 8192;
+
+impl CpuLoop {
+    /// Looks the functions up; `None` before Linux 6.4.
+    pub(super) fn find(btf: &Btf<'_>) -> Option<CpuLoop> {
+        use Named::Function;
+        let [new, next, destroy, cast] = btf.find([
+            (Function, "bpf_iter_num_new"),
+            (Function, "bpf_iter_num_next"),
+            (Function, "bpf_iter_num_destroy"),
+            (Function, "bpf_rdonly_cast"),
+        ]);
+        Some(CpuLoop { new: new?, next: next?, destroy: destroy?, cast: cast? })
+    }
+
+    /// What a kernel without these functions means.
+    pub(super) fn refusal() -> Refusal {
+        Refusal {
+            reason: "this kernel lets no program go through its processors".to_string(),
+            remedy: "use Linux 6.4 or newer".to_string(),
+        }
+    }
+
+    /// Writes what `body` does once for each number below `count`. It may go to the places of the next one and of the
+    /// end; no register that a call does not keep holds anything where it begins.
+    pub(super) fn write(
+        &self,
+        code: &mut Assembler,
+        count: u32,
+        body: impl FnOnce(&mut Assembler, Label, Label),
+    ) {
+        let [next, done] = std::array::from_fn(|_| code.label());
+        code.frame(Reg::R1, ITERATOR);
+        code.number(Reg::R2, 0);
+        code.number(Reg::R3, count.cast_signed());
+        code.call(self.new);
+        code.bind(next);
+        code.frame(Reg::R1, ITERATOR);
+        code.call(self.next);
+        code.jump_if(When::Equal, Reg::R0, 0, done);
+        code.load(Width::B4, Reg::R1, Reg::R0, 0);
+        code.store_in_frame(NUMBER, Reg::R1);
+        body(code, next, done);
+        code.jump(next);
+        code.bind(done);
+        code.frame(Reg::R1, ITERATOR);
+        code.call(self.destroy);
+    }
+}
+
+/// Numbers of the processors that there could be, in their order.
+pub(super) fn possible_cpus() -> Result<Vec<u32>, Refusal> {
+    const FILE: &str = "/sys/devices/system/cpu/possible";
+    let refusal =
+        |reason: String| Refusal { reason: format!("{FILE} {reason}"), remedy: "mount /sys".to_string() };
+    let text = fs::read(FILE).map_err(|error| refusal(format!("can not be read: {error}")))?;
+    let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).min(MOST);
+    let mut all: Vec<u32> =
+        ranges(&text).into_iter().flat_map(|(first, last)| number(first)..=number(last)).collect();
+    all.sort_unstable();
+    all.dedup();
+    // A number so high is none of a processor.
+    all.retain(|number| *number < MOST);
+    if all.is_empty() { Err(refusal("names no processor".to_string())) } else { Ok(all) }
+}

@@ -1,0 +1,354 @@
+//! The part of a program that fills the record of one task.
+//!
+//! ```text
+//! write who it is, and whether it runs
+//! unless it has not run since:  write what it used
+//! for a thread that stands for its process:
+//!     unless nobody in it has run since:  write what ended threads used
+//!     write its parent, its memory, and unless nobody can have opened any: its open files
+//! ```
+//!
+//! Each number is compared with what the record held, so that the record says whether anything is new.
+
+use super::assembler::{Assembler, Compute, Label, Reg, When, Width};
+use super::control::{self, Namespace};
+use super::task_layout::{Cast, PageShares, Structure, TaskLayout};
+use super::task_record::{self, Slot, TaskParts};
+
+/// The pages of a process that are kept apart for each processor, and how far the memory of each is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PerCpuPages {
+    pub(super) shares: PageShares,
+    pub(super) cast: Cast,
+    /// Bytes from what the kernel notes as the place to where it is, one a processor.
+    pub(super) distances: Vec<u64>,
+}
+
+/// `bpf_probe_read_kernel`: what can not be read is zeros.
+pub(super) const READ: i32 = 113;
+
+/// The task.
+pub(super) const TASK: Reg = Reg::R6;
+/// Its record.
+pub(super) const RECORD: Reg = Reg::R7;
+/// The words that the program and its user share.
+pub(super) const CONTROL: Reg = Reg::R8;
+/// Bits that differ from what the record held before.
+const CHANGED: Reg = Reg::R9;
+/// What is asked for; loaded anew for each question, see [`load_parts`].
+const ASKED: Reg = Reg::R5;
+
+// What the frame holds, as bytes below its end. The table takes the place of the memory, which was written before.
+/// The number of the task in our namespace, written by the caller of [`write_task`].
+pub(super) const OWN: u16 = 40;
+const SAVED: u16 = 56;
+const MEMORY: u16 = 64;
+const TABLE: u16 = 64;
+const PAGES: [(Slot, u16); 4] = [
+    (task_record::FILE_PAGES, 72),
+    (task_record::ANON_PAGES, 80),
+    (task_record::SWAP_PAGES, 88),
+    (task_record::SHARED_PAGES, 96),
+];
+
+/// `R0 = the number of the task in our namespace`; goes to `outside` when it has none there. Uses R1 to R3.
+pub(super) fn own_number(
+    code: &mut Assembler,
+    kernel: &TaskLayout,
+    namespace: Option<Namespace>,
+    task: Reg,
+    outside: Label,
+) {
+    let offsets = &kernel.offsets;
+    let Some(Namespace { level, inode }) = namespace else {
+        code.load(Width::B4, Reg::R0, task, offsets.pid);
+        return;
+    };
+    let is_deep = code.label();
+    let number = offsets.numbers.saturating_add(level.saturating_mul(offsets.number_size));
+    code.load(Width::B8, Reg::R1, task, offsets.thread_pid);
+    code.jump_if(When::Equal, Reg::R1, 0, outside);
+    code.load(Width::B4, Reg::R2, Reg::R1, offsets.level);
+    code.jump_if(When::AtLeast, Reg::R2, level.cast_signed(), is_deep);
+    code.jump(outside);
+    code.bind(is_deep);
+    code.load(Width::B8, Reg::R2, Reg::R1, number.saturating_add(offsets.namespace));
+    code.jump_if(When::Equal, Reg::R2, 0, outside);
+    code.load(Width::B4, Reg::R2, Reg::R2, offsets.inode);
+    code.wide_number(Reg::R3, u64::from(inode));
+    code.jump_if_both(When::Differ, Reg::R2, Reg::R3, outside);
+    code.load(Width::B4, Reg::R0, Reg::R1, number.saturating_add(offsets.number));
+}
+
+/// Writes the record, and whether it is another one than before; goes to `next` early when the task does not stand for a process.
+pub(super) fn write_task(
+    code: &mut Assembler,
+    kernel: &TaskLayout,
+    namespace: Option<Namespace>,
+    apart: Option<&PerCpuPages>,
+    next: Label,
+) {
+    let offsets = &kernel.offsets;
+    code.number(CHANGED, 0);
+    code.load_from_frame(Reg::R1, OWN);
+    write(code, task_record::OWN);
+    code.load(Width::B8, Reg::R1, TASK, offsets.comm);
+    write(code, task_record::COMM);
+    code.load(Width::B8, Reg::R1, TASK, offsets.comm.saturating_add(8));
+    write(code, task_record::COMM_REST);
+    copy_fields(code, kernel, Structure::Task, TASK);
+    write_changed(code);
+    let rested = code.label();
+    unless_it_ran(code, rested);
+    copy_fields(code, kernel, Structure::Usage, TASK);
+    code.bind(rested);
+    // For a thread this is all; of a process it is written again.
+    write_changed(code);
+    code.load(Width::B4, Reg::R1, TASK, offsets.pid);
+    code.load(Width::B4, Reg::R2, TASK, offsets.tgid);
+    code.jump_if_both(When::Differ, Reg::R1, Reg::R2, next);
+    let [others_ran, without] = std::array::from_fn(|_| code.label());
+    // Nobody else can have begun another thread since.
+    code.load(Width::B4, Reg::R1, RECORD, task_record::THREADS.offset());
+    code.jump_if(When::Differ, Reg::R1, 1, others_ran);
+    code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
+    code.jump_if(When::Equal, Reg::R1, 1, without);
+    code.bind(others_ran);
+    code.number(Reg::R1, 0);
+    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
+    code.load(Width::B8, Reg::R3, TASK, offsets.signal);
+    code.jump_if(When::Equal, Reg::R3, 0, without);
+    copy_fields(code, kernel, Structure::Signal, Reg::R3);
+    code.bind(without);
+    write_parent(code, kernel, namespace);
+    write_memory(code, kernel, apart);
+    write_files(code, kernel);
+    write_changed(code);
+}
+
+/// Goes to a place when the task has not run since its record was written, and notes whether that is so.
+///
+/// The kernel brings the run time up to date before another one runs, and says until then that it is on a processor. What is
+/// decided goes through memory: of registers and the frame the verifier would follow each answer apart.
+fn unless_it_ran(code: &mut Assembler, rested: Label) {
+    let ran = code.label();
+    code.number(Reg::R1, 0);
+    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
+    code.load(Width::B8, Reg::R1, CONTROL, control::SAME);
+    code.jump_if(When::Equal, Reg::R1, 0, ran);
+    code.load(Width::B8, Reg::R1, RECORD, task_record::CHANGED.offset());
+    code.jump_if(When::Differ, Reg::R1, 0, ran);
+    code.load(Width::B4, Reg::R1, RECORD, task_record::ON_CPU.offset());
+    code.jump_if(When::Differ, Reg::R1, 0, ran);
+    code.number(Reg::R1, 1);
+    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
+    code.jump(rested);
+    code.bind(ran);
+}
+
+/// Puts the number in R1 where it goes, and notes the bits that differ from what was there. Uses R2.
+fn write(code: &mut Assembler, slot: Slot) {
+    let width = if matches!(slot, Slot::Whole(_)) { Width::B8 } else { Width::B4 };
+    code.load(width, Reg::R2, RECORD, slot.offset());
+    code.store(width, RECORD, slot.offset(), Reg::R1);
+    code.compute(Compute::Differing, Reg::R2, Reg::R1);
+    code.compute(Compute::Or, CHANGED, Reg::R2);
+}
+
+fn write_changed(code: &mut Assembler) {
+    code.store(Width::B8, RECORD, task_record::CHANGED.offset(), CHANGED);
+}
+
+/// Copies the fields of one structure, those of one question after each other; pages stay in the frame. Uses R1 and R2.
+fn copy_fields(code: &mut Assembler, kernel: &TaskLayout, base: Structure, from: Reg) {
+    let mut fields = kernel.fields.iter().filter(|field| field.base == base).peekable();
+    while let Some(first) = fields.peek() {
+        let asked = first.asked;
+        let behind = code.label();
+        if asked != TaskParts::default() {
+            unless_requested(code, asked, behind);
+        }
+        while let Some(field) = fields.next_if(|field| field.asked == asked) {
+            code.load(field.width, Reg::R1, from, field.offset);
+            match PAGES.iter().find(|(slot, _)| *slot == field.slot) {
+                Some((_, place)) => code.store_in_frame(*place, Reg::R1),
+                None => write(code, field.slot),
+            }
+        }
+        code.bind(behind);
+    }
+}
+
+fn write_parent(code: &mut Assembler, kernel: &TaskLayout, namespace: Option<Namespace>) {
+    let offsets = &kernel.offsets;
+    let [outside, known, behind] = std::array::from_fn(|_| code.label());
+    unless_requested(code, TaskParts::STAT, behind);
+    code.load(Width::B8, Reg::R4, TASK, offsets.real_parent);
+    code.jump_if(When::Equal, Reg::R4, 0, outside);
+    if namespace.is_some() {
+        code.load(Width::B8, Reg::R4, Reg::R4, offsets.group_leader);
+        code.jump_if(When::Equal, Reg::R4, 0, outside);
+        own_number(code, kernel, namespace, Reg::R4, outside);
+    } else {
+        code.load(Width::B4, Reg::R0, Reg::R4, offsets.tgid);
+    }
+    code.jump(known);
+    code.bind(outside);
+    code.number(Reg::R0, 0);
+    code.bind(known);
+    code.copy(Reg::R1, Reg::R0);
+    write(code, task_record::PARENT);
+    code.bind(behind);
+}
+
+fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpuPages>) {
+    let offsets = &kernel.offsets;
+    let [none, behind] = std::array::from_fn(|_| code.label());
+    unless_requested(code, TaskParts::MEMORY | TaskParts::STATUS, behind);
+    // Threads of the kernel borrow the memory of others.
+    const KERNEL_THREAD: i32 = 0x0020_0000;
+    code.load(Width::B4, Reg::R1, RECORD, task_record::FLAGS.offset());
+    code.jump_if(When::AnyBit, Reg::R1, KERNEL_THREAD, none);
+    code.load(Width::B8, Reg::R3, TASK, offsets.mm);
+    code.jump_if(When::Equal, Reg::R3, 0, none);
+    copy_fields(code, kernel, Structure::Memory, Reg::R3);
+    code.store_in_frame(MEMORY, Reg::R3);
+    if let Some(apart) = apart {
+        add_pages(code, apart);
+    }
+    for (slot, place) in PAGES {
+        code.load_from_frame(Reg::R1, place);
+        write(code, slot);
+    }
+    code.load_from_frame(Reg::R3, MEMORY);
+    // It may have been given up meanwhile, and be the memory of another process by now.
+    code.load(Width::B8, Reg::R1, TASK, offsets.mm);
+    code.jump_if_both(When::Differ, Reg::R1, Reg::R3, none);
+    code.number(Reg::R1, 1);
+    write(code, task_record::HAS_MEMORY);
+    code.jump(behind);
+    code.bind(none);
+    code.number(Reg::R1, 0);
+    write(code, task_record::HAS_MEMORY);
+    code.bind(behind);
+}
+
+/// Adds the pages that are kept apart. Of all kinds together there is one piece of memory a processor.
+fn add_pages(code: &mut Assembler, apart: &PerCpuPages) {
+    let [file, anonymous, swap, shared] = PAGES.map(|(_, place)| place);
+    let kinds = [[file, anonymous], [swap, shared]];
+    let behind = code.label();
+    code.load(Width::B8, Reg::R1, Reg::R3, apart.shares.first);
+    code.load(Width::B8, Reg::R2, Reg::R3, apart.shares.second);
+    code.store_in_frame(SAVED, Reg::R1);
+    // Before Linux 6.6 each kind has memory of its own; their shares are left out.
+    code.compute_number(Compute::Add, Reg::R1, 4);
+    code.jump_if_both(When::Differ, Reg::R1, Reg::R2, behind);
+    for distance in &apart.distances {
+        code.load_from_frame(Reg::R1, SAVED);
+        code.wide_number(Reg::R2, *distance);
+        code.compute(Compute::Add, Reg::R1, Reg::R2);
+        two_numbers(code, apart.cast);
+        for ([low, high], offset) in kinds.into_iter().zip([0, 8]) {
+            code.load(Width::B8, Reg::R1, Reg::R0, offset);
+            code.copy(Reg::R2, Reg::R1);
+            code.compute_number(Compute::Left, Reg::R2, 32);
+            for (share, place) in [(Reg::R2, low), (Reg::R1, high)] {
+                code.compute_number(Compute::RightWithSign, share, 32);
+                code.load_from_frame(Reg::R3, place);
+                code.compute(Compute::Add, Reg::R3, share);
+                code.store_in_frame(place, Reg::R3);
+            }
+        }
+    }
+    code.bind(behind);
+}
+
+/// `R0 = the two numbers at the address in R1`. Uses R1 to R5.
+fn two_numbers(code: &mut Assembler, cast: Cast) {
+    code.number(Reg::R2, cast.two_numbers.0.cast_signed());
+    code.call(cast.function);
+}
+
+fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
+    /// Bytes of a table that is read word by word.
+    const SMALL: u32 = 32;
+    let offsets = &kernel.offsets;
+    let [none, many, set, behind] = std::array::from_fn(|_| code.label());
+    unless_requested(code, TaskParts::HANDLES, behind);
+    code.load(Width::B8, Reg::R3, TASK, offsets.files);
+    code.jump_if(When::Equal, Reg::R3, 0, none);
+    let may_differ = code.label();
+    // Only who has the same files can open and close them.
+    code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
+    code.jump_if(When::Equal, Reg::R1, 0, may_differ);
+    code.load(Width::B4, Reg::R1, Reg::R3, offsets.users_of_files);
+    code.jump_if(When::Equal, Reg::R1, 1, behind);
+    code.bind(may_differ);
+    code.load(Width::B8, Reg::R3, Reg::R3, offsets.table);
+    code.jump_if(When::Equal, Reg::R3, 0, none);
+    code.load(Width::B4, Reg::R2, Reg::R3, offsets.table_size);
+    code.compute_number(Compute::Right, Reg::R2, 3);
+    code.jump_if(When::AtLeast, Reg::R2, task_record::OPEN_FILES_LIMIT.saturating_add(1).cast_signed(), many);
+    code.store_in_frame(SAVED, Reg::R2);
+    code.load(Width::B8, Reg::R3, Reg::R3, offsets.open);
+    if let Some(cast) = kernel.cast {
+        // Most have one of the smallest tables, for 64 to 256 files, which need no call.
+        let larger = code.label();
+        code.jump_if(When::AtLeast, Reg::R2, SMALL.saturating_add(1).cast_signed(), larger);
+        code.store_in_frame(TABLE, Reg::R3);
+        for first in (0..SMALL).step_by(16) {
+            code.load_from_frame(Reg::R1, TABLE);
+            code.compute_number(Compute::Add, Reg::R1, first.cast_signed());
+            two_numbers(code, cast);
+            // What is behind the end of a table is not looked at.
+            for (offset, place) in [(0, first), (8, first.saturating_add(8))] {
+                let more = code.label();
+                code.load_from_frame(Reg::R1, SAVED);
+                code.jump_if(When::AtLeast, Reg::R1, place.saturating_add(1).cast_signed(), more);
+                code.jump(set);
+                code.bind(more);
+                code.load(Width::B8, Reg::R1, Reg::R0, offset);
+                write(code, Slot::Whole((task_record::OPEN_FILES.offset().saturating_add(place)) / 8));
+            }
+        }
+        code.load_from_frame(Reg::R1, SAVED);
+        code.jump(set);
+        code.bind(larger);
+    }
+    // The call does not say what differs.
+    code.number(CHANGED, 1);
+    code.copy(Reg::R1, RECORD);
+    code.compute_number(Compute::Add, Reg::R1, task_record::OPEN_FILES.offset().cast_signed());
+    code.call_helper(READ);
+    code.load_from_frame(Reg::R1, SAVED);
+    code.jump_if(When::Equal, Reg::R0, 0, set);
+    code.bind(many);
+    // They are counted in another way, which may say something else each time.
+    code.number(CHANGED, 1);
+    code.number(Reg::R1, -1);
+    code.jump(set);
+    code.bind(none);
+    code.number(Reg::R1, 0);
+    code.bind(set);
+    write(code, task_record::OPEN_FILES_SIZE);
+    code.bind(behind);
+}
+
+/// Goes to a place when none of these is asked for.
+fn unless_requested(code: &mut Assembler, asked: TaskParts, place: Label) {
+    let is_asked = code.label();
+    load_parts(code);
+    code.jump_if(When::AnyBit, ASKED, i32::from(asked.0), is_asked);
+    code.jump(place);
+    code.bind(is_asked);
+}
+
+/// Loads what is asked for.
+///
+/// The kernel's verifier remembers of a register which bits the jumps on the way have shown. A register that stays would
+/// make a different state of each combination of answers, and each of them is followed to the end: 0.4 s for these few
+/// instructions. One that is loaded anew is forgotten behind its jump.
+fn load_parts(code: &mut Assembler) {
+    code.load(Width::B8, ASKED, CONTROL, control::ASKED);
+}

@@ -1,0 +1,17 @@
+//! What the kernel says, and the ways to ask it: files, sockets, clocks, and programs that run in it.
+
+pub(crate) mod bpf;
+#[allow(unsafe_code, reason = "the CPU clock of another process has no safe interface")]
+pub(crate) mod clock;
+pub(crate) mod cups;
+pub(crate) mod netlink;
+pub(crate) mod number_folder;
+#[allow(unsafe_code, reason = "an event counter of a processor has no safe interface")]
+pub(crate) mod perf;
+pub(crate) mod proc;
+pub(crate) mod reusable_file;
+pub(crate) mod root;
+#[allow(unsafe_code, reason = "the policy of another thread has no safe interface")]
+pub(crate) mod scheduling;
+pub(crate) mod statvfs;
+pub(crate) mod time;

@@ -1,0 +1,175 @@
+//! Findings about sources that not every machine has or allows: netlink, events of processors, files for root only.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use tallymon_provider::{Absence, Finding, FindingState};
+
+use crate::kernel::cups::CupsError;
+use crate::kernel::cups::print_server::count_queues;
+use crate::kernel::netlink::socket::RouteSocket;
+use crate::kernel::perf::{Event, PerfCounter};
+use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
+use crate::kernel::root::Root;
+use crate::sources::absence::absence;
+
+/// How these sources are.
+pub(crate) fn findings(root: &Root, diagnosis: &mut RouteSocket) -> Vec<Finding> {
+    let mut links = Vec::new();
+    let routes = RouteSocket::new().links(&mut links).map(|()| format!("{} network interfaces", links.len()));
+    let connections = diagnosis.connections_v6().map(|count| format!("{count} connections of TCP over IPv6"));
+    let mut all = vec![
+        netlink("netlink", "Network Interface", routes.map_err(|error| error.to_string())),
+        netlink("sock_diag", "TCPv6", connections.map_err(|error| error.to_string())),
+        events(root),
+    ];
+    // Of what a machine does not have there is nothing to say, only of what it does not show.
+    let shown = [("/proc/net/rpc/nfsd", "Server"), ("/proc/fs/nfsd/pool_stats", "Server Work Queues")]
+        .into_iter()
+        .chain([("/proc/fs/cifs/Stats", "SMB Client Share")])
+        .map(|(path, object)| (root.proc(path.trim_start_matches("/proc/")), object));
+    for (path, object) in shown {
+        let subject = path.display().to_string();
+        let read = ReusableFile::new(path, ReadMode::Records)
+            .read(&mut Buffer::new())
+            .map(|_| ())
+            .map_err(|error| absence(&error));
+        all.extend(file(subject, object, read));
+    }
+    let meter = root.sys("class/powercap/intel-rapl:0/energy_uj");
+    let subject = meter.display().to_string();
+    let read = ReusableFile::new(meter, ReadMode::Whole)
+        .read(&mut Buffer::new())
+        .map(|_| ())
+        .map_err(|error| absence(&error));
+    all.extend(file(subject, "Energy Meter", read));
+    all.extend(print_server(&root.run("cups/cups.sock")));
+    all
+}
+
+/// How the print server is, if there is one.
+fn print_server(socket: &Path) -> Option<Finding> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let answer = count_queues(socket, Instant::now() + PATIENCE);
+    let (state, detail, remedy) = match answer {
+        Err(CupsError::NoServer) => return None,
+        Ok(count) => (FindingState::Good, format!("{count} print queues"), ""),
+        Err(error) => (
+            FindingState::Missing,
+            format!("{error}; Print Queue has no data"),
+            "see to cupsd: lpstat -t asks it the same",
+        ),
+    };
+    Some(Finding { subject: socket.display().to_string(), state, detail, remedy: remedy.to_string() })
+}
+
+fn netlink(subject: &str, object: &str, answer: Result<String, String>) -> Finding {
+    let subject = subject.to_string();
+    match answer {
+        Ok(detail) => Finding { subject, state: FindingState::Good, detail, remedy: String::new() },
+        Err(error) => Finding {
+            subject,
+            state: FindingState::Missing,
+            detail: format!("{error}; {object} lacks what is asked for there"),
+            remedy: "allow AF_NETLINK sockets: RestrictAddressFamilies of a systemd unit, or a filter of system calls"
+                .to_string(),
+        },
+    }
+}
+
+/// Whether the events of Processor Performance Counters may be counted.
+fn events(root: &Root) -> Finding {
+    const CYCLES: Event = Event { kind: 0, config: 0 };
+    const SWITCHES: Event = Event { kind: 1, config: 3 };
+    let level = std::fs::read_to_string(root.proc("sys/kernel/perf_event_paranoid"));
+    let level = level.map_or_else(|_| "unknown".to_string(), |level| level.trim().to_string());
+    let of = |event| PerfCounter::open(event, 0).map(|_| ());
+    event_finding(of(CYCLES), of(SWITCHES), &level)
+}
+
+fn event_finding(cycles: Result<(), Errno>, switches: Result<(), Errno>, level: &str) -> Finding {
+    let (state, detail, remedy) = match (cycles, switches) {
+        (Ok(()), _) => (FindingState::Good, "of processors and of the kernel".to_string(), ""),
+        (_, Err(Errno::ACCESS | Errno::PERM)) => (
+            FindingState::Missing,
+            format!(
+                "not allowed: kernel.perf_event_paranoid is {level}, and Processor Performance Counters has no data"
+            ),
+            "give tally CAP_PERFMON, or set kernel.perf_event_paranoid to 0",
+        ),
+        (Err(error), Ok(())) => (
+            FindingState::Good,
+            format!("of the kernel only: this processor shows no counters ({})", std::io::Error::from(error)),
+            "",
+        ),
+        (_, Err(error)) => (
+            FindingState::Missing,
+            format!("{}; Processor Performance Counters has no data", std::io::Error::from(error)),
+            "use a kernel with CONFIG_PERF_EVENTS",
+        ),
+    };
+    Finding { subject: "perf events".to_string(), state, detail, remedy: remedy.to_string() }
+}
+
+/// What is to be said of a file that may be for root only.
+fn file(subject: String, object: &str, read: Result<(), Absence>) -> Option<Finding> {
+    let (state, detail, remedy) = match read {
+        Ok(()) => (FindingState::Good, "read".to_string(), ""),
+        Err(Absence::AccessDenied) => (
+            FindingState::Missing,
+            format!("only root may read it, and {object} has no data"),
+            "run tally as root, or allow reading this file",
+        ),
+        Err(_) => return None,
+    };
+    Some(Finding { subject, state, detail, remedy: remedy.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_print_server_that_talks_nonsense() {
+        let path = std::env::temp_dir().join(format!("tallymon-optional-{}", std::process::id()));
+        assert_eq!(print_server(&path), None);
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let server = std::thread::spawn(move || drop(listener.accept().unwrap()));
+        let finding = print_server(&path).unwrap();
+        server.join().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(finding.state, FindingState::Missing);
+        assert!(finding.detail.ends_with("; Print Queue has no data"), "{}", finding.detail);
+    }
+
+    #[test]
+    fn refusals_say_what_to_do() {
+        let denied = event_finding(Err(Errno::ACCESS), Err(Errno::ACCESS), "2");
+        assert_eq!(denied.state, FindingState::Missing);
+        assert!(denied.detail.contains("perf_event_paranoid is 2") && denied.remedy.contains("CAP_PERFMON"));
+        let guest = event_finding(Err(Errno::NOENT), Ok(()), "2");
+        assert_eq!(guest.state, FindingState::Good);
+        assert!(guest.detail.starts_with("of the kernel only"), "{}", guest.detail);
+        assert_eq!(
+            event_finding(Err(Errno::NOSYS), Err(Errno::NOSYS), "unknown").state,
+            FindingState::Missing
+        );
+        let refused =
+            netlink("sock_diag", "TCPv6", Err("netlink socket: Operation not permitted".to_string()));
+        assert!(refused.remedy.contains("AF_NETLINK") && refused.detail.contains("TCPv6 lacks"));
+        let root_only = file("/x".to_string(), "Energy Meter", Err(Absence::AccessDenied)).unwrap();
+        assert!(root_only.detail.contains("Energy Meter has no data"));
+        assert_eq!(file("/x".to_string(), "Server", Err(Absence::NotInThisKernel)), None);
+    }
+
+    #[test]
+    fn the_running_machine() {
+        let found = findings(&Root::system(), &mut RouteSocket::of_sockets());
+        let subjects: Vec<&str> = found.iter().map(|finding| finding.subject.as_str()).take(3).collect();
+        assert_eq!(subjects, ["netlink", "sock_diag", "perf events"]);
+        assert!(
+            found.iter().all(|finding| (finding.state == FindingState::Good) == finding.remedy.is_empty())
+        );
+    }
+}

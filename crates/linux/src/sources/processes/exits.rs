@@ -1,0 +1,163 @@
+//! What those used that are no more, so that sums over all processes never step back.
+//!
+//! A process that ended is added with what it was seen to have used last. Where a program in the kernel tells of ends,
+//! the rest is added when it does, and also what processes used that began and ended between two looks. The kernel may
+//! tell before a look misses the process, or up to some seconds after it; either waits here for the other.
+
+use std::collections::HashMap;
+
+use tallymon_provider::FileTime;
+
+use super::records::{CpuSplit, ticks};
+use super::row::ProcessRow;
+use super::usage::{IoTotals, ThreadUsage, Usage};
+use crate::kernel::bpf::exits::ExitRecord;
+use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};
+
+/// How long a process that is no more is remembered for the kernel to tell of it: 10 s, in 100 ns units.
+const RECORD_WAIT: u64 = 100_000_000;
+/// So many are remembered at most; the others count as they were seen last.
+const MAX_WAITING: usize = 1 << 16;
+/// The kernel's flag of its own threads.
+const KERNEL_THREAD: u32 = 0x0020_0000;
+
+/// A process for good: its number, and its start in ticks since the start of the machine.
+type Identity = (u32, u64);
+
+/// What those used that are no more.
+#[derive(Debug, Default)]
+pub(super) struct ExitedTotals {
+    pub(super) programs: Usage,
+    pub(super) kernel: Usage,
+    pub(super) threads: ThreadUsage,
+    /// Processes that ended and that a look still has to miss.
+    unmatched_records: HashMap<Identity, ExitRecord>,
+    /// Processes that were missed, and when, with what they are counted.
+    awaiting_record: HashMap<Identity, (FileTime, Usage)>,
+}
+
+impl ExitedTotals {
+    /// Adds a process that a look has missed.
+    pub(super) fn add(&mut self, row: &ProcessRow, now: FileTime) {
+        self.threads.add(&row.threads.usage());
+        let mut usage = row.usage;
+        if let Some(start) = row.start_ticks {
+            let identity = (row.pid, start);
+            if let Some(end) = self.unmatched_records.remove(&identity) {
+                usage = final_usage(usage, &end);
+                self.add_threads(&row.usage, &usage);
+            } else if self.awaiting_record.len() < MAX_WAITING {
+                self.awaiting_record.insert(identity, (now, usage));
+            }
+        }
+        self.totals_mut(row.is_kernel_thread).add(&usage);
+    }
+
+    /// Adds what the kernel tells. `is_known` says whether a process is in the rows.
+    pub(super) fn add_record(
+        &mut self,
+        end: &ExitRecord,
+        facts: &SystemFacts,
+        is_known: impl FnOnce(Identity) -> bool,
+    ) {
+        let identity = (end.pid, ticks(end.start, facts));
+        if is_known(identity) {
+            if self.unmatched_records.len() < MAX_WAITING {
+                self.unmatched_records.insert(identity, *end);
+            }
+            return;
+        }
+        // One that was never seen is counted as a whole.
+        let (_, before) = self.awaiting_record.remove(&identity).unwrap_or_default();
+        let after = final_usage(before, end);
+        self.totals_mut(end.flags & KERNEL_THREAD != 0).add_difference(&before, &after);
+        self.add_threads(&before, &after);
+    }
+
+    /// Forgets those that the kernel did not tell of.
+    pub(super) fn expire(&mut self, now: FileTime) {
+        self.awaiting_record.retain(|_, (when, _)| now.0.saturating_sub(when.0) < RECORD_WAIT);
+    }
+
+    fn totals_mut(&mut self, is_kernel_thread: bool) -> &mut Usage {
+        if is_kernel_thread { &mut self.kernel } else { &mut self.programs }
+    }
+
+    fn add_threads(&mut self, before: &Usage, after: &Usage) {
+        self.threads.cpu = self.threads.cpu.wrapping_add(after.cpu.wrapping_sub(before.cpu));
+        self.threads.user = self.threads.user.wrapping_add(after.user.wrapping_sub(before.user));
+        let privileged = after.privileged.wrapping_sub(before.privileged);
+        self.threads.privileged = self.threads.privileged.wrapping_add(privileged);
+    }
+}
+
+/// What a process has used in the end, of which this was known; nothing is less than that.
+fn final_usage(known: Usage, end: &ExitRecord) -> Usage {
+    let split = CpuSplit { user: known.user, system: known.privileged };
+    let split = split.step(end.run_time, end.user, end.system);
+    Usage {
+        cpu: known.cpu.max(nanoseconds_to_100ns(end.run_time)),
+        user: split.user,
+        privileged: split.system,
+        faults: known.faults.max(end.faults),
+        io: IoTotals {
+            read_operations: known.io.read_operations.max(end.reads),
+            write_operations: known.io.write_operations.max(end.writes),
+            read_bytes: known.io.read_bytes.max(end.read_bytes),
+            write_bytes: known.io.write_bytes.max(end.written_bytes),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FACTS: SystemFacts =
+        SystemFacts { page_size: 4096, ticks_per_second: 100, boot_time: FileTime(0), cpu_count: 1 };
+
+    fn row(pid: u32, cpu: u64) -> ProcessRow {
+        let mut row = ProcessRow::new(pid);
+        row.start_ticks = Some(5);
+        row.usage = Usage { cpu, faults: 1, ..Usage::default() };
+        row
+    }
+
+    fn end(pid: u32, run_time: u64) -> ExitRecord {
+        ExitRecord { pid, start: 50_000_000, run_time, faults: 3, reads: 2, ..ExitRecord::default() }
+    }
+
+    #[test]
+    fn whoever_tells_first_each_process_counts_once_and_as_a_whole() {
+        let now = FileTime(1_000_000_000);
+        let mut exited = ExitedTotals::default();
+        // Missed, then told.
+        exited.add(&row(7, 30), now);
+        assert_eq!((exited.programs.cpu, exited.programs.faults), (30, 1));
+        exited.add_record(&end(7, 5_000), &FACTS, |_| false);
+        assert_eq!((exited.programs.cpu, exited.programs.faults), (50, 3));
+        // Told, then missed.
+        exited.add_record(&end(8, 9_000), &FACTS, |identity| identity == (8, 5));
+        assert_eq!(exited.programs.cpu, 50);
+        exited.add(&row(8, 30), now);
+        assert_eq!((exited.programs.cpu, exited.programs.io.read_operations), (140, 4));
+        // Never seen.
+        exited.add_record(&end(9, 1_000), &FACTS, |_| false);
+        assert_eq!((exited.programs.cpu, exited.programs.faults), (150, 9));
+        // Of the kernel, and with less than was seen.
+        exited.add(&ProcessRow { is_kernel_thread: true, ..row(10, 30) }, now);
+        exited.add_record(&ExitRecord { flags: KERNEL_THREAD, ..end(10, 1_000) }, &FACTS, |_| false);
+        assert_eq!((exited.programs.cpu, exited.kernel.cpu), (150, 30));
+        assert!(exited.unmatched_records.is_empty() && exited.awaiting_record.is_empty());
+    }
+
+    #[test]
+    fn nobody_is_remembered_for_ever() {
+        let mut exited = ExitedTotals::default();
+        exited.add(&row(7, 30), FileTime(0));
+        exited.expire(FileTime(RECORD_WAIT - 1));
+        assert_eq!(exited.awaiting_record.len(), 1);
+        exited.expire(FileTime(RECORD_WAIT));
+        assert!(exited.awaiting_record.is_empty());
+    }
+}

@@ -1,0 +1,296 @@
+//! A process read by its files, of which the ones that are looked at stay open.
+//!
+//! Of a process that has not run since it was read last, only what others can change is read again. It has not run when
+//! its CPU clock shows what it did before the files were read, to the nanosecond: the clock is of all threads, also of
+//! those that ended. It costs 0.5 µs, and the files 40.
+//!
+//! | what | is read again |
+//! |---|---|
+//! | `stat`: state, parent, priorities, times, faults | as [`super::idle`] says, and after 15 s |
+//! | `statm`: sizes | always, but of a thread of the kernel never |
+//! | `status`: private bytes, peaks, page tables | when `statm` is another, and after 15 s |
+//! | open files | after 15 s |
+//! | `io` | never |
+//! | list of threads | when `stat` is read and counts others; without `stat` after 15 s |
+//! | `stat` of a thread | with that of the process, which it is where there is only one |
+//! | `schedstat` and context switches of a thread | never |
+//! | name and start time | with `stat`, else as [`super`] says |
+//!
+//! * Others wake a process, adopt it and renice it: `stat`. They take its memory away, by reclaim or by cutting a file
+//!   that it maps, and bring it back from swap: `statm`.
+//! * What `status` says of memory moves with `statm`, but not strictly: who shares the memory (`vfork`) may have taken
+//!   and given back, others may reset a peak, and page tables are given up for huge pages. Likewise only its own
+//!   system calls open and close files, unless a process shares its table (`CLONE_FILES`). Hence the 15 s.
+//! * I/O is counted for the thread that asks for it, which for io_uring too is one of the process, and to the parent
+//!   when it waits for a child. A thread has to run to use time, to be switched, to begin another one and to end; who
+//!   traces it may take its remains away later, which is why threads are counted.
+//!
+//! What could not be read, or was not wanted then, is read as if the process had run.
+//!
+//! The clock lags in one way: the scheduler accounts at ticks, 1 to 10 ms apart (1 s on a processor without ticks), and
+//! when it stops who runs. A process is therefore read in full when a `stat` that is read says that a thread runs. Of
+//! a thread whose own is not read, what it does until its first tick is seen at the next look, as its CPU time is.
+//! Should the clock miss a run, as where a hypervisor has stolen all of its time, `status` has other context switches
+//! after 15 s. Where clocks are too coarse everything is read always, see [`process_clocks_show_runs`].
+//!
+//! [`process_clocks_show_runs`]: crate::kernel::clock::process_clocks_tell_runs
+
+use std::path::Path;
+
+use tallymon_provider::{Absence, FileTime};
+
+use super::descriptors::FileKind;
+use super::needs::ProcessNeeds;
+use super::reader::{Exited, FileError, ProcessReader};
+use super::row::{IDENTITY_CHECK_AFTER, ProcessRow, has_passed};
+use super::thread::{RUNNING, StatReading, ThreadStat};
+use super::usage::{IoTotals, Usage};
+use super::values::{Available, MemoryValues, StatValues, StatusValues};
+use crate::kernel::clock::process_cpu_time;
+use crate::kernel::proc::nanoseconds_to_100ns;
+use crate::kernel::proc::pid_cmdline::{image_name, is_cut};
+use crate::kernel::proc::pid_io::PidIo;
+use crate::kernel::proc::pid_stat::PidStat;
+use crate::kernel::proc::pid_statm::PidStatm;
+use crate::kernel::proc::pid_status::PidStatus;
+use crate::kernel::reusable_file::ReusableFile;
+
+impl ProcessRow {
+    /// Reads what is wanted.
+    ///
+    /// # Errors
+    ///
+    /// It has ended, or nothing of it may be read.
+    pub(super) fn read(
+        &mut self,
+        wants: &ProcessNeeds,
+        reader: &mut ProcessReader<'_>,
+    ) -> Result<(), Exited> {
+        let not_requested = Absence::NotRequested;
+        let is_due = has_passed(IDENTITY_CHECK_AFTER, self.checked, reader.now);
+        let asks_clock =
+            reader.has_clocks && (wants.cpu || wants.any_that_lasts() || is_due || reader.may_skip_stat);
+        let clock = if asks_clock { process_cpu_time(self.pid) } else { None };
+        let went_back = asks_clock && clock < self.clock;
+        let may_be_other = is_due && (clock.is_none() || clock != self.checked_clock);
+        let needs_ticks = wants.cpu && clock.is_none();
+        let needs_stat = needs_ticks || went_back || may_be_other || self.start_ticks.is_none();
+        self.idle.skips_stat =
+            !needs_stat && reader.may_skip_stat && self.can_skip_stat(clock, wants, reader.now);
+        let needs_stat = needs_stat || (wants.stat && !self.idle.skips_stat);
+        if asks_clock {
+            self.clock = clock;
+        }
+        if is_due || needs_stat {
+            self.checked = reader.now;
+            self.checked_clock = clock;
+        }
+        let known = self.idle.last_stat.take().filter(|_| self.idle.skips_stat).ok_or(not_requested);
+        let stat = if needs_stat { self.read_stat(wants.stat, reader)? } else { known };
+        if self.start_ticks.is_none() {
+            // Nothing identifies it, so nothing of it can be shown.
+            return Err(Exited);
+        }
+        self.idle.last_stat = stat.ok();
+        self.values.stat = if wants.stat { stat.map(|told| told.process) } else { Err(not_requested) };
+        self.values.cpu = if wants.cpu {
+            let ticks = || stat.map(|told| told.process.user.wrapping_add(told.process.privileged));
+            clock.map(nanoseconds_to_100ns).map_or_else(ticks, Ok).map(|time| {
+                self.usage.cpu = self.usage.cpu.max(time);
+                self.usage.cpu
+            })
+        } else {
+            Err(not_requested)
+        };
+        self.read_what_lasts(clock, needs_stat.then_some(stat), wants, reader)
+    }
+
+    /// Whether nothing is to be read of it but sizes, as far as that can be known before all others are read.
+    fn can_skip_stat(&self, clock: Option<u64>, wants: &ProcessNeeds, now: FileTime) -> bool {
+        let tells = self.idle.last_stat.is_some_and(|told| told.first.is_idle());
+        (clock.is_some() && clock == self.idle.clock && !self.idle.is_overdue(now))
+            && (tells || !wants.stat)
+            && wants.threads.is_none_or(|wants| self.threads.are_idle(clock, wants))
+    }
+
+    /// Reads what stays the same as long as the process does not run, unless it has not run. `clock` was read before
+    /// any file, and `told` is what `stat` says if it was read.
+    fn read_what_lasts(
+        &mut self,
+        clock: Option<u64>,
+        told: Option<Available<StatReading>>,
+        wants: &ProcessNeeds,
+        reader: &mut ProcessReader<'_>,
+    ) -> Result<(), Exited> {
+        let clock = clock.filter(|_| reader.clocks_show_runs);
+        let may_run = told.is_some_and(|told| told.map_or(true, |told| told.first.state == RUNNING));
+        let is_overdue = self.idle.is_overdue(reader.now);
+        let mut is_still = clock.is_some() && clock == self.idle.clock && !may_run;
+        if is_still
+            && !self.idle.skips_stat
+            && let Some(wants) = wants.threads
+        {
+            let told = told.and_then(Result::ok);
+            is_still = self.threads.stay((self.pid, clock), told.as_ref(), is_overdue, wants, reader);
+        }
+        self.idle.clock = clock;
+        // Sizes tell whether `status` can have changed.
+        let reads_statm = wants.statm || (wants.status && is_still);
+        let statm = match self.idle.statm {
+            // The kernel's own threads have no memory.
+            Some(statm) if is_still && self.is_kernel_thread && reads_statm => Ok(statm),
+            _ => part(reads_statm, || self.read_statm(reader))?,
+        };
+        let facts = reader.facts;
+        let memory = statm.map(|statm| MemoryValues::new(statm, facts));
+        self.values.memory = if wants.statm { memory } else { Err(Absence::NotRequested) };
+        let holds = is_still && !is_overdue && statm.is_ok() && statm.ok() == self.idle.statm;
+        self.idle.statm = statm.ok();
+        let mut switches = None;
+        let before = self.values.status;
+        let read = || self.read_status(&mut switches, reader);
+        self.values.status = unless(holds, before, wants.status, read)?;
+        if switches.is_some() {
+            // The scheduler's own count, should the clock of the machine have missed a run.
+            is_still &= switches == self.idle.switches;
+            self.idle.switches = switches;
+        }
+        if is_overdue || !is_still {
+            self.idle.check(self.pid, is_still, reader.now);
+        }
+        self.values.io = unless(is_still, self.values.io, wants.io, || self.read_io(reader))?;
+        let holds = is_still && !is_overdue;
+        self.values.handles = unless(holds, self.values.handles, wants.handles, || reader.handles(self.pid))?;
+        if let Some(wants) = wants.threads.filter(|_| !is_still) {
+            self.threads.read((self.pid, clock), self.is_kernel_thread, switches, wants, reader)?;
+        }
+        Ok(())
+    }
+
+    fn read_stat(
+        &mut self,
+        keep: bool,
+        reader: &mut ProcessReader<'_>,
+    ) -> Result<Available<StatReading>, Exited> {
+        let mut unkept = None;
+        let (facts, now) = (*reader.facts, reader.now);
+        let is_kept = keep || self.files.as_ref().is_some_and(|files| files.stat.is_some());
+        let file = if is_kept { &mut self.files.get_or_insert_default().stat } else { &mut unkept };
+        let read = reader.read(file, FileKind::Stat, self.pid);
+        let parsed = read.and_then(|bytes| {
+            let stat = PidStat::parse(bytes).map_err(|_| FileError::Absent(Absence::ReadFailed))?;
+            if self.start_ticks.is_some_and(|ticks| ticks != stat.start_ticks) {
+                return Err(FileError::Exited);
+            }
+            let is_renamed = self.start_ticks.is_none() || self.comm != stat.comm;
+            if is_renamed {
+                self.comm.clear();
+                self.comm.extend_from_slice(stat.comm);
+            }
+            if self.start_ticks.is_none() {
+                self.start_ticks = Some(stat.start_ticks);
+                // It may be younger than the time of this request.
+                self.start = facts.time_at(stat.start_ticks).min(now);
+            }
+            self.is_kernel_thread = stat.is_kernel_thread();
+            let (part, first) = (StatValues::new(&stat, &facts), ThreadStat::new(&stat));
+            // The kernel splits its exact time by the ticks that it saw; the parts may step back by one.
+            self.usage.user = self.usage.user.max(part.user);
+            self.usage.privileged = self.usage.privileged.max(part.privileged);
+            self.usage.faults = self.usage.faults.max(part.faults);
+            Ok((is_renamed, part, first))
+        });
+        reader.descriptors.close(&mut unkept, FileKind::Stat);
+        match parsed {
+            Ok((is_renamed, part, first)) => {
+                if is_renamed {
+                    self.rename(reader);
+                }
+                let Usage { user, privileged, faults, .. } = self.usage;
+                Ok(Ok(StatReading { process: StatValues { user, privileged, faults, ..part }, first }))
+            }
+            Err(FileError::Absent(absence)) => Ok(Err(absence)),
+            Err(FileError::Exited) => Err(Exited),
+        }
+    }
+
+    /// Makes the instance name of `comm`, with the help of the arguments when the kernel has cut it.
+    pub(super) fn rename(&mut self, reader: &mut ProcessReader<'_>) {
+        let pid = self.pid;
+        let mut cmdline: &[u8] = &[];
+        if is_cut(&self.comm) && !self.is_kernel_thread {
+            let file = ReusableFile::pinned(reader.folder, Path::new(&format!("{pid}/cmdline")));
+            cmdline = file.and_then(|mut file| file.read(reader.buffer)).unwrap_or_default();
+        }
+        self.name = instance_name(image_name(&self.comm, cmdline));
+        if self.name.is_empty() {
+            self.name = pid.to_string();
+        }
+    }
+
+    fn read_statm(&mut self, reader: &mut ProcessReader<'_>) -> Result<PidStatm, FileError> {
+        let bytes = reader.read(&mut self.files.get_or_insert_default().statm, FileKind::Statm, self.pid)?;
+        PidStatm::parse(bytes).map_err(|_| FileError::Absent(Absence::ReadFailed))
+    }
+
+    fn read_io(&mut self, reader: &mut ProcessReader<'_>) -> Result<IoTotals, FileError> {
+        let denied = FileError::Absent(Absence::AccessDenied);
+        // Asking again is dear and rarely of use: its rights would have to change.
+        if self.io_denied.is_some_and(|since| !has_passed(IDENTITY_CHECK_AFTER, since, reader.now)) {
+            return Err(denied);
+        }
+        let now = reader.now;
+        let read = reader.read(&mut self.files.get_or_insert_default().io, FileKind::Io, self.pid);
+        self.io_denied = (read == Err(denied)).then_some(now);
+        let io = PidIo::parse(read?).map_err(|_| FileError::Absent(Absence::ReadFailed))?;
+        self.usage.io = IoTotals::new(io);
+        Ok(self.usage.io)
+    }
+
+    /// `switches` becomes those of its first thread, which are in the same file.
+    fn read_status(
+        &mut self,
+        switches: &mut Option<u64>,
+        reader: &mut ProcessReader<'_>,
+    ) -> Result<StatusValues, FileError> {
+        let bytes =
+            reader.read(&mut self.files.get_or_insert_default().status, FileKind::Status, self.pid)?;
+        let status = PidStatus::parse(bytes).map_err(|_| FileError::Absent(Absence::ReadFailed))?;
+        *switches = status.context_switches();
+        Ok(StatusValues::new(&status, &mut self.private_peak))
+    }
+}
+
+/// A part if it is wanted; a process that has ended ends everything.
+fn part<T>(is_wanted: bool, read: impl FnOnce() -> Result<T, FileError>) -> Result<Available<T>, Exited> {
+    if !is_wanted {
+        return Ok(Err(Absence::NotRequested));
+    }
+    match read() {
+        Ok(value) => Ok(Ok(value)),
+        Err(FileError::Absent(absence)) => Ok(Err(absence)),
+        Err(FileError::Exited) => Err(Exited),
+    }
+}
+
+/// What was read before, if it is wanted and still holds, else as [`part`].
+fn unless<T>(
+    holds: bool,
+    before: Available<T>,
+    is_wanted: bool,
+    read: impl FnOnce() -> Result<T, FileError>,
+) -> Result<Available<T>, Exited> {
+    if holds && is_wanted && before.is_ok() { Ok(before) } else { part(is_wanted, read) }
+}
+
+/// The name of a program as NT writes it in an instance name: what has a meaning in a counter path is replaced.
+fn instance_name(name: &[u8]) -> String {
+    let replace = |char: char| match char {
+        '(' => '[',
+        ')' => ']',
+        '/' | '\\' | '#' => '_',
+        char if char.is_control() => '_',
+        char => char,
+    };
+    String::from_utf8_lossy(name).chars().map(replace).collect()
+}

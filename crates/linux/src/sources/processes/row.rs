@@ -1,0 +1,148 @@
+//! One process: what is known of it, and its files that stay open.
+
+use tallymon_provider::FileTime;
+
+use super::descriptors::{DescriptorBudget, FileKind};
+use super::needs::ProcessNeeds;
+use super::thread::{StatReading, Thread};
+use super::threads::Threads;
+use super::usage::Usage;
+use super::values::ProcessValues;
+use crate::kernel::proc::pid_statm::PidStatm;
+use crate::kernel::reusable_file::ReusableFile;
+
+/// How long a name and a start time are believed while the process runs, in 100 ns units: 5 s.
+pub(super) const IDENTITY_CHECK_AFTER: u64 = 50_000_000;
+
+/// Whether so many units of 100 ns have passed.
+pub(super) fn has_passed(units: u64, since: FileTime, now: FileTime) -> bool {
+    now.0.saturating_sub(since.0) >= units
+}
+
+/// How long a process that has not run is believed to be as it was, in what others change rarely, in 100 ns units: 15 s.
+pub(super) const RECHECK_AFTER: u64 = 150_000_000;
+
+/// One process.
+#[derive(Debug)]
+pub(crate) struct ProcessRow {
+    pub(crate) pid: u32,
+    /// When it started, on the steady clock.
+    pub(crate) start: FileTime,
+    /// The name of its program as an instance name.
+    pub(crate) name: String,
+    /// Whether it is a thread of the kernel, which NT shows as one of the process System.
+    pub(crate) is_kernel_thread: bool,
+    pub(crate) values: ProcessValues,
+    pub(super) threads: Threads,
+    pub(super) usage: Usage,
+    pub(super) private_peak: u64,
+    pub(super) comm: Vec<u8>,
+    /// The same as the last pass had it.
+    pub(super) bpf_comm: [u8; 16],
+    /// Ticks since the start of the machine; `None` until `stat` was read.
+    pub(super) start_ticks: Option<u64>,
+    /// When the name and the start time were looked at last, and what the CPU clock was then.
+    pub(super) checked: FileTime,
+    pub(super) checked_clock: Option<u64>,
+    /// The CPU clock at the last look, in nanoseconds.
+    pub(super) clock: Option<u64>,
+    pub(super) idle: IdleState,
+    /// When `io` was found denied.
+    pub(super) io_denied: Option<FileTime>,
+    /// Whether the process is in the list of the request at hand.
+    pub(super) is_listed: bool,
+    /// The number of the last pass that it was in.
+    pub(super) pass: u64,
+    /// `None` as long as none is read, as by a pass: rows that are short are read faster.
+    pub(super) files: Option<Box<OpenFiles>>,
+}
+
+/// The files of a process that stay open.
+#[derive(Debug, Default)]
+pub(super) struct OpenFiles {
+    pub(super) stat: Option<ReusableFile>,
+    pub(super) statm: Option<ReusableFile>,
+    pub(super) io: Option<ReusableFile>,
+    pub(super) status: Option<ReusableFile>,
+}
+
+/// What is known of a process as long as it does not run.
+#[derive(Debug, Default)]
+pub(super) struct IdleState {
+    /// Its CPU clock before the files were read at the last look that needed it: parts that last are of this clock.
+    pub(super) clock: Option<u64>,
+    /// `statm` when `status` was read.
+    pub(super) statm: Option<PidStatm>,
+    /// What `stat` said at that look or since.
+    pub(super) last_stat: Option<StatReading>,
+    /// Whether not even `stat` was read at this look.
+    pub(super) skips_stat: bool,
+    /// Context switches of its first thread when `status` was read.
+    pub(super) switches: Option<u64>,
+    /// When what others can change was looked at, or a little earlier.
+    pub(super) checked: FileTime,
+}
+
+impl IdleState {
+    pub(super) fn is_overdue(&self, now: FileTime) -> bool {
+        has_passed(RECHECK_AFTER, self.checked, now)
+    }
+
+    /// Processes that are first seen together are due apart, so that no look is much dearer than another.
+    pub(super) fn check(&mut self, pid: u32, is_still: bool, now: FileTime) {
+        let ahead = if is_still { 0 } else { RECHECK_AFTER / 16 * u64::from(pid % 16) };
+        self.checked = FileTime(now.0.saturating_sub(ahead));
+    }
+}
+
+impl ProcessRow {
+    pub(super) fn new(pid: u32) -> ProcessRow {
+        ProcessRow {
+            pid,
+            start: FileTime(0),
+            name: String::new(),
+            is_kernel_thread: false,
+            values: ProcessValues::zero(&ProcessNeeds::default()),
+            threads: Threads::default(),
+            usage: Usage::default(),
+            private_peak: 0,
+            comm: Vec::new(),
+            bpf_comm: [0; 16],
+            start_ticks: None,
+            checked: FileTime(0),
+            checked_clock: None,
+            clock: None,
+            idle: IdleState::default(),
+            io_denied: None,
+            is_listed: true,
+            pass: 0,
+            files: None,
+        }
+    }
+
+    /// Its threads, in the order of their numbers; empty unless threads are asked for.
+    pub(crate) fn threads(&self) -> &[Thread] {
+        self.threads.rows()
+    }
+
+    /// Closes every file.
+    pub(super) fn close(&mut self, descriptors: &mut DescriptorBudget) {
+        FileKind::ALL.into_iter().for_each(|kind| self.close_kind(kind, descriptors));
+        self.files = None;
+    }
+
+    /// Closes the files of one kind.
+    pub(super) fn close_kind(&mut self, kind: FileKind, descriptors: &mut DescriptorBudget) {
+        let mut none = OpenFiles::default();
+        let files = self.files.as_deref_mut().unwrap_or(&mut none);
+        match kind {
+            FileKind::Stat => descriptors.close(&mut files.stat, kind),
+            FileKind::Statm => descriptors.close(&mut files.statm, kind),
+            FileKind::Io => descriptors.close(&mut files.io, kind),
+            FileKind::Status => descriptors.close(&mut files.status, kind),
+            FileKind::Task | FileKind::ThreadStat | FileKind::ThreadSchedstat | FileKind::ThreadStatus => {
+                self.threads.close_kind(kind, descriptors);
+            }
+        }
+    }
+}

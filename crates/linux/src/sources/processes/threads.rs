@@ -1,0 +1,282 @@
+//! The threads of one process.
+
+use std::path::Path;
+
+use super::descriptors::{DescriptorBudget, FileKind};
+use super::needs::ThreadNeeds;
+use super::reader::{Exited, FileError, ProcessReader};
+use super::records::ticks;
+use super::thread::{StatReading, Thread, ThreadRecord};
+use super::usage::ThreadUsage;
+use crate::kernel::number_folder::NumberFolder;
+
+/// The threads of a process, in the order of their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    rows: Vec<Thread>,
+    folder: Option<NumberFolder>,
+    exited: ThreadUsage,
+    /// The CPU clock of the process before its files said all of the rows.
+    clock: Option<u64>,
+}
+
+impl Threads {
+    pub(crate) fn rows(&self) -> &[Thread] {
+        &self.rows
+    }
+
+    /// What the threads that ended while their process goes on have used.
+    pub(crate) fn exited(&self) -> &ThreadUsage {
+        &self.exited
+    }
+
+    /// What all threads, the ended ones included, are known to have used.
+    pub(crate) fn usage(&self) -> ThreadUsage {
+        let mut sum = self.exited;
+        self.rows.iter().for_each(|thread| sum.add(&thread.usage));
+        sum
+    }
+
+    /// Brings up to date what others can change of threads that do not run, and says whether nothing else can have
+    /// changed: if not, all has to be read. `of` is the process and its CPU clock, `told` what its `stat` says.
+    pub(super) fn stay(
+        &mut self,
+        of: (u32, Option<u64>),
+        told: Option<&StatReading>,
+        is_overdue: bool,
+        wants: ThreadNeeds,
+        reader: &mut ProcessReader<'_>,
+    ) -> bool {
+        let (pid, clock) = of;
+        // Who traces a thread can take its remains away.
+        let count = u64::try_from(self.rows.len()).unwrap_or(u64::MAX);
+        let is_whole = told.map_or(!is_overdue, |told| told.process.threads == count);
+        if !is_whole || clock.is_none() || self.clock != clock {
+            return false;
+        }
+        if let (Some(told), [first]) = (told, self.rows.as_mut_slice())
+            && first.tid == pid
+        {
+            return first.has(wants) && first.set(told.first);
+        }
+        self.rows.iter_mut().all(|thread| thread.has(wants) && thread.stays(pid, wants, reader))
+    }
+
+    /// Whether all that is wanted of each is known for this CPU clock, and none runs or has a priority of others.
+    pub(super) fn are_idle(&self, clock: Option<u64>, wants: ThreadNeeds) -> bool {
+        let rests = |thread: &Thread| {
+            thread.has(wants) && thread.values.stat.map_or(!wants.stat, |stat| stat.is_idle())
+        };
+        self.clock == clock && self.rows.iter().all(rests)
+    }
+
+    /// Reads the threads of a process, which `of` gives with its CPU clock. A kernel thread is a process of one thread,
+    /// which needs no list. `switches` are those of the first thread, which has the number of the process, where they
+    /// are known already.
+    ///
+    /// # Errors
+    ///
+    /// The process has ended.
+    pub(super) fn read(
+        &mut self,
+        of: (u32, Option<u64>),
+        is_kernel_thread: bool,
+        switches: Option<u64>,
+        wants: ThreadNeeds,
+        reader: &mut ProcessReader<'_>,
+    ) -> Result<(), Exited> {
+        let (pid, clock) = of;
+        self.clock = clock;
+        let mut tids = std::mem::take(&mut reader.scratch.tids);
+        let listed = if is_kernel_thread {
+            tids.clear();
+            tids.push(pid);
+            Ok(())
+        } else {
+            self.list(pid, &mut tids, reader)
+        };
+        if listed.is_ok() {
+            self.update((pid, switches), &tids, wants, reader);
+        }
+        reader.scratch.tids = tids;
+        match listed {
+            // The folder may be closed to us; the process is there, and its threads are not told.
+            Err(FileError::Absent(_)) => {
+                self.keep_only(&[], reader.descriptors);
+                Ok(())
+            }
+            Err(FileError::Exited) => Err(Exited),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn list(
+        &mut self,
+        pid: u32,
+        tids: &mut Vec<u32>,
+        reader: &mut ProcessReader<'_>,
+    ) -> Result<(), FileError> {
+        reader.descriptors.used(FileKind::Task);
+        if let Some(folder) = &self.folder {
+            let result = folder.list_with(&mut reader.scratch.listing, tids);
+            if result.is_ok() && !tids.is_empty() {
+                return Ok(());
+            }
+            // The folder of an ended process fails or is empty, and its number may belong to another one by now.
+            reader.descriptors.close(&mut self.folder, FileKind::Task);
+            return Err(FileError::Exited);
+        }
+        let path = format!("{pid}/{}", FileKind::Task.file_name());
+        let folder = NumberFolder::open_in(reader.folder, Path::new(&path)).map_err(|error| {
+            reader.descriptors.failed(&error);
+            reader.trouble(pid, &error)
+        })?;
+        let listed = folder.list_with(&mut reader.scratch.listing, tids);
+        listed.map_err(|error| reader.trouble(pid, &error))?;
+        if tids.is_empty() {
+            return Err(FileError::Exited);
+        }
+        if reader.descriptors.take(FileKind::Task) {
+            self.folder = Some(folder);
+        }
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        first: (u32, Option<u64>),
+        tids: &[u32],
+        wants: ThreadNeeds,
+        reader: &mut ProcessReader<'_>,
+    ) {
+        if !tids.is_sorted() {
+            // Only a folder that is no /proc lists numbers in another order.
+            let mut sorted = tids.to_vec();
+            sorted.sort_unstable();
+            return self.update(first, &sorted, wants, reader);
+        }
+        self.keep_only(tids, reader.descriptors);
+        let known = self.rows.len();
+        if known < tids.len() {
+            self.make_room(tids.len());
+            for tid in tids {
+                let old = self.rows.get(..known).unwrap_or_default();
+                if old.binary_search_by_key(tid, |thread| thread.tid).is_err() {
+                    self.rows.push(Thread::new(*tid));
+                }
+            }
+            self.rows.sort_by_key(|thread| thread.tid);
+        }
+        let exited = &mut self.exited;
+        self.rows.retain_mut(|thread| {
+            if thread.read(first, wants, reader).is_ok() {
+                return true;
+            }
+            exited.add(&thread.usage);
+            thread.close(reader.descriptors);
+            // The number may belong to another thread of this process already.
+            *thread = Thread::new(thread.tid);
+            let is_there = thread.read(first, wants, reader).is_ok();
+            if !is_there {
+                thread.close(reader.descriptors);
+            }
+            is_there
+        });
+    }
+
+    /// Takes the threads of one pass, in any order.
+    pub(super) fn take(
+        &mut self,
+        seen: &mut [ThreadRecord],
+        wants: ThreadNeeds,
+        reader: &mut ProcessReader<'_>,
+    ) {
+        let facts = reader.facts;
+        if !seen.is_sorted_by_key(|seen| seen.tid) {
+            seen.sort_by_key(|seen| seen.tid);
+        }
+        let is_same = |(thread, seen): (&Thread, &ThreadRecord)| {
+            thread.tid == seen.tid && thread.start_ticks == Some(ticks(seen.start, facts))
+        };
+        if self.rows.len() != seen.len() || !self.rows.iter().zip(&*seen).all(is_same) {
+            self.match_rows(seen, reader);
+        }
+        // Now there is one row for each.
+        for (thread, seen) in self.rows.iter_mut().zip(seen) {
+            thread.take(seen, wants, reader);
+        }
+    }
+
+    /// Makes one row for each thread of one pass, which are in the order of their numbers.
+    fn match_rows(&mut self, seen: &[ThreadRecord], reader: &mut ProcessReader<'_>) {
+        let facts = reader.facts;
+        let exited = &mut self.exited;
+        self.rows.retain_mut(|thread| {
+            let found = seen.binary_search_by_key(&thread.tid, |seen| seen.tid).ok();
+            let start = found.and_then(|found| seen.get(found)).map(|seen| ticks(seen.start, facts));
+            let stays = start.is_some() && thread.start_ticks == start;
+            if !stays {
+                exited.add(&thread.usage);
+                thread.close(reader.descriptors);
+            }
+            stays
+        });
+        let known = self.rows.len();
+        if known < seen.len() {
+            self.make_room(seen.len());
+            for seen in seen {
+                let old = self.rows.get(..known).unwrap_or_default();
+                if old.binary_search_by_key(&seen.tid, |thread| thread.tid).is_err() {
+                    self.rows.push(Thread::new(seen.tid));
+                }
+            }
+            self.rows.sort_by_key(|thread| thread.tid);
+        }
+    }
+
+    /// Makes room for so many rows. Most processes have one thread for good, and the room for four that a list begins with would
+    /// be half a megabyte of a thousand of them.
+    fn make_room(&mut self, count: usize) {
+        if self.rows.is_empty() {
+            self.rows.reserve_exact(count);
+        }
+    }
+
+    /// Drops the threads that are not among `tids`, which are sorted.
+    fn keep_only(&mut self, tids: &[u32], descriptors: &mut DescriptorBudget) {
+        let exited = &mut self.exited;
+        self.rows.retain_mut(|thread| {
+            let stays = tids.binary_search(&thread.tid).is_ok();
+            if !stays {
+                exited.add(&thread.usage);
+                thread.close(descriptors);
+            }
+            stays
+        });
+    }
+
+    /// How many files are kept open.
+    #[cfg(test)]
+    pub(super) fn kept_files(&self) -> usize {
+        let files = self.rows.iter().filter_map(|thread| thread.files.as_deref());
+        let files = files.flat_map(|files| [&files.stat, &files.schedstat, &files.status]);
+        files.filter(|file| file.is_some()).count() + usize::from(self.folder.is_some())
+    }
+
+    /// Takes this for the CPU clock of when the rows were read.
+    #[cfg(test)]
+    pub(super) fn believe(&mut self, clock: Option<u64>) {
+        self.clock = clock;
+    }
+
+    /// Closes the files of one kind.
+    pub(super) fn close_kind(&mut self, kind: FileKind, descriptors: &mut DescriptorBudget) {
+        match kind {
+            FileKind::Task => descriptors.close(&mut self.folder, kind),
+            FileKind::ThreadStat | FileKind::ThreadSchedstat | FileKind::ThreadStatus => {
+                self.rows.iter_mut().for_each(|thread| thread.close_kind(kind, descriptors));
+            }
+            FileKind::Stat | FileKind::Statm | FileKind::Io | FileKind::Status => {}
+        }
+    }
+}
