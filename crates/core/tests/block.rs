@@ -438,31 +438,26 @@ fn errors_name_field_place_and_numbers() {
     for (at, value, expected) in [
         (0, 0, "PERF_DATA_BLOCK.Signature at byte 0: \"PERF\" in UTF-16 needed".to_string()),
         (20, 9_999, format!("PERF_DATA_BLOCK at byte 0: 9999 bytes needed, {end} left")),
-        (
-            24,
-            10,
-            format!("PERF_DATA_BLOCK.HeaderLength at byte 24: 10 leads outside, 88 to {end} are possible"),
-        ),
+        (24, 10, format!("PERF_DATA_BLOCK.HeaderLength at byte 24: 10 is out of range, 88 to {end} needed")),
         (
             104,
             12,
             format!(
-                "PERF_OBJECT_TYPE.TotalByteLength at byte 104: 12 leads outside, 64 to {} are",
+                "PERF_OBJECT_TYPE.TotalByteLength at byte 104: 12 is out of range, 64 to {} needed",
                 end - 104
             ),
         ),
         (
             168,
             3,
-            "PERF_COUNTER_DEFINITION.ByteLength at byte 168: 3 leads outside, 40 to 40 are possible"
-                .to_string(),
+            "PERF_COUNTER_DEFINITION.ByteLength at byte 168: 3 is out of range, 40 to 40 needed".to_string(),
         ),
         (
             208,
             4_000,
             format!("PERF_INSTANCE_DEFINITION.ByteLength at byte 208: 4000 bytes needed, {} left", end - 208),
         ),
-        (240, 2, "PERF_COUNTER_BLOCK.ByteLength at byte 240: 2 leads outside, 4 to".to_string()),
+        (240, 2, "PERF_COUNTER_BLOCK.ByteLength at byte 240: 2 is out of range, 4 to".to_string()),
     ] {
         let found = patched(at, value);
         assert!(found.starts_with(&expected), "{found}\nexpected: {expected}");
