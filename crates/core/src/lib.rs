@@ -11,7 +11,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`block`] | data blocks: [`block::DataBlock`] reads, [`block::BlockWriter`] writes, [`block::Snapshot`] is owned and indexed |
+//! | [`block`] | data blocks: [`block::DataBlock`], [`block::BlockWriter`], [`block::Snapshot`] |
 //! | [`counter`] | counter types, formulas, display rules |
 //! | [`path`] | counter paths such as `\Processor(_Total)\% Processor Time` |
 //! | [`request`] | query strings such as `Global` or `230 232` |

@@ -74,8 +74,8 @@ impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Repair::LostBackslash => f.write_str(
-                "read as \\\\machine\\object\\counter; the shell took a backslash away: put the path in single quotes or \
-                 write //machine/object/counter",
+                "read as \\\\machine\\object\\counter; the shell took a backslash away: put the path in single \
+                 quotes or write //machine/object/counter",
             ),
         }
     }
@@ -301,7 +301,8 @@ impl InstancePath {
     ///
     /// let instance = InstancePath::parse("kworker/0:1/17");
     /// let readings: Vec<_> = instance.candidates().collect();
-    /// assert_eq!(readings, [(None, "kworker/0:1/17"), (Some("kworker"), "0:1/17"), (Some("kworker/0:1"), "17")]);
+    /// let split = [(None, "kworker/0:1/17"), (Some("kworker"), "0:1/17"), (Some("kworker/0:1"), "17")];
+    /// assert_eq!(readings, split);
     /// ```
     pub fn candidates(&self) -> impl Iterator<Item = (Option<&str>, &str)> + Clone {
         let splits = self.text.match_indices(PARENT_END).filter_map(|(at, _)| {
