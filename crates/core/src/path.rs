@@ -506,7 +506,7 @@ impl fmt::Display for PathError {
             PathErrorKind::Missing => write!(f, "a separator and the {part} needed"),
             PathErrorKind::Empty => write!(f, "the name of the {part} needed, found nothing"),
             PathErrorKind::NotClosed => {
-                write!(f, "the parenthesis of the {part} is not closed by one with a separator behind it")
+                write!(f, "the parenthesis of the {part} is not closed, or no separator follows")
             }
         }
     }

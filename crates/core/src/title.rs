@@ -342,14 +342,14 @@ fn read_pairs(
                 // Continue there and not after the next zero, because a long run of zeros would be scanned
                 // again and again.
                 strings.at = strings.at.saturating_add(stray & !1);
-                report(Error::syntax(table, strings.at, "only zeros behind the end of the list"));
+                report(Error::syntax(table, strings.at, "only zeros after the end of the list"));
             }
             None => match parse_index(&text.to_string_lossy()) {
                 Some(number) => index = Some((number, at)),
                 None => report(Error::syntax(table, at, "an index in decimal digits, from 1 to 4294967295,")),
             },
             Some((_, index_at)) if text.is_empty() => {
-                report(Error::syntax(table, index_at, "a text behind this index"))
+                report(Error::syntax(table, index_at, "a text after this index"))
             }
             Some((number, index_at)) => {
                 if !take(number, text.to_string_lossy()) {
@@ -364,7 +364,7 @@ fn read_pairs(
         }
     }
     if let Some((_, at)) = index {
-        report(Error::syntax(table, at, "a text behind this index"));
+        report(Error::syntax(table, at, "a text after this index"));
     }
 }
 
@@ -463,8 +463,8 @@ impl fmt::Display for TsvError {
         match self.kind {
             TsvErrorKind::NoTab => f.write_str("index, tab and text needed, found no tab"),
             TsvErrorKind::BadIndex => f.write_str("an index from 1 to 4294967295 needed before the tab"),
-            TsvErrorKind::NoText => f.write_str("a text needed behind the tab"),
-            TsvErrorKind::Repeated(index) => write!(f, "index {index} stands in an earlier line already"),
+            TsvErrorKind::NoText => f.write_str("a text needed after the tab"),
+            TsvErrorKind::Repeated(index) => write!(f, "index {index} is already on an earlier line"),
         }
     }
 }

@@ -85,7 +85,7 @@ fn errors_say_what_is_needed() {
     assert_eq!(error(r"\System\"), "counter path at byte 8: the name of the counter needed, found nothing");
     assert_eq!(
         error(r"\Processor(_Total\x"),
-        "counter path at byte 10: the parenthesis of the instance is not closed by one with a separator behind it"
+        "counter path at byte 10: the parenthesis of the instance is not closed, or no separator follows"
     );
     let words = Repair::LostBackslash.to_string();
     assert!(words.contains("single quotes") && words.contains("//machine/object/counter"), "{words}");

@@ -674,6 +674,6 @@ impl<'a> CounterBlock<'a> {
 
     /// The 32-bit number at an offset of the block: the count that may directly follow a multi timer.
     pub(super) fn u32_at(&self, offset: usize) -> Result<u32, Error> {
-        self.bytes.u32(offset, "multi count behind a counter")
+        self.bytes.u32(offset, "multi count after a counter")
     }
 }
