@@ -547,7 +547,7 @@ impl<'a> Instances<'a> {
     }
 
     /// Skips `count` instances, which are `length` bytes long.
-    pub(super) fn pass(&mut self, count: usize, length: usize) {
+    pub(super) fn skip_bytes(&mut self, count: usize, length: usize) {
         self.left = self.left.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
         self.at = self.at.saturating_add(length);
     }

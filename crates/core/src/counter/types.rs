@@ -355,7 +355,7 @@ static PLACES: [u8; 128] = {
     let mut places = [u8::MAX; 128];
     let mut place = 0u8;
     while (place as usize) < TYPES.len() {
-        let hash = place_of(TYPES[place as usize].value);
+        let hash = hash_slot(TYPES[place as usize].value);
         assert!(places[hash] == u8::MAX, "two types have one hash: another factor is needed");
         places[hash] = place;
         place += 1;
@@ -364,7 +364,7 @@ static PLACES: [u8; 128] = {
 };
 
 /// The hash of a type. The factor gives all types different hashes.
-const fn place_of(counter_type: CounterType) -> usize {
+const fn hash_slot(counter_type: CounterType) -> usize {
     (counter_type.0.wrapping_mul(0x6cac_4e27) >> 25) as usize
 }
 
@@ -440,7 +440,7 @@ impl CounterType {
     /// `0x40030503`, which some exporters list for `PERF_LARGE_RAW_BASE`, counts as that type.
     pub fn info(self) -> Option<&'static TypeInfo> {
         let value = if self == LARGE_RAW_BASE_WITH_SERIAL { CounterType::PERF_LARGE_RAW_BASE } else { self };
-        let place = PLACES.get(place_of(value))?;
+        let place = PLACES.get(hash_slot(value))?;
         TYPES.get(usize::from(*place)).filter(|info| info.value == value)
     }
 
