@@ -193,7 +193,7 @@ impl fmt::Display for RequestKind {
     }
 }
 
-/// Parses one word of a list of objects.
+/// A word of a list of objects.
 fn object(word: &str) -> Option<TitleIndex> {
     // `str::parse` also accepts a sign, which is not a digit.
     let digits = word.bytes().all(|byte| byte.is_ascii_digit());
@@ -242,7 +242,7 @@ impl Interest {
         self.objects.insert(object, None);
     }
 
-    /// Whether all counters of all objects are needed.
+    /// Whether all counters of all objects are wanted.
     pub fn is_everything(&self) -> bool {
         self.objects.is_empty()
     }

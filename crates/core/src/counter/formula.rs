@@ -31,9 +31,9 @@ use super::types::{CounterType, Size};
 /// * [`NoValue::TypeMismatch`], [`NoValue::FirstSample`]: the older sample has another type, or is missing.
 /// * [`NoValue::NegativeTimebase`], [`NoValue::ZeroTimebase`]: the clock went backwards or stood still. Also:
 ///   a start time after the newest sample, or a frequency below 1 where the formula needs one.
-/// * [`NoValue::NegativeDenominator`], [`NoValue::ZeroDenominator`]: an 8-byte base went backwards; the base,
-///   its difference or the multi count is 0.
-/// * [`NoValue::NegativeValue`]: an 8-byte value went backwards.
+/// * [`NoValue::NegativeDenominator`], [`NoValue::ZeroDenominator`]: the base of 8 bytes went backwards; the base, its
+///   difference or the multi count is 0.
+/// * [`NoValue::NegativeValue`]: the value of 8 bytes went backwards.
 /// * [`NoValue::NoStartTime`]: the start time of a `PERF_ELAPSED_TIME` is 0.
 /// * [`NoValue::NotFinite`]: a `PERF_DOUBLE_RAW` is infinite or not a number.
 pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue> {
