@@ -1,4 +1,4 @@
-//! The one checked way to take bytes out of an input; everything else is built from it.
+//! The one checked way to read bytes of an input; all parsers are built on it.
 
 use crate::error::Error;
 
@@ -12,7 +12,7 @@ pub enum ByteOrder {
     Big,
 }
 
-/// A part of an input that remembers where in the input it stands, so that errors can say so.
+/// A part of an input that knows its offset in the whole input, for error messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bytes<'a> {
     data: &'a [u8],
@@ -37,12 +37,12 @@ impl<'a> Bytes<'a> {
         self.order
     }
 
-    /// Offset of the first byte in the whole input.
+    /// Offset of this part in the whole input.
     pub(crate) const fn base(self) -> usize {
         self.base
     }
 
-    /// The part of `length` bytes at `at`.
+    /// The part of `length` bytes at offset `at`.
     #[inline]
     pub(crate) fn slice(self, at: usize, length: usize, what: &'static str) -> Result<Bytes<'a>, Error> {
         let part = at.checked_add(length).and_then(|end| self.data.get(at..end));
@@ -106,7 +106,7 @@ impl<'a> Bytes<'a> {
     /// A 32-bit length or offset as a `usize`.
     #[inline]
     pub(crate) fn length(self, at: usize, what: &'static str) -> Result<usize, Error> {
-        // On targets whose `usize` is smaller than 32 bits no input is that long, so the saturated length fails.
+        // If `usize` has fewer than 32 bits, no input is that long, so the saturated length fails.
         Ok(usize::try_from(self.u32(at, what)?).unwrap_or(usize::MAX))
     }
 }
