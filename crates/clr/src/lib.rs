@@ -36,6 +36,7 @@
 //!
 //! Unsafe code is allowed in `com.rs`, `hooks.rs`, `map.rs`, `clock.rs` and `stubs/`, which say why.
 #![deny(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 pub mod export;
 pub mod functions;

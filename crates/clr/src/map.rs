@@ -105,7 +105,7 @@ impl Map {
         rest.room(0, map.header.methods.offset.load(Ordering::Relaxed) as usize)?;
         rest.room(bytes, rings)?;
         for growing in map.growing(rest.in_memory) {
-            let first = (growing.first / growing.record).min(growing.capacity);
+            let first = growing.records_in(growing.first).min(growing.capacity);
             rest.grow(&growing, 0, first)?;
         }
         Ok((map, rest))
@@ -141,7 +141,7 @@ impl Map {
         let whole = bytes.saturating_add(n_rings.saturating_mul(RING_BYTES));
         let mut at = HEADER_SIZE;
         let mut part = |divisor: usize, record: usize| {
-            let capacity = (bytes / divisor / record).max(2);
+            let capacity = bytes.checked_div(divisor.saturating_mul(record)).unwrap_or(0).max(2);
             let offset = at;
             at = at.saturating_add(capacity.saturating_mul(record)).next_multiple_of(256);
             (offset, capacity)
@@ -150,7 +150,7 @@ impl Map {
         let threads = part(64, size_of::<ThreadRecord>());
         let methods = part(16, size_of::<MethodRecord>());
         let text = part(8, 1);
-        let nodes = (at, bytes.saturating_sub(at) / size_of::<Node>());
+        let nodes = (at, bytes.saturating_sub(at).checked_div(size_of::<Node>()).unwrap_or(0));
         // SAFETY: the mapping begins at a page, has at least a header and lives as long as the process.
         let header = unsafe { start.cast::<Header>().as_ref() };
         let map = Map {
@@ -273,6 +273,13 @@ struct Growing {
     ahead: usize,
 }
 
+impl Growing {
+    /// How many whole records fit into so many bytes.
+    fn records_in(&self, bytes: usize) -> usize {
+        bytes.checked_div(self.record).unwrap_or(0)
+    }
+}
+
 impl Rest {
     fn new(file: File) -> io::Result<Rest> {
         // SAFETY: zeros are such a record.
@@ -302,10 +309,10 @@ impl Rest {
             let mut has = growing.region.capacity.load(Ordering::Relaxed) as usize;
             let soon = || {
                 let used = growing.region.used.load(Ordering::Relaxed) as usize;
-                used.saturating_add(growing.ahead / growing.record).min(growing.capacity)
+                used.saturating_add(growing.records_in(growing.ahead)).min(growing.capacity)
             };
             while has < soon() {
-                let piece = PIECE.min(growing.ahead) / growing.record;
+                let piece = growing.records_in(PIECE.min(growing.ahead));
                 let more = has.saturating_add(piece).min(growing.capacity);
                 self.grow(&growing, has, more)?;
                 has = more;

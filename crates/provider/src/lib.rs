@@ -39,6 +39,7 @@
 //! ```
 // Only `shm/map.rs`, `shm/rseq.rs`, `library/abi.rs` and `library/export.rs` allow it.
 #![deny(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 pub mod library;
 #[cfg(target_os = "linux")]
