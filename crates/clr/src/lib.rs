@@ -37,6 +37,7 @@
 //! Unsafe code is allowed in `com.rs`, `hooks.rs`, `map.rs`, `clock.rs` and `stubs/`, which say why.
 #![deny(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod export;
 pub mod functions;

@@ -10,6 +10,7 @@
 //! The host does not parse counter paths, compute or format values, or open connections.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod builtin;
 mod dispatch;

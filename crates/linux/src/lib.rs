@@ -14,6 +14,8 @@
 //! | [`kept`], [`netlink`], [`pids`], [`statvfs`], [`clock`], [`scheduling`], [`perf`] | the ways in which the kernel is asked |
 //!
 //! A value that the kernel does not give is marked as absent with the reason. It is never made up and never a zero.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::too_many_lines, reason = "1 function is still too long: bpf::kernel")]
 
 pub mod bpf;
 #[allow(unsafe_code, reason = "the CPU clock of another process has no safe interface")]
