@@ -12,7 +12,7 @@
 
 use crate::functions::Slot;
 use crate::layout::*;
-use crate::profile::{Frame, Nodes};
+use crate::profile::{Frame, Nodes, ThreadProfile};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -353,13 +353,28 @@ fn wake_keeper() {
     }
 }
 
-/// Zeroed frames for the shadow stack of a thread; pages that are never reached take no memory.
-pub(crate) fn frames(count: usize) -> Option<&'static mut [Frame]> {
-    let bytes = count.checked_mul(size_of::<Frame>())?;
+/// The memory of a thread: one mapping.
+pub(crate) struct ThreadMemory {
+    /// Where the state of the thread goes, not written yet.
+    pub(crate) state: NonNull<ThreadProfile<'static>>,
+    /// The frames of its shadow stack, all zero.
+    pub(crate) frames: &'static mut [Frame],
+}
+
+/// Bytes of a thread's state, after which its frames begin.
+const STATE_BYTES: usize = size_of::<ThreadProfile<'_>>().next_multiple_of(align_of::<Frame>());
+
+/// Maps memory for the state of a thread and `count` frames. Pages that are never reached take no memory.
+pub(crate) fn thread_memory(count: usize) -> Option<ThreadMemory> {
+    const { assert!(align_of::<ThreadProfile<'_>>() <= 4096 && align_of::<Frame>() <= 4096) };
+    let bytes = count.checked_mul(size_of::<Frame>())?.checked_add(STATE_BYTES)?;
     let start = map(bytes, None).ok()?;
-    // SAFETY: the mapping is new, so nobody else refers to it, has room for `count` frames, begins at a page, and zeros
-    // are frames.
-    Some(unsafe { std::slice::from_raw_parts_mut(start.as_ptr().cast::<Frame>(), count) })
+    // SAFETY: the mapping is longer than that.
+    let first = unsafe { start.add(STATE_BYTES) };
+    // SAFETY: the mapping is new, so nothing else refers to it; behind the state it has room for `count` frames, which are
+    // aligned as the mapping begins at a page; and zeros are frames.
+    let frames = unsafe { std::slice::from_raw_parts_mut(first.cast::<Frame>().as_ptr(), count) };
+    Some(ThreadMemory { state: start.cast(), frames })
 }
 
 /// Empty slots for a table of functions; pages that are never reached take no memory.
@@ -368,11 +383,11 @@ pub(crate) fn slots(count: usize) -> Option<&'static [Slot]> {
     Some(slice(map(bytes, None).ok()?, bytes, (0, count)))
 }
 
-/// Gives the memory of [`frames`] back.
-pub(crate) fn free_frames(frames: &'static mut [Frame]) {
-    let bytes = size_of_val(frames);
-    // SAFETY: the slice is a whole mapping made by `frames`, and the only reference to it ends here.
-    unsafe { libc::munmap(frames.as_mut_ptr().cast(), bytes) };
+/// Unmaps the memory of [`thread_memory`].
+pub(crate) fn free_thread(memory: ThreadMemory) {
+    let bytes = size_of_val(memory.frames).saturating_add(STATE_BYTES);
+    // SAFETY: this is a whole mapping made by `thread_memory`, and the only references to it end here.
+    unsafe { libc::munmap(memory.state.as_ptr().cast(), bytes) };
 }
 
 /// Maps `bytes` bytes of a file, or zeroed memory that becomes real when it is touched.
