@@ -22,6 +22,7 @@
 //! | `windows`, `events`, `clock` | the rest of windows.h |
 //! | `publish` | counters of the program's own (on Linux) |
 //! | `dialog`, `source_dialog` | the dialogs of counters and of data sources |
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod clock;
 mod dialog;

@@ -2,7 +2,8 @@
 //! and the state of the thread that is found there.
 //!
 //! The thread is in cooperative mode there: while a hook runs, no garbage collection can begin. So hooks never wait,
-//! never call the runtime, and the first one of a thread asks the kernel for memory once.
+//! never call the runtime and never allocate. The first hook of a thread maps memory of the kernel once, for the state of
+//! the thread and its shadow stack.
 //!
 //! Unsafe code is here for the thread's own pointer to its state, which no other thread ever sees, and to call the stubs
 //! as compiled code does.
@@ -10,12 +11,12 @@
 
 use crate::clock;
 use crate::layout::{ENDED, READY, ThreadRecord};
-use crate::map::{self, Map};
+use crate::map::{self, Map, ThreadMemory};
 use crate::profile::ThreadProfile;
 use crate::stubs::{self, Bodies};
 use std::arch::asm;
 use std::cell::Cell;
-use std::ptr::{null_mut, without_provenance_mut};
+use std::ptr::{NonNull, null_mut, without_provenance_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
@@ -45,24 +46,28 @@ pub(crate) enum Hooks {}
 impl Bodies for Hooks {
     extern "C" fn enter(method: usize, stack: usize) {
         with_thread(|thread| thread.enter(method as u32, stack, clock::now));
-        #[cfg(all(test, target_arch = "x86_64"))]
-        tests::trash();
+        after_hook();
     }
 
     extern "C" fn leave(method: usize, stack: usize) {
         let now = clock::now();
         with_thread(|thread| thread.leave(method as u32, stack, now));
-        #[cfg(all(test, target_arch = "x86_64"))]
-        tests::trash();
+        after_hook();
     }
 
     extern "C" fn tail_call(method: usize, stack: usize) {
         let now = clock::now();
         with_thread(|thread| thread.tail_call(method as u32, stack, now));
-        #[cfg(all(test, target_arch = "x86_64"))]
-        tests::trash();
+        after_hook();
     }
 }
+
+/// Nothing; tests change registers here, so that a stub that does not restore one is found.
+#[cfg(not(all(test, target_arch = "x86_64")))]
+#[inline(always)]
+const fn after_hook() {}
+#[cfg(all(test, target_arch = "x86_64"))]
+use tests::trash as after_hook;
 
 /// Runs `f` on the state of this thread, if it has one or there is room for one.
 #[inline(always)]
@@ -116,10 +121,11 @@ pub(crate) fn end_thread() {
     if state.is_null() || state == NOT_SEEN {
         return;
     }
-    // SAFETY: the pointer came out of a box in `attach`, and nobody else has it any more.
-    let state = unsafe { Box::from_raw(state) };
-    state.record().state.store(ENDED, Ordering::Release);
-    map::free_frames(state.into_frames());
+    let Some(state) = NonNull::new(state) else { return };
+    // SAFETY: `attach` wrote the state there, and no other pointer to it is left.
+    let thread = unsafe { state.read() };
+    thread.record().state.store(ENDED, Ordering::Release);
+    map::free_thread(ThreadMemory { state, frames: thread.into_frames() });
 }
 
 #[cold]
@@ -127,20 +133,23 @@ pub(crate) fn end_thread() {
 fn attach() -> *mut ThreadProfile<'static> {
     let state = MAP.get().and_then(new_thread);
     let state = match state {
-        Some(state) => Box::into_raw(Box::new(state)),
+        Some(state) => state.as_ptr(),
         None => NOT_SEEN,
     };
     CURRENT.set(state);
     state
 }
 
-fn new_thread(map: &'static Map) -> Option<ThreadProfile<'static>> {
+/// The state of a new thread, which is kept in memory of its own: the runtime's allocator must not be called here.
+fn new_thread(map: &'static Map) -> Option<NonNull<ThreadProfile<'static>>> {
     let Some(record) = map.header.threads.take().and_then(|number| map.threads.get(number as usize)) else {
         map.header.lost_threads.fetch_add(1, Ordering::Relaxed);
         return None;
     };
-    let thread = map::frames(MAX_DEPTH).and_then(|frames| ThreadProfile::new(map.nodes(), record, frames));
-    let Some(mut thread) = thread else {
+    let thread = map::thread_memory(MAX_DEPTH).and_then(|ThreadMemory { state, frames }| {
+        Some((state, ThreadProfile::new(map.nodes(), record, frames)?))
+    });
+    let Some((state, mut thread)) = thread else {
         map.header.lost_threads.fetch_add(1, Ordering::Relaxed);
         return None;
     };
@@ -148,7 +157,9 @@ fn new_thread(map: &'static Map) -> Option<ThreadProfile<'static>> {
     record.os_id.store(os_thread_id(), Ordering::Relaxed);
     record.first_ticks.store(clock::now(), Ordering::Relaxed);
     record.state.store(READY, Ordering::Release);
-    Some(thread)
+    // SAFETY: the memory is new, aligned and large enough for a state.
+    unsafe { state.write(thread) };
+    Some(state)
 }
 
 /// Measures what a call costs more because it is seen, by calling the hooks around nothing.
@@ -159,7 +170,8 @@ pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
     const ROUNDS: u32 = 64;
     const CALLS: u64 = 64;
     let map = Map::scratch().ok()?;
-    let mut state = ThreadProfile::new(map.nodes(), map.threads.first()?, map::frames(64)?)?;
+    let ThreadMemory { state: memory, frames } = map::thread_memory(64)?;
+    let mut state = ThreadProfile::new(map.nodes(), map.threads.first()?, frames)?;
     let before = CURRENT.replace(&raw mut state);
     let total = || {
         let mut ticks = 0;
@@ -178,7 +190,7 @@ pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
         least_inner = least_inner.min(inner.saturating_mul(256) / CALLS);
     }
     CURRENT.set(before);
-    map::free_frames(state.into_frames());
+    map::free_thread(ThreadMemory { state: memory, frames: state.into_frames() });
     let inner = least_inner.min(least_whole);
     Some((inner, least_whole.saturating_sub(inner)))
 }

@@ -34,8 +34,10 @@
 //! | `stubs` | the naked functions that compiled code calls, by platform |
 //! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: Linux on x86-64, untested on 64-bit ARM |
 //!
-//! Unsafe code is allowed in `com.rs`, `hooks.rs`, `map.rs`, `clock.rs` and `stubs/`, which say why.
+//! Unsafe code is allowed in `com.rs`, `hooks.rs`, `map.rs`, `clock/` and `stubs/`, which say why.
 #![deny(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod export;
 pub mod functions;

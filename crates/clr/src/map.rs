@@ -12,7 +12,7 @@
 
 use crate::functions::Slot;
 use crate::layout::*;
-use crate::profile::{Frame, Nodes};
+use crate::profile::{Frame, Nodes, ThreadProfile};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -105,7 +105,7 @@ impl Map {
         rest.room(0, map.header.methods.offset.load(Ordering::Relaxed) as usize)?;
         rest.room(bytes, rings)?;
         for growing in map.growing(rest.in_memory) {
-            let first = (growing.first / growing.record).min(growing.capacity);
+            let first = growing.records_in(growing.first).min(growing.capacity);
             rest.grow(&growing, 0, first)?;
         }
         Ok((map, rest))
@@ -141,7 +141,7 @@ impl Map {
         let whole = bytes.saturating_add(n_rings.saturating_mul(RING_BYTES));
         let mut at = HEADER_SIZE;
         let mut part = |divisor: usize, record: usize| {
-            let capacity = (bytes / divisor / record).max(2);
+            let capacity = bytes.checked_div(divisor.saturating_mul(record)).unwrap_or(0).max(2);
             let offset = at;
             at = at.saturating_add(capacity.saturating_mul(record)).next_multiple_of(256);
             (offset, capacity)
@@ -150,7 +150,7 @@ impl Map {
         let threads = part(64, size_of::<ThreadRecord>());
         let methods = part(16, size_of::<MethodRecord>());
         let text = part(8, 1);
-        let nodes = (at, bytes.saturating_sub(at) / size_of::<Node>());
+        let nodes = (at, bytes.saturating_sub(at).checked_div(size_of::<Node>()).unwrap_or(0));
         // SAFETY: the mapping begins at a page, has at least a header and lives as long as the process.
         let header = unsafe { start.cast::<Header>().as_ref() };
         let map = Map {
@@ -273,6 +273,13 @@ struct Growing {
     ahead: usize,
 }
 
+impl Growing {
+    /// How many whole records fit into so many bytes.
+    fn records_in(&self, bytes: usize) -> usize {
+        bytes.checked_div(self.record).unwrap_or(0)
+    }
+}
+
 impl Rest {
     fn new(file: File) -> io::Result<Rest> {
         // SAFETY: zeros are such a record.
@@ -302,10 +309,10 @@ impl Rest {
             let mut has = growing.region.capacity.load(Ordering::Relaxed) as usize;
             let soon = || {
                 let used = growing.region.used.load(Ordering::Relaxed) as usize;
-                used.saturating_add(growing.ahead / growing.record).min(growing.capacity)
+                used.saturating_add(growing.records_in(growing.ahead)).min(growing.capacity)
             };
             while has < soon() {
-                let piece = PIECE.min(growing.ahead) / growing.record;
+                let piece = growing.records_in(PIECE.min(growing.ahead));
                 let more = has.saturating_add(piece).min(growing.capacity);
                 self.grow(&growing, has, more)?;
                 has = more;
@@ -346,13 +353,28 @@ fn wake_keeper() {
     }
 }
 
-/// Zeroed frames for the shadow stack of a thread; pages that are never reached take no memory.
-pub(crate) fn frames(count: usize) -> Option<&'static mut [Frame]> {
-    let bytes = count.checked_mul(size_of::<Frame>())?;
+/// The memory of a thread: one mapping.
+pub(crate) struct ThreadMemory {
+    /// Where the state of the thread goes, not written yet.
+    pub(crate) state: NonNull<ThreadProfile<'static>>,
+    /// The frames of its shadow stack, all zero.
+    pub(crate) frames: &'static mut [Frame],
+}
+
+/// Bytes of a thread's state, after which its frames begin.
+const STATE_BYTES: usize = size_of::<ThreadProfile<'_>>().next_multiple_of(align_of::<Frame>());
+
+/// Maps memory for the state of a thread and `count` frames. Pages that are never reached take no memory.
+pub(crate) fn thread_memory(count: usize) -> Option<ThreadMemory> {
+    const { assert!(align_of::<ThreadProfile<'_>>() <= 4096 && align_of::<Frame>() <= 4096) };
+    let bytes = count.checked_mul(size_of::<Frame>())?.checked_add(STATE_BYTES)?;
     let start = map(bytes, None).ok()?;
-    // SAFETY: the mapping is new, so nobody else refers to it, has room for `count` frames, begins at a page, and zeros
-    // are frames.
-    Some(unsafe { std::slice::from_raw_parts_mut(start.as_ptr().cast::<Frame>(), count) })
+    // SAFETY: the mapping is longer than that.
+    let first = unsafe { start.add(STATE_BYTES) };
+    // SAFETY: the mapping is new, so nothing else refers to it; behind the state it has room for `count` frames, which are
+    // aligned as the mapping begins at a page; and zeros are frames.
+    let frames = unsafe { std::slice::from_raw_parts_mut(first.cast::<Frame>().as_ptr(), count) };
+    Some(ThreadMemory { state: start.cast(), frames })
 }
 
 /// Empty slots for a table of functions; pages that are never reached take no memory.
@@ -361,11 +383,11 @@ pub(crate) fn slots(count: usize) -> Option<&'static [Slot]> {
     Some(slice(map(bytes, None).ok()?, bytes, (0, count)))
 }
 
-/// Gives the memory of [`frames`] back.
-pub(crate) fn free_frames(frames: &'static mut [Frame]) {
-    let bytes = size_of_val(frames);
-    // SAFETY: the slice is a whole mapping made by `frames`, and the only reference to it ends here.
-    unsafe { libc::munmap(frames.as_mut_ptr().cast(), bytes) };
+/// Unmaps the memory of [`thread_memory`].
+pub(crate) fn free_thread(memory: ThreadMemory) {
+    let bytes = size_of_val(memory.frames).saturating_add(STATE_BYTES);
+    // SAFETY: this is a whole mapping made by `thread_memory`, and the only references to it end here.
+    unsafe { libc::munmap(memory.state.as_ptr().cast(), bytes) };
 }
 
 /// Maps `bytes` bytes of a file, or zeroed memory that becomes real when it is touched.

@@ -381,6 +381,7 @@ impl<'a> ThreadProfile<'a> {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "small numbers of the tests")]
 mod tests {
     use super::*;
     use std::cell::Cell;

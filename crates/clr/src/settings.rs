@@ -119,6 +119,10 @@ pub struct SettingsError {
     pub found: String,
 }
 
+/// The variable for the profiler's path that is of this kind of processor only.
+const PROCESSOR_PATH: &str =
+    if cfg!(target_arch = "aarch64") { "CORECLR_PROFILER_PATH_ARM64" } else { "CORECLR_PROFILER_PATH_64" };
+
 /// The environment that makes a .NET process load the profiler at `library`, to be added to that of the process.
 ///
 /// Child processes inherit it and are profiled too, each into its own file.
@@ -128,14 +132,7 @@ pub fn environment(settings: &Settings, library: &Path) -> Vec<(&'static str, Os
         ("CORECLR_PROFILER", CLASS_ID.into()),
         ("CORECLR_PROFILER_PATH", library.into()),
         // The variable for the processor wins over the plain one, so one that another profiler left would win over ours.
-        (
-            if cfg!(target_arch = "aarch64") {
-                "CORECLR_PROFILER_PATH_ARM64"
-            } else {
-                "CORECLR_PROFILER_PATH_64"
-            },
-            library.into(),
-        ),
+        (PROCESSOR_PATH, library.into()),
     ];
     variables.extend(settings.variables());
     variables

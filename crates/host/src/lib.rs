@@ -9,11 +9,13 @@
 //!
 //! The host does not parse counter paths, compute or format values, or open connections.
 #![forbid(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod builtin;
 mod dispatch;
 pub mod events;
-#[cfg_attr(target_os = "linux", path = "libraries.rs")]
+#[cfg_attr(target_os = "linux", path = "libraries/mod.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "libraries/none.rs")]
 mod libraries;
 mod library;

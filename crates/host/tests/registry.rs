@@ -120,12 +120,21 @@ fn the_samples_of_windows_are_installed_and_removed() {
     assert_eq!(installed.titles(Language::ENGLISH).names().count(), 8);
 }
 
-/// Each row is a fault with which lodctr of some Windows has damaged tables, or left an object without a name.
+/// One name of an object and one of a counter.
+const TEXTS: &str = "OBJ_009_NAME=Object\nONE_009_NAME=One";
+
+/// A service whose INI file is right.
+fn plain(service: &str) -> String {
+    ini(service, "009=", "OBJ_009_NAME=", TEXTS)
+}
+
+/// A package with a fault: what is wrong, the INI file, the symbol file, and the begin of the error.
+type Fault<'a> = (&'a str, String, &'a str, &'a str);
+
+/// Symbol files with which lodctr of some Windows damages tables, or leaves an object without a name.
 #[test]
-fn faults_that_damage_tables_are_refused_whole() {
-    let texts = "OBJ_009_NAME=Object\nONE_009_NAME=One";
-    let plain = |service: &str| ini(service, "009=", "OBJ_009_NAME=", texts);
-    let rows: Vec<(&str, String, &str, &str)> = vec![
+fn refuses_faulty_symbol_files_without_a_change() {
+    refuses_faults(&[
         (
             "negative offset",
             plain("S"),
@@ -165,6 +174,14 @@ fn faults_that_damage_tables_are_refused_whole() {
             "s.h:3: TWO has no text",
         ),
         ("text without symbol", plain("S"), "#define OBJ 0\n#define ON 2\n", "s.ini:10: "),
+    ]);
+}
+
+/// INI files with which lodctr of some Windows damages tables, or leaves an object without a name.
+#[test]
+fn refuses_faulty_ini_files_without_a_change() {
+    let texts = TEXTS;
+    refuses_faults(&[
         (
             "language without a text (KB 128404)",
             ini("S", "009=\n007=German", "OBJ_009_NAME=", texts),
@@ -217,9 +234,13 @@ fn faults_that_damage_tables_are_refused_whole() {
             HEADER,
             "s.ini:11: one_009_name has",
         ),
-    ];
+    ]);
+}
+
+/// Refuses each package and leaves the registry as it was, whether it was empty before or not.
+fn refuses_faults(faults: &[Fault<'_>]) {
     for before in [false, true] {
-        for (what, ini, header, words) in &rows {
+        for (what, ini, header, words) in faults {
             let place = Place::new();
             if before {
                 place.install(good("Before"), HEADER).unwrap();

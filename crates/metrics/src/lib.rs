@@ -28,6 +28,7 @@
 //! kept costs what a shared counter or histogram of `tallymon-provider` costs; gauges take a lock. The macros look their
 //! handle up each time, which takes a lock for all metrics: in a hot place keep what they give.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 #![cfg(target_os = "linux")]
 
 mod cell;

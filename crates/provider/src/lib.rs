@@ -39,6 +39,8 @@
 //! ```
 // Only `shm/map.rs`, `shm/rseq.rs`, `library/abi.rs` and `library/export.rs` allow it.
 #![deny(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod library;
 #[cfg(target_os = "linux")]

@@ -24,6 +24,7 @@
 //!
 //! It does not draw, does not parse command lines and opens no connections on its own.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod catalog;
 pub mod clock;

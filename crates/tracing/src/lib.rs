@@ -26,6 +26,7 @@
 //!
 //! The end of a span takes a lock of its place in the source, for as long as six numbers take.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 #![cfg(target_os = "linux")]
 
 mod layer;

@@ -544,4 +544,5 @@ fn percentile(
 }
 
 #[cfg(test)]
+#[path = "reader_tests.rs"]
 pub(crate) mod tests;

@@ -7,7 +7,7 @@ use tallymon_core::time::{FileTime, Frequency, PerfTime};
 mod system;
 
 #[cfg(all(test, target_os = "linux"))]
-mod reference;
+mod reference_tests;
 
 pub(crate) use system::{clocks, providers, system_name};
 

@@ -32,7 +32,7 @@ impl Scope {
     /// system later gets something of its own.
     pub const fn indexes(self) -> RangeInclusive<u32> {
         match self {
-            Scope::System => BASE_INDEX + 1..=*OWN_INDEXES.start() - 1,
+            Scope::System => BASE_INDEX + 1..=OWN_INDEXES.start().saturating_sub(1),
             Scope::User => 1_000_000..=FIRST_INDEX_OUTSIDE - 1,
         }
     }

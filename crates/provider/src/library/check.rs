@@ -279,7 +279,7 @@ mod tests {
     }
 
     fn put(data: &mut [u8], at: usize, value: u32) {
-        data[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        data[at..][..4].copy_from_slice(&value.to_le_bytes());
     }
 
     /// One thing that is wrong, and what comes of it under the strictest rules.

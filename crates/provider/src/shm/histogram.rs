@@ -94,10 +94,10 @@ impl Buckets {
     pub(crate) fn percentile(self, counts: impl Iterator<Item = u64> + Clone, part: u32) -> u64 {
         let all = u128::from(Buckets::count(counts.clone()));
         // The number of the value that is meant, from 1 on: never 0, so that it is one that there is.
-        let rank = (all * u128::from(part)).div_ceil(100_000).max(1);
+        let rank = all.saturating_mul(u128::from(part)).div_ceil(100_000).max(1);
         let mut below = 0u128;
         let found = counts.enumerate().find(|(_, count)| {
-            below += u128::from(*count);
+            below = below.saturating_add(u128::from(*count));
             below >= rank
         });
         found.map_or(0, |(bucket, _)| self.middle(bucket))
@@ -110,7 +110,7 @@ impl Buckets {
 fn place(value: u64, bits: u32) -> usize {
     let shift = (u64::BITS - 1).saturating_sub((value | 1).leading_zeros()).saturating_sub(bits);
     // At most 2^7 + 64 * 2^6.
-    usize::try_from((value >> shift) + (u64::from(shift) << bits)).unwrap_or(usize::MAX)
+    usize::try_from((value >> shift).saturating_add(u64::from(shift) << bits)).unwrap_or(usize::MAX)
 }
 
 impl Instance {

@@ -21,6 +21,9 @@ use super::protocol::{self, NewUse, SharedMemory, both};
 use super::reader::kept_name;
 use super::set::{CounterSet, DeclareError};
 
+/// The format is little-endian, and so are the words that programs share.
+const IS_BIG_ENDIAN: bool = cfg!(target_endian = "big");
+
 /// How long a slot rests before it is used again, in units of 100 ns: 1 ms. A reader copies in no reliable order over
 /// short distances; within this time it has passed the slot, or sees at one end of it that its use has changed.
 const REST: u64 = 10_000;
@@ -205,7 +208,7 @@ impl Publisher {
     ///
     /// A set is declared wrongly, or the file can not be made.
     pub fn start_in(directory: &Path, name: &str, sets: &[CounterSet]) -> Result<Publisher, PublishError> {
-        if cfg!(target_endian = "big") {
+        if IS_BIG_ENDIAN {
             return Err(PublishError::BigEndian);
         }
         let definitions: Vec<ObjectDefinition> =

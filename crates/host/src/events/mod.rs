@@ -3,8 +3,8 @@
 //! The file is `events.jsonl` beside the registry: one JSON object a line, in the order of time. Many processes append
 //! to it. When it is long it becomes `events.jsonl.1`, in place of an older one.
 
-#[cfg_attr(target_os = "linux", path = "events/journal.rs")]
-#[cfg_attr(not(target_os = "linux"), path = "events/no_journal.rs")]
+#[cfg_attr(target_os = "linux", path = "journal.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "no_journal.rs")]
 mod journal;
 
 use std::fs::{File, OpenOptions};

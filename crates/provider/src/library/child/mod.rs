@@ -27,6 +27,7 @@ const FILES: u64 = 256;
 const LAST_CLOSE: Duration = Duration::from_secs(2);
 
 /// Serves a reader until it goes away. To be called by a program of its own, before it does anything else.
+#[expect(clippy::print_stderr, reason = "this is the main function of the program tally-host")]
 pub fn serve() -> ExitCode {
     if !matches!(rustix::net::sockopt::socket_type(rustix::stdio::stdin()), Ok(SocketType::SEQPACKET)) {
         eprintln!("tally-host: it is started by programs that read counters of libraries, not by hand");

@@ -4,13 +4,9 @@
 //! answers are taken, each until its own deadline. Whoever is late is answered for with its last values, marked as
 //! old; whatever else goes wrong costs the objects of that service only, and is reported.
 
-#[path = "libraries/report.rs"]
 mod report;
-#[path = "libraries/settings.rs"]
 mod settings;
-#[path = "libraries/trial.rs"]
 mod trial;
-#[path = "libraries/wrap.rs"]
 mod wrap;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-#[cfg_attr(unix, path = "files/unix.rs")]
-#[cfg_attr(not(unix), path = "files/other.rs")]
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(not(unix), path = "other.rs")]
 mod platform;
 
 pub(crate) use platform::{default_state_folder, default_system_folder, identity};

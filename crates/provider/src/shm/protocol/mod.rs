@@ -145,4 +145,4 @@ pub(crate) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> {
 }
 
 #[cfg(all(test, loom))]
-mod models;
+mod models_tests;

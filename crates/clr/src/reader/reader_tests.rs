@@ -1,5 +1,7 @@
 //! Profile files that were assembled by the numbers of the format description.
 
+#![allow(clippy::arithmetic_side_effects, reason = "offsets of a file that the test makes up")]
+
 use super::*;
 use tallymon_testkit::raw::Random;
 
