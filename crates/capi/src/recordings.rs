@@ -1,9 +1,10 @@
 //! Logs that a program opens: to be read like any data source, or to be written from the samples of a query.
 //!
-//! What is written is recorded into a native log beside the file, so that a program that ends in a hurry loses its last
-//! seconds only; the log that was asked for is made of it by `PdhCloseLog`. A circular log is recorded into two files in
-//! turn, each as large as the log may be, so that the newest records are always there. Of a query over a log it is noted which
-//! records are written, and `PdhCloseLog` copies them.
+//! What is written is recorded into a native log beside the file, so that a program that ends in a hurry
+//! loses its last seconds only; the log that was asked for is made of it by `PdhCloseLog`. A circular log
+//! is recorded into two files in turn, each as large as the log may be, so that the newest records are
+//! always there. Of a query over a log it is noted which records are written, and `PdhCloseLog` copies
+//! them.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
@@ -211,7 +212,8 @@ impl Recording {
         };
         let input = match &lock(&query).origin {
             Origin::Live(_) => {
-                Input::Machine(Box::new(Samples::create(&target).map_err(|error| of_write(&error))?))
+                let samples = Samples::create(&target, maximum).map_err(|error| of_write(&error))?;
+                Input::Machine(Box::new(samples))
             }
             Origin::Log(_, file) => Input::Log(Copies::new(Arc::clone(file))),
         };
@@ -243,7 +245,10 @@ impl Recording {
 
     /// Whether what is recorded into one file is as much as the log may have.
     fn is_full(&mut self) -> bool {
-        self.maximum != 0 && self.size() >= self.maximum
+        match &mut self.input {
+            Input::Machine(samples) => samples.is_full(),
+            Input::Log(_) => self.maximum != 0 && self.size() >= self.maximum,
+        }
     }
 
     /// Takes a sample and writes it, with the text of the program.
@@ -252,7 +257,7 @@ impl Recording {
             match (self.target.newest, &mut self.input) {
                 (None, _) => return Err(status::LOG_FILE_TOO_SMALL),
                 (Some(_), Input::Machine(samples)) => {
-                    samples.turn(&self.target).map_err(|error| of_write(&error))?;
+                    samples.turn().map_err(|error| of_write(&error))?;
                 }
                 // The oldest are left out when they are copied.
                 (Some(_), Input::Log(_)) => {}

@@ -19,9 +19,11 @@ use tallymon_log::{Format, LogError, LogErrorKind, Report, relog};
 use crate::clock::LocalZone;
 use crate::query::Query;
 
+mod newest;
 mod rolling;
 pub mod session;
 
+pub use newest::{Newest, convert_newest};
 pub use rolling::{Closed, Existing, RollingRecorder, Rotation};
 
 /// What of a snapshot is written, and under which names.

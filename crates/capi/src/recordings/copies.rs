@@ -1,4 +1,5 @@
-//! Records of another log that are written into a log: which ones is noted until it is closed, and then they are copied.
+//! Records of another log that are written into a log: which ones is noted until it is closed, and then
+//! they are copied.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
-//! The texts that a program gives to a text log (`PDH_LOG_OPT_USER_STRING`): one to the log, which stands behind the paths of
-//! its first line, and one to each record, which stands behind its values.
+//! The texts that a program gives to a text log (`PDH_LOG_OPT_USER_STRING`): one to the log, which stands
+//! behind the paths of its first line, and one to each record, which stands behind its values.
 //!
-//! They wait in a file beside the recording, a line for each record, and come into the log when it is made. What was in a log
-//! that is continued stays.
+//! They wait in a file beside the recording, a line for each record, and come into the log when it is made.
+//! What was in a log that is continued stays.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -25,7 +25,8 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Those of a text log, which begin with the ones that a log has that is continued; `None` for other logs.
+    /// Those of a text log, which begin with the ones that a log has that is continued; `None` for other
+    /// logs.
     pub(super) fn create(target: &Target, caption: &str) -> io::Result<Option<Words>> {
         let separator = match target.format {
             Format::Csv => b',',
@@ -49,8 +50,8 @@ impl Words {
         self.file.write_all(&line)
     }
 
-    /// Puts the texts into a log: the last one into the last record, and so on. It loses its oldest records if it would have
-    /// more bytes than it may.
+    /// Puts the texts into a log: the last one into the last record, and so on. It loses its oldest records
+    /// if it would have more bytes than it may.
     pub(super) fn put_into(self, log: &Path, most: Option<u64>) -> io::Result<()> {
         let rows = Lines::open(log)?.count()?.saturating_sub(1);
         let mut name = log.to_path_buf().into_os_string();
@@ -181,7 +182,8 @@ mod tests {
         let expected =
             "\"(PDH-CSV 4.0)\",\"\\\\a\\b\\c\",\"a caption\"\r\n1,2,\"\"\r\n3,4,\"four\"\r\n5,6,\"six\"\r\n";
         assert_eq!(fs::read_to_string(&target.output).unwrap(), expected);
-        // The log is continued: what it has stays, also its caption, and the oldest records go when there is no room.
+        // The log is continued: what it has stays, also its caption, and the oldest records go when there
+        // is no room.
         let mut words = Words::create(&target, "another").unwrap().unwrap();
         words.add("eight").unwrap();
         fs::write(&target.output, "\"(PDH-CSV 4.0)\",\"\\\\a\\b\\c\"\r\n1,2\r\n3,4\r\n5,6\r\n7,8\r\n")
