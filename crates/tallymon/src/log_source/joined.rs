@@ -14,8 +14,8 @@ use tallymon_core::flow::{NoValue, SourceError, Value};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon_log::{Column, LogError, LogErrorKind, Notes, ReadOptions, Record};
 
-use super::place::{Marks, Moment, Wanted};
-use super::shelf::Shelf;
+use super::column_tree::ColumnTree;
+use super::cursor::{RecordPair, SeekIndex, Wanted};
 use super::values::Values;
 use super::{Log, LogSummary, Opened};
 
@@ -45,7 +45,7 @@ pub(super) struct Joined {
     sources: Vec<Vec<(usize, usize)>>,
     overlaps: Vec<Overlap>,
     axis: Axis,
-    rows: Mutex<Option<Walk>>,
+    rows: Mutex<Option<RowCursor>>,
     /// Held by whoever moves the parts.
     moving: Mutex<()>,
 }
@@ -59,7 +59,7 @@ struct Axis {
 }
 
 /// Rows that are gone through one by one.
-struct Walk {
+struct RowCursor {
     merge: Merge,
     /// The time of the row that was given last.
     given: Option<FileTime>,
@@ -120,13 +120,13 @@ impl Log {
 fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
     parts.sort_by_key(|part| part.summary().first);
     let unusable = |error: SourceError| LogError::new(LogErrorKind::Unusable(error.to_string()));
-    let mut shelf = Shelf::new().map_err(unusable)?;
+    let mut tree = ColumnTree::new().map_err(unusable)?;
     let mut columns: Vec<Column> = Vec::new();
     let mut sources: Vec<Vec<(usize, usize)>> = Vec::new();
     for (nth, part) in parts.iter().enumerate() {
         for (at, column) in part.columns().iter().enumerate() {
             let position = columns.len();
-            let known = shelf.put(position, column).filter(|known| *known != position);
+            let known = tree.put(position, column).filter(|known| *known != position);
             match known.and_then(|known| sources.get_mut(known)) {
                 // Of two columns with one path in one log the first is shown.
                 Some(source) if source.last().is_some_and(|(last, _)| *last == nth) => {}
@@ -157,18 +157,18 @@ fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
         last: last.last,
         local_minutes: last.local_minutes,
         notes,
-        hosts: shelf.hosts.iter().map(|host| host.name.clone()).collect(),
+        hosts: tree.hosts.iter().map(|host| host.name.clone()).collect(),
     };
     let opened = Opened {
         path: one.path.clone(),
         options: options.clone(),
-        hosts: shelf.hosts,
-        own_names: shelf.own_names,
+        hosts: tree.hosts,
+        own_names: tree.own_names,
         columns,
         summary,
-        marks: Marks::default(),
+        seeks: SeekIndex::default(),
         wanted: Mutex::new(Wanted::At(FileTime(0))),
-        place: Mutex::new(None),
+        cursor: Mutex::new(None),
         spare: Mutex::new(None),
         joined: Some(Joined {
             overlaps: overlaps(&parts, &sources),
@@ -270,7 +270,7 @@ impl Joined {
     }
 
     /// What all logs have at a time.
-    pub(super) fn moment(&self, wanted: Wanted, columns: usize) -> Result<Moment, SourceError> {
+    pub(super) fn moment(&self, wanted: Wanted, columns: usize) -> Result<RecordPair, SourceError> {
         let time = match wanted {
             Wanted::At(time) => time.max(self.axis.first),
             Wanted::Nth(nth) => self.time_of(nth)?,
@@ -302,7 +302,7 @@ impl Joined {
         if newer.time == FileTime(0) {
             newer.time = time;
         }
-        Ok(Moment { older: Some(older), newer: Some(newer) })
+        Ok(RecordPair { older: Some(older), newer: Some(newer) })
     }
 
     /// The time of the row with so many before it, or of the last one.
@@ -379,7 +379,7 @@ impl Joined {
         let mut rows = self.rows();
         let walk = match &mut *rows {
             Some(walk) => walk,
-            none => none.insert(Walk { merge: self.merge(&[], from, &|| true)?, given: None }),
+            none => none.insert(RowCursor { merge: self.merge(&[], from, &|| true)?, given: None }),
         };
         while let Some(time) = walk.merge.next()? {
             let is_soon = |before: FileTime| time >= before && time.0.saturating_sub(before.0) < every;
@@ -396,7 +396,7 @@ impl Joined {
         *self.rows() = None;
     }
 
-    fn rows(&self) -> MutexGuard<'_, Option<Walk>> {
+    fn rows(&self) -> MutexGuard<'_, Option<RowCursor>> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,7 +12,7 @@ use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_host::titles;
 use tallymon_log::select::is_meant;
 
-use super::{Log, LogReading, Moment, value};
+use super::{Log, LogReading, RecordPair, value};
 use crate::path_error::PathError;
 use crate::query::CounterHandle;
 
@@ -188,7 +188,7 @@ impl LogSource {
         time: FileTime,
         metadata: bool,
         wanted: Option<&[TitleIndex]>,
-        moment: Option<&Moment>,
+        moment: Option<&RecordPair>,
     ) -> Result<Snapshot, SourceError> {
         let header = WriteHeader {
             system_name: self.log.host(),

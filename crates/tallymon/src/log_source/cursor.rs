@@ -23,7 +23,7 @@ pub(super) enum Wanted {
 
 /// A record that reading can begin at.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
+pub(super) struct SeekPoint {
     pub(super) place: ReadPlace,
     /// Records before it.
     pub(super) count: u64,
@@ -33,8 +33,8 @@ pub(super) struct Mark {
 
 /// What was noted of a log while it was gone through.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
-    marks: Vec<Mark>,
+pub(super) struct SeekIndex {
+    points: Vec<SeekPoint>,
     /// Records that lie at least between two marks.
     every: u64,
     /// Columns that there are from a record on.
@@ -43,7 +43,7 @@ pub(super) struct Marks {
     most: FileTime,
 }
 
-impl Marks {
+impl SeekIndex {
     /// Notes the next record.
     pub(super) fn note(&mut self, passed: &Passed) {
         let count = self.records;
@@ -51,15 +51,15 @@ impl Marks {
         if self.columns.last().is_none_or(|(_, columns)| *columns < passed.columns) {
             self.columns.push((count, passed.columns));
         }
-        let is_far = |last: &Mark| count >= last.count.saturating_add(self.every);
+        let is_far = |last: &SeekPoint| count >= last.count.saturating_add(self.every);
         if let Some(place) = passed.place
-            && self.marks.last().is_none_or(is_far)
+            && self.points.last().is_none_or(is_far)
         {
-            self.marks.push(Mark { place, count, most: self.most });
+            self.points.push(SeekPoint { place, count, most: self.most });
         }
-        if self.marks.len() > MOST {
+        if self.points.len() > MOST {
             let mut keep = false;
-            self.marks.retain(|_| {
+            self.points.retain(|_| {
                 keep = !keep;
                 keep
             });
@@ -69,22 +69,22 @@ impl Marks {
     }
 
     /// The first record of the log, when reading can begin there.
-    pub(super) fn first(&self) -> Option<&Mark> {
-        self.marks.first().filter(|mark| mark.count == 0)
+    pub(super) fn first(&self) -> Option<&SeekPoint> {
+        self.points.first().filter(|mark| mark.count == 0)
     }
 
     /// The last place from which reading comes to the wanted record and the one before it.
-    pub(super) fn before(&self, wanted: Wanted) -> Option<&Mark> {
+    pub(super) fn before(&self, wanted: Wanted) -> Option<&SeekPoint> {
         let count = match wanted {
             // All records before such a mark are early enough, so that the wanted one is the last of them, or behind.
             Wanted::At(time) => {
-                let early = self.marks.partition_point(|mark| mark.most <= time);
-                self.marks.get(early.checked_sub(1)?)?.count.saturating_sub(2)
+                let early = self.points.partition_point(|mark| mark.most <= time);
+                self.points.get(early.checked_sub(1)?)?.count.saturating_sub(2)
             }
             Wanted::Nth(nth) => nth.min(self.records.saturating_sub(1)).saturating_sub(1),
         };
-        let early = self.marks.partition_point(|mark| mark.count <= count);
-        self.marks.get(early.checked_sub(1)?)
+        let early = self.points.partition_point(|mark| mark.count <= count);
+        self.points.get(early.checked_sub(1)?)
     }
 
     /// Columns that a record has which has so many before it; `None` behind the records that are known.
@@ -105,25 +105,25 @@ impl Marks {
 
 /// A record, and the one before it.
 #[derive(Debug, Default)]
-pub(super) struct Moment {
+pub(super) struct RecordPair {
     pub(super) older: Option<Record>,
     pub(super) newer: Option<Record>,
 }
 
 /// How far a log was read.
-pub(super) struct Place {
+pub(super) struct Cursor {
     pub(super) reader: Box<dyn LogReader>,
-    pub(super) moment: Moment,
+    pub(super) moment: RecordPair,
     /// Records up to the newer one.
     pub(super) count: u64,
     /// The record behind it, when it was read already.
     pub(super) ahead: Option<Record>,
 }
 
-impl Place {
+impl Cursor {
     /// Before the record of a reader that has so many before it.
-    pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Place {
-        Place { reader, moment: Moment { older: None, newer: None }, count, ahead: None }
+    pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Cursor {
+        Cursor { reader, moment: RecordPair { older: None, newer: None }, count, ahead: None }
     }
 
     pub(super) fn time(&self) -> Option<FileTime> {
@@ -155,14 +155,14 @@ impl Place {
     }
 
     /// Takes the next record.
-    pub(super) fn accept(&mut self, mut record: Record, marks: &Marks) {
-        marks.cut(self.count, &mut record);
+    pub(super) fn accept(&mut self, mut record: Record, seeks: &SeekIndex) {
+        seeks.cut(self.count, &mut record);
         self.moment.older = self.moment.newer.replace(record);
         self.count = self.count.saturating_add(1);
     }
 }
 
-impl Moment {
+impl RecordPair {
     /// When the record was taken.
     pub(super) fn time(&self) -> Option<FileTime> {
         self.newer.as_ref().map(|record| record.time)
@@ -189,9 +189,9 @@ impl Moment {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place")
+        f.debug_struct("Cursor")
             .field("time", &self.time())
             .field("count", &self.count)
             .finish_non_exhaustive()

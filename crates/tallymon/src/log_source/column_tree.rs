@@ -74,19 +74,19 @@ impl LogObject {
 }
 
 /// Sorts columns into hosts, objects, instances and counters.
-pub(super) struct Shelf {
+pub(super) struct ColumnTree {
     known: HashMap<String, TitleIndex>,
     pub(super) own_names: Vec<(TitleIndex, String)>,
     pub(super) hosts: Vec<LogHost>,
     /// Position of each host, of each object of each, and of each instance of each, by the text of the log in small
     /// letters.
-    host_places: HashMap<String, usize>,
-    places: HashMap<(usize, TitleIndex), usize>,
+    host_positions: HashMap<String, usize>,
+    object_positions: HashMap<(usize, TitleIndex), usize>,
     instances: HashMap<(usize, usize, String), usize>,
 }
 
-impl Shelf {
-    pub(super) fn new() -> Result<Shelf, SourceError> {
+impl ColumnTree {
+    pub(super) fn new() -> Result<ColumnTree, SourceError> {
         let mut known = HashMap::new();
         // A name of several numbers is the lowest of them, as in the first tables; English comes first.
         for language in titles::languages() {
@@ -94,12 +94,12 @@ impl Shelf {
                 known.entry(name.to_lowercase()).or_insert(index);
             }
         }
-        Ok(Shelf {
+        Ok(ColumnTree {
             known,
             own_names: Vec::new(),
             hosts: Vec::new(),
-            host_places: HashMap::new(),
-            places: HashMap::new(),
+            host_positions: HashMap::new(),
+            object_positions: HashMap::new(),
             instances: HashMap::new(),
         })
     }
@@ -127,7 +127,7 @@ impl Shelf {
     fn host(&mut self, parts: &CounterPath) -> usize {
         let name = parts.machine.clone().unwrap_or_default();
         let hosts = &mut self.hosts;
-        *self.host_places.entry(name.to_lowercase()).or_insert_with(|| {
+        *self.host_positions.entry(name.to_lowercase()).or_insert_with(|| {
             hosts.push(LogHost { name, objects: Vec::new() });
             hosts.len().saturating_sub(1)
         })
@@ -140,7 +140,7 @@ impl Shelf {
     fn object(&mut self, host: usize, parts: &CounterPath) -> usize {
         let name = self.index(&parts.object);
         let Some(known) = self.hosts.get_mut(host) else { return 0 };
-        *self.places.entry((host, name)).or_insert_with(|| {
+        *self.object_positions.entry((host, name)).or_insert_with(|| {
             known.objects.push(LogObject {
                 name,
                 has_instances: parts.instance.is_some(),
