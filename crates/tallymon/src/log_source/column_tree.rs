@@ -1,4 +1,5 @@
-//! The columns of a log as hosts, objects, instances and counters, and an object as a data block has it.
+//! The columns of a log sorted into hosts, objects, instances and counters; and how an object is written to
+//! a data block.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use tallymon_core::title::TitleIndex;
 use tallymon_host::titles;
 use tallymon_log::Column;
 
-/// Names that no table knows get numbers from here on.
+/// Names that are in no table get indexes from here on.
 const OWN_NAMES: u32 = 1_000_000;
 
 #[derive(Debug)]
@@ -25,23 +26,23 @@ pub(super) struct LogObject {
     pub(super) name: TitleIndex,
     pub(super) has_instances: bool,
     pub(super) counters: Vec<CounterSpec>,
-    /// In the order in which they came, with their numbers.
+    /// Names in the order in which instances appear.
     pub(super) instances: Vec<String>,
-    /// The positions of those with a name.
+    /// The positions of the instances with a name.
     pub(super) named: HashMap<String, Vec<usize>>,
     /// The column of an instance and a counter, by their positions.
     pub(super) columns: HashMap<(usize, usize), usize>,
 }
 
 impl LogObject {
-    /// Adds it to a block: only what it has, or also the values, which are asked for by their columns.
+    /// Adds it to a block: the definitions only, or also the values, which `value` returns by column.
     pub(super) fn write(
         &self,
         writer: &mut BlockWriter<'_>,
         metadata: bool,
         value: impl Fn(usize) -> Result<Value, NoValue>,
     ) {
-        // The values are computed already, whatever their counters were.
+        // The values are computed already, whatever types their counters had.
         let computed: Vec<CounterSpec> = self
             .counters
             .iter()
@@ -78,8 +79,8 @@ pub(super) struct ColumnTree {
     known: HashMap<String, TitleIndex>,
     pub(super) own_names: Vec<(TitleIndex, String)>,
     pub(super) hosts: Vec<LogHost>,
-    /// Position of each host, of each object of each, and of each instance of each, by the text of the log in small
-    /// letters.
+    /// Position of each host, of each object of each, and of each instance of each, by the text of the log
+    /// in small letters.
     host_positions: HashMap<String, usize>,
     object_positions: HashMap<(usize, TitleIndex), usize>,
     instances: HashMap<(usize, usize, String), usize>,
@@ -88,7 +89,7 @@ pub(super) struct ColumnTree {
 impl ColumnTree {
     pub(super) fn new() -> Result<ColumnTree, SourceError> {
         let mut known = HashMap::new();
-        // A name of several numbers is the lowest of them, as in the first tables; English comes first.
+        // A name with several indexes means the first of them; English comes first.
         for language in titles::languages() {
             for (index, name) in titles::titles(language)?.names() {
                 known.entry(name.to_lowercase()).or_insert(index);
@@ -104,8 +105,8 @@ impl ColumnTree {
         })
     }
 
-    /// Takes the column at a position. Returns the position of the first one of that counter: of two columns with one
-    /// path it is shown. `None` for what is no counter.
+    /// Adds the column at a position. Returns the position of the first column of the same counter and
+    /// instance, which is the one shown; `None` for a column that is no counter.
     pub(super) fn put(&mut self, position: usize, column: &Column) -> Option<usize> {
         let parts = column.parts.as_ref()?;
         let host = self.host(parts);
@@ -156,7 +157,7 @@ impl ColumnTree {
     /// The position of an instance; the only one of an object without instances is 0.
     fn instance(&mut self, host: usize, object: usize, parts: &CounterPath) -> usize {
         let (key, name) = match &parts.instance {
-            // Its number is its place among those of its name.
+            // The number of an instance is its position among those of its name.
             Some(instance) => (instance.to_string().to_lowercase(), instance.text().to_string()),
             None => (String::new(), String::new()),
         };
@@ -178,7 +179,7 @@ impl ColumnTree {
         };
         let (own_names, next) = (&mut self.own_names, OWN_NAMES);
         *self.known.entry(name.to_lowercase()).or_insert_with(|| {
-            // Names are even, and the help text of each is the number behind it.
+            // Names have even indexes; the index after each is for its help text.
             let count = u32::try_from(own_names.len()).unwrap_or(u32::MAX);
             let index = TitleIndex(next.saturating_add(count.saturating_mul(2)));
             own_names.push((index, name.clone()));

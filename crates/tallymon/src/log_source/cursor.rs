@@ -1,4 +1,4 @@
-//! How far a log was read, and places of it to go on from, so that going to a time does not mean reading all before it.
+//! How far a log was read, and points to seek to, so that going to a time does not read everything before it.
 
 use std::fmt;
 
@@ -9,35 +9,35 @@ use tallymon_log::{Column, LogReader, Passed, ReadPlace, Record};
 
 use super::{LogReading, source_error, value};
 
-/// Places that are kept of a log of any length: of longer ones each is for more records.
+/// The most seek points of a log of any length: in longer logs they are further apart.
 const MOST: usize = 4096;
 
 /// The record that a snapshot is of.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Wanted {
-    /// The last one at or before a time, or the first one.
+    /// The last record at or before a time, or the first one.
     At(FileTime),
-    /// The one with so many before it, or the last one.
+    /// The record of this number, from 0, or the last one.
     Nth(u64),
 }
 
-/// A record that reading can begin at.
+/// A record that a reader can seek to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SeekPoint {
     pub(super) place: ReadPlace,
     /// Records before it.
     pub(super) count: u64,
-    /// The latest time of these: a clock may have been set back.
+    /// The latest time of the records before it: a clock may have been set back.
     most: FileTime,
 }
 
-/// What was noted of a log while it was gone through.
+/// Seek points and columns of a log, noted while it was walked.
 #[derive(Debug, Default)]
 pub(super) struct SeekIndex {
     points: Vec<SeekPoint>,
-    /// Records that lie at least between two marks.
+    /// The least number of records between two points.
     every: u64,
-    /// Columns that there are from a record on.
+    /// How many columns there are from a record on.
     columns: Vec<(u64, usize)>,
     records: u64,
     most: FileTime,
@@ -68,15 +68,15 @@ impl SeekIndex {
         self.most = self.most.max(passed.time);
     }
 
-    /// The first record of the log, when reading can begin there.
+    /// The first record of the log, if a reader can seek to it.
     pub(super) fn first(&self) -> Option<&SeekPoint> {
         self.points.first().filter(|mark| mark.count == 0)
     }
 
-    /// The last place from which reading comes to the wanted record and the one before it.
+    /// The last point from which reading reaches the wanted record and the one before it.
     pub(super) fn before(&self, wanted: Wanted) -> Option<&SeekPoint> {
         let count = match wanted {
-            // All records before such a mark are early enough, so that the wanted one is the last of them, or behind.
+            // All records before such a point are early enough: the wanted one is the last of them, or later.
             Wanted::At(time) => {
                 let early = self.points.partition_point(|mark| mark.most <= time);
                 self.points.get(early.checked_sub(1)?)?.count.saturating_sub(2)
@@ -87,15 +87,15 @@ impl SeekIndex {
         self.points.get(early.checked_sub(1)?)
     }
 
-    /// Columns that a record has which has so many before it; `None` behind the records that are known.
+    /// How many columns the record of a number has; `None` after the last known record.
     fn columns(&self, count: u64) -> Option<usize> {
         let early = self.columns.partition_point(|(from, _)| *from <= count);
         let (_, columns) = self.columns.get(early.checked_sub(1)?)?;
         (count < self.records).then_some(*columns)
     }
 
-    /// Cuts columns that come later from a record that has so many before it: a reader that went through the log before
-    /// knows them.
+    /// Cuts from the record of a number those columns that begin later: a reader that has walked the log
+    /// knows them already.
     pub(super) fn cut(&self, count: u64, record: &mut Record) {
         if let Some(columns) = self.columns(count) {
             record.cells.truncate(columns);
@@ -114,14 +114,14 @@ pub(super) struct RecordPair {
 pub(super) struct Cursor {
     pub(super) reader: Box<dyn LogReader>,
     pub(super) moment: RecordPair,
-    /// Records up to the newer one.
+    /// Records up to the newer one, included.
     pub(super) count: u64,
-    /// The record behind it, when it was read already.
+    /// The next record, if it was read already.
     pub(super) ahead: Option<Record>,
 }
 
 impl Cursor {
-    /// Before the record of a reader that has so many before it.
+    /// A cursor before the record of a number, which the reader gives next.
     pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Cursor {
         Cursor { reader, moment: RecordPair { older: None, newer: None }, count, ahead: None }
     }
@@ -130,7 +130,7 @@ impl Cursor {
         self.moment.time()
     }
 
-    /// Whether it is behind what is wanted, so that reading has to begin anew.
+    /// Whether it has passed the wanted record, so that reading has to start over.
     pub(super) fn is_behind(&self, wanted: Wanted) -> bool {
         match wanted {
             Wanted::At(wanted) => self.time().map_or(self.count > 0, |time| time > wanted),
@@ -138,7 +138,7 @@ impl Cursor {
         }
     }
 
-    /// Whether a record that follows is too late.
+    /// Whether the next record comes after the wanted one.
     pub(super) fn is_enough(&self, next: &Record, wanted: Wanted) -> bool {
         self.moment.newer.is_some()
             && match wanted {

@@ -1,10 +1,10 @@
-//! A performance log as a source: what was recorded, at a time of choice.
+//! A performance log as a source: what was recorded, at any time of choice.
 //!
-//! A log is gone through once for its counters and its range, and for places to go on from: values are not looked at meanwhile,
-//! but those of a text log for what is no number. Whoever wants the values of a chart reads the columns that are in it from
-//! beginning to end; whoever wants everything at one time asks a [`LogSource`] for a snapshot, as any source.
-//! Values in it come computed, since a log of computed values has nothing else; the definitions say what type they were, and
-//! [`Log::complete`] adds the samples that they were computed from.
+//! Opening a log walks it once for its columns, its time range, and points to seek to. Values are not read
+//! meanwhile, except those of a text log, to find columns that are no numbers. A chart reads its columns
+//! from beginning to end ([`Log::read`]); a table reads everything at one time from a snapshot, as from any
+//! source ([`LogSource`]). Snapshots have computed values, since some logs have nothing else; the
+//! definitions keep the counter types, and [`Log::complete`] adds the samples behind the values.
 
 mod column_tree;
 mod cursor;
@@ -34,8 +34,8 @@ use column_tree::{ColumnTree, LogHost, LogObject};
 use cursor::{Cursor, RecordPair, SeekIndex, SeekPoint, Wanted};
 use joined::Joined;
 
-/// One host of a log of any format that can be read: the first one, until [`Log::of_host`] asks for another. Clones are of
-/// the same log, at the same time.
+/// One host of a log of any format that can be read: the first host; [`Log::of_host`] gives the others.
+/// Clones share the log and its current time.
 #[derive(Debug, Clone)]
 pub struct Log {
     opened: Arc<Opened>,
@@ -52,12 +52,13 @@ struct Opened {
     columns: Vec<Column>,
     summary: LogSummary,
     seeks: SeekIndex,
-    /// What snapshots are of. It is held for a moment only, while the place is held as long as reading takes.
+    /// The record of the next snapshot. This lock is held for a moment only; that of the cursor as long as
+    /// reading takes.
     wanted: Mutex<Wanted>,
     cursor: Mutex<Option<Cursor>>,
-    /// Whoever read columns last and knows all of them.
+    /// The reader that last read columns and knows all of them: it can seek anywhere.
     spare: Mutex<Option<Cursor>>,
-    /// The logs that it is of, when these are several; then it has no reader of its own.
+    /// The logs that this one joins; then it has no reader of its own.
     joined: Option<Joined>,
 }
 
@@ -66,7 +67,7 @@ struct Opened {
 pub struct LogSummary {
     /// Its format.
     pub format: Format,
-    /// Number of records; where several logs have records of the same time about so many.
+    /// Number of records; an estimate where several joined logs overlap.
     pub records: u64,
     /// Time of the first record, UTC.
     pub first: FileTime,
@@ -74,31 +75,31 @@ pub struct LogSummary {
     pub last: FileTime,
     /// Minutes to add to UTC to get the local time of the log at its last record.
     pub local_minutes: i32,
-    /// What is damaged, and remarks.
+    /// Damage and remarks.
     pub notes: Notes,
-    /// Hosts that it has counters of, in its order; the name is empty where the log has none.
+    /// Hosts with counters in the log, in its order; the name is empty where the log has none.
     pub hosts: Vec<String>,
 }
 
 /// One column of a log at its time.
 #[derive(Debug, Clone)]
 pub struct LogReading {
-    /// The full path, spelled as the log has it.
+    /// The full path, as the log spells it.
     pub path: String,
-    /// Its parts, when it has some.
+    /// Its parts, if it is a counter path.
     pub parts: Option<CounterPath>,
     /// Its counter type.
     pub counter_type: CounterType,
     /// Its default scale.
     pub default_scale: i32,
-    /// What was read, and what it means.
+    /// The raw sample and the value.
     pub cell: Cell,
     /// The sample of the record before.
     pub older: Option<Sample>,
 }
 
 impl Log {
-    /// Goes through a log once, for what is in it. Memory holds its columns, and nothing of its records.
+    /// Walks a log once, for what is in it. Memory holds its columns, and none of its records.
     ///
     /// # Errors
     ///
@@ -109,7 +110,7 @@ impl Log {
         log.ok_or_else(|| LogError::new(unread()).in_file(path))
     }
 
-    /// The same for somebody who may no longer want it, as is asked after each record: then it is `None`.
+    /// As [`Log::open`], but `None` as soon as `is_wanted` returns `false`; it is called after each record.
     ///
     /// # Errors
     ///
@@ -162,7 +163,7 @@ impl Log {
             columns: about.columns.clone(),
             summary,
             wanted: Mutex::new(Wanted::At(FileTime(0))),
-            // A reader that knows all columns can begin anywhere; another one has to find them in their order.
+            // A reader that knows all columns can seek anywhere; another has to find them in order.
             cursor: Mutex::new(begin_at(reader, seeks.first()).map_err(|error| unusable(error.to_string()))?),
             spare: Mutex::new(None),
             seeks,
@@ -171,13 +172,13 @@ impl Log {
         Ok(Some(Log { opened: Arc::new(opened), host: 0 }))
     }
 
-    /// The same log, at the same time, of another of its hosts; letter case does not matter.
+    /// Another host of the same log, at the same time; case is ignored.
     pub fn of_host(&self, name: &str) -> Option<Log> {
         let host = self.opened.hosts.iter().position(|host| host.name.eq_ignore_ascii_case(name))?;
         Some(Log { host, ..self.clone() })
     }
 
-    /// The host that this is of; empty where the log does not say.
+    /// The name of this host; empty where the log has none.
     pub fn host(&self) -> &str {
         self.opened.hosts.get(self.host).map_or("", |host| host.name.as_str())
     }
@@ -191,7 +192,7 @@ impl Log {
         &self.opened.summary
     }
 
-    /// Every column of all its hosts, also those of instances that came late.
+    /// Every column of all its hosts, including those of instances that came late.
     pub fn columns(&self) -> &[Column] {
         &self.opened.columns
     }
@@ -201,17 +202,18 @@ impl Log {
         &self.opened.path
     }
 
-    /// A source over it. Its snapshots have all instances that the log ever has.
+    /// A source over the log. Its snapshots have all instances of the whole log.
     pub fn source(&self) -> LogSource {
         LogSource::new(self.clone())
     }
 
-    /// Snapshots are of the last record at or before this time from now on; of the first one when there is none before.
+    /// Sets the time of snapshots: they have the last record at or before it, or the first record if there
+    /// is none.
     pub fn set_time(&self, time: FileTime) {
         self.want(Wanted::At(time));
     }
 
-    /// Snapshots are of the record with so many before it from now on; of the last one when there are fewer.
+    /// Sets the record of snapshots by its number, from 0; the last record if there are fewer.
     pub fn set_record(&self, nth: u64) {
         self.want(Wanted::Nth(nth));
     }
@@ -220,7 +222,7 @@ impl Log {
         *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
     }
 
-    /// The column of a counter; without an instance for an object that has none.
+    /// The column of a counter; `key` is `None` for an object without instances.
     pub fn column(
         &self,
         object: TitleIndex,
@@ -230,7 +232,7 @@ impl Log {
         let object = self.objects().iter().find(|known| known.name == object)?;
         let counter = object.counters.iter().position(|known| known.name == counter)?;
         let instance = match key {
-            // Somebody who is not there is not the first one.
+            // A missing instance is not the first one.
             None if object.has_instances => return None,
             None => 0,
             Some(key) => {
@@ -241,7 +243,7 @@ impl Log {
         object.columns.get(&(instance, counter)).copied()
     }
 
-    /// One column at the time of the log; `None` when there is none, or it comes later.
+    /// One column at the current time; `None` when there is no such column, or it begins later.
     ///
     /// # Errors
     ///
@@ -254,8 +256,8 @@ impl Log {
         })
     }
 
-    /// Puts the samples of the log, and their values, into what a [`Query`](crate::Query) over its source has read. A snapshot
-    /// has only values.
+    /// Adds the samples of the log, and the values of these, to readings of a [`Query`](crate::Query) over
+    /// its source, whose snapshots have computed values only.
     ///
     /// # Errors
     ///
@@ -276,7 +278,7 @@ impl Log {
         })
     }
 
-    /// What the log has at its time.
+    /// Reads the record at the current time.
     fn at<T>(&self, then: impl FnOnce(&RecordPair) -> T) -> Result<T, SourceError> {
         if let Some(joined) = &self.opened.joined {
             let wanted = *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -286,8 +288,8 @@ impl Log {
         Ok(then(&self.go(&mut cursor)?.moment))
     }
 
-    /// Reads some columns from the first record to the last: `each` gets the time and the values in the order of the
-    /// columns, and says whether to go on.
+    /// Reads some columns from the first record to the last: `each` gets the time and the values in the
+    /// order of the columns, and returns whether to go on.
     ///
     /// # Errors
     ///
@@ -300,8 +302,9 @@ impl Log {
         self.read_from(columns, FileTime(0), || true, each)
     }
 
-    /// The same from some record before a time on, as near as reading can begin; where that is the first one, all before the
-    /// time are read. It may take as long as opening did until the first of them comes: `is_wanted` is asked meanwhile.
+    /// As [`Log::read`], from the nearest record before a time that the reader can seek to, which may be
+    /// the first. It may take as long as opening until the first record comes; it stops when `is_wanted`
+    /// returns `false` meanwhile.
     ///
     /// # Errors
     ///
@@ -326,7 +329,8 @@ impl Log {
         Ok(())
     }
 
-    /// A reader of its own before a time. One that knows all columns can begin anywhere, so one that does is kept.
+    /// A separate reader that begins before a time. Only a reader that knows all columns can seek, so the
+    /// last such reader is kept and used again.
     fn begin_before(&self, from: FileTime, is_wanted: impl Fn() -> bool) -> Result<Cursor, SourceError> {
         let mark = self.opened.seeks.before(Wanted::At(from)).filter(|mark| mark.count > 0);
         let Some(mark) = mark else { return Ok(Cursor::new(self.reader()?, 0)) };
@@ -353,7 +357,7 @@ impl Log {
         tallymon_log::open(&self.opened.path, &self.opened.options).map_err(source_error)
     }
 
-    /// Minutes to add to the time of the log to get its local time.
+    /// Minutes to add to the current time to get the local time of the log.
     pub fn local_minutes(&self) -> i32 {
         let cursor = self.cursor();
         let newer = cursor.as_ref().and_then(|cursor| cursor.moment.newer.as_ref());
@@ -364,7 +368,8 @@ impl Log {
         self.opened.cursor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Goes to the time of the log: from where it is, or from the last place before it that reading can begin at.
+    /// Moves the cursor to the current time: from where it is, or from the last point before it that it can
+    /// seek to.
     fn go<'c>(&self, cursor: &'c mut Option<Cursor>) -> Result<&'c Cursor, SourceError> {
         let wanted = *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         let seeks = &self.opened.seeks;
@@ -390,9 +395,10 @@ impl Log {
         Ok(cursor)
     }
 
-    /// Goes to the next record from `from` to `to`, both included, which is at least so many units after the one that the
-    /// log is at; its time, `None` behind the last one, where the log stays. Records between the two are passed over:
-    /// rates are over the whole interval. A record that is older than the one before it, after a clock was set back, is not waited for.
+    /// Goes to the next record between `from` and `to`, both included, that is at least `every` units after
+    /// the current one, and returns its time; `None` after the last record, where the log stays. Records in
+    /// between are skipped, so rates are over the whole interval. A record that is older than the one
+    /// before it, because a clock was set back, counts as late enough.
     ///
     /// # Errors
     ///
@@ -432,26 +438,26 @@ impl Log {
         Ok(None)
     }
 
-    /// Goes back before the first record, from where [`Log::advance`] begins.
+    /// Goes back before the first record, so that [`Log::advance`] begins with it.
     pub fn rewind(&self) {
         if let Some(joined) = &self.opened.joined {
             return joined.rewind();
         }
         let mut cursor = self.cursor();
         let reader = cursor.take().map(|cursor| cursor.reader);
-        // What can not go back is opened again when it is read.
+        // A reader that can not seek back is opened again when it is needed.
         *cursor = reader.and_then(|reader| begin_at(reader, self.opened.seeks.first()).ok().flatten());
     }
 }
 
-/// The place of a reader that knows all columns; `None` when it can not begin there.
+/// A cursor at a point, with a reader that knows all columns; `None` when the reader can not seek there.
 fn begin_at(mut reader: Box<dyn LogReader>, mark: Option<&SeekPoint>) -> Result<Option<Cursor>, SourceError> {
     let Some(mark) = mark else { return Ok(None) };
     let goes = reader.go_to(mark.place).map_err(source_error)?;
     Ok(goes.then(|| Cursor::new(reader, mark.count)))
 }
 
-/// What two samples of a column come to.
+/// The value of two samples of a column.
 fn value(
     older: Option<Sample>,
     newer: Result<Sample, NoValue>,

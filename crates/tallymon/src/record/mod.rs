@@ -1,4 +1,4 @@
-//! Recording: live values into a log, so that whatever happens to the recorder costs its last seconds only.
+//! Recording live values into a log, so that a crash of the recorder costs its last seconds only.
 //!
 //! What is recorded is a native log: raw values, written every few seconds, with new instances when they
 //! come. Formats that have to know their columns before the first record are made of it when it is
@@ -53,7 +53,7 @@ pub struct Recorder {
     host: String,
     titles: Titles,
     records: u64,
-    /// Bytes that the disk has for sure.
+    /// Bytes that are on the disk.
     synced: u64,
 }
 
@@ -76,7 +76,7 @@ impl Recorder {
         })
     }
 
-    /// Records into a new file; what was there under its name is replaced.
+    /// Records into a new file, which replaces one of the same name.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Recorder {
         }
     }
 
-    /// From the next record on, writes what the paths of a query mean, or everything when it has none.
+    /// From the next record on, writes what the paths of a query mean; everything when it has none.
     pub fn choose(&mut self, query: &Query) {
         self.choose_as(&Choice::of(query));
     }
@@ -120,7 +120,7 @@ impl Recorder {
         begun.and(written).and(synced).map_err(|error| LogError::from(error).in_file(&self.path))
     }
 
-    /// Writes what is held, and has it on the disk before it returns.
+    /// Writes the records in memory, and returns when they are on the disk.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl Recorder {
         flushed.map_err(|error| LogError::from(error).in_file(&self.path))
     }
 
-    /// Brings what was written since the last time to the disk: once a chunk, not once a record.
+    /// Syncs new bytes to the disk: once a chunk, not once a record.
     fn sync_new(&mut self) -> io::Result<()> {
         let bytes = self.writer.writer().bytes();
         if bytes == self.synced {
@@ -140,12 +140,12 @@ impl Recorder {
         self.writer.writer().sync()
     }
 
-    /// The log.
+    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes that were written; those of records that are held come later.
+    /// Bytes that were written, without those of records in memory.
     pub fn bytes(&mut self) -> u64 {
         self.writer.writer().bytes()
     }
@@ -155,11 +155,11 @@ impl Recorder {
         self.records
     }
 
-    /// Completes the log with an index that lets readers go to a time at once.
+    /// Completes the log with an index, by which readers go to a time at once.
     ///
     /// # Errors
     ///
-    /// Those of the file. It is a log all the same, without an index.
+    /// Those of the file. The log is readable all the same, without an index.
     pub fn seal(self) -> Result<(), LogError> {
         let path = self.path;
         let sealed = self.writer.into_inner().seal().and_then(|file| file.sync_all());
@@ -179,7 +179,7 @@ impl Recorder {
     }
 }
 
-/// Makes a log of another format of a recording, which is removed when that is complete.
+/// Converts a recording to another format, and removes it when that is complete.
 ///
 /// # Errors
 ///
@@ -191,7 +191,7 @@ pub fn convert(recording: &Path, output: &Path, format: Format) -> Result<Report
     Ok(report)
 }
 
-/// The name that a log of this name has while it is recorded: for a native log its own.
+/// The name of a log while it is recorded: its own for a native log, else one beside it.
 pub fn while_recording(output: &Path, format: Format) -> PathBuf {
     if format == Format::Tally {
         return output.to_path_buf();
@@ -223,13 +223,13 @@ pub fn estimate(query: &Query, samples: [&Snapshot; 2], records_an_hour: f64) ->
     Ok(bytes * records_an_hour)
 }
 
-/// How a native log is written that begins at a time, in a zone.
+/// Options for a native log that begins at a time, in a zone.
 pub fn write_options(zone: &LocalZone, time: FileTime) -> WriteOptions {
     WriteOptions { zone: zone.of_log(time), ..WriteOptions::default() }
 }
 
 impl Query {
-    /// What its paths mean, for a writer of logs.
+    /// What its paths mean, as a writer of logs takes it.
     pub fn chosen(&self) -> HashMap<TitleIndex, Vec<Chosen>> {
         let mut chosen: HashMap<TitleIndex, Vec<Chosen>> = HashMap::new();
         for (object, counters, instance) in self.meant() {
