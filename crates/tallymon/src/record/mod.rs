@@ -1,8 +1,13 @@
 //! Recording live values into a log, so that a crash of the recorder costs its last seconds only.
 //!
-//! What is recorded is a native log: raw values, written every few seconds, with new instances when they
-//! come. Formats that have to know their columns before the first record are made of it when it is
-//! complete, see [`Recorder::finish`].
+//! A recording is a native log: raw values, written every few seconds, with new instances as they appear. Other formats have
+//! to know their columns before the first record; they are converted from the complete recording, see [`convert`].
+//!
+//! | to | use |
+//! |---|---|
+//! | record into one file | [`Recorder`] |
+//! | record into files with numbers, or a ring of them | [`RollingRecorder`] |
+//! | record in a process of its own that others control | [`session`] |
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -58,12 +63,11 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records into a file, and goes on with it where it is a native log already: what is torn at its end
-    /// is cut.
+    /// Records into a file. If it is a native log already, the recording continues it, after cutting a torn end.
     ///
     /// # Errors
     ///
-    /// The file can not be written, or is something else.
+    /// The file can not be written, or is there and no native log.
     pub fn append_to(path: &Path, options: WriteOptions) -> Result<Recorder, LogError> {
         let writer = NativeWriter::append_to(path, options)?;
         Ok(Recorder {
@@ -99,13 +103,12 @@ impl Recorder {
         self.titles.clone_from(&choice.titles);
     }
 
-    /// Writes one record. `window` is from when to when the snapshot was taken, by the civil clock, so that
-    /// a log shows when that was set; `local_minutes` is to be added to get the local time.
+    /// Writes one record. `window` is begin and end of taking the snapshot, by the civil clock, so that the log shows when
+    /// that clock was set; `local_minutes` are added to it to get the local time.
     ///
     /// # Errors
     ///
-    /// Those of the file. What could not be written is lost, and nothing else is: later records may be
-    /// written again.
+    /// Those of the file. Only this record is lost: later ones may succeed.
     pub fn record(
         &mut self,
         snapshot: &Snapshot,
@@ -166,8 +169,7 @@ impl Recorder {
         sealed.map_err(|error| LogError::from(error).in_file(&path))
     }
 
-    /// Completes the log, and makes one of another format of it under another name; the recording is
-    /// removed then.
+    /// Completes the log, and converts it to another format under another name. The recording is removed then.
     ///
     /// # Errors
     ///
@@ -201,8 +203,8 @@ pub fn while_recording(output: &Path, format: Format) -> PathBuf {
     output.with_file_name(name)
 }
 
-/// Bytes that an hour of records takes at most, by the second of two samples: the first one has all names,
-/// and with more records at a time each takes less.
+/// Bytes that an hour of records takes at most, by the second of two samples. The first sample also has all names; and
+/// records that are written together take less each.
 ///
 /// # Errors
 ///
@@ -240,8 +242,7 @@ impl Query {
     }
 }
 
-/// The format that a file should have: the one that is asked for, else that of the end of its name, else
-/// `otherwise`.
+/// The format of a log to write: the named one, else that of the extension of the file, else `otherwise`.
 ///
 /// # Errors
 ///
