@@ -1,8 +1,17 @@
 //! Performance counters: from any source, by path, as values.
 //!
-//! You give counter paths; you get values, or for each one the reason why there is none. Names are accepted in every
-//! language that the source has, and by index; wildcards are followed as instances come and go; an instance is matched
-//! with itself between two samples, not with whoever has its place now.
+//! You give counter paths; you get a value for each, or the reason why there is none. Names may be in any
+//! language of the source, or indexes. Wildcards follow instances as they come and go. An instance is
+//! matched with itself between two samples, even when another instance has its name or position by then.
+//!
+//! | module or type | does |
+//! |---|---|
+//! | [`Query`] | values of counter paths over one source |
+//! | [`Sampler`] | one snapshot a tick for many queries, on a thread of its own |
+//! | [`Log`] | a performance log as a source |
+//! | [`mod@record`] | recordings and recording sessions |
+//! | [`registry`] | which providers are installed, and their names |
+//! | [`clock`] | the clock and time zone of this machine |
 //!
 //! ```no_run
 //! use std::{thread, time::Duration};
@@ -22,7 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! It does not draw, does not parse command lines and opens no connections on its own.
+//! It does not print, draw or parse command lines, and opens no network connections.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

@@ -47,7 +47,7 @@ fn text(folder: &Scratch, name: &str, path: &str, rows: &[(&str, u32)]) -> PathB
 
 /// A log of Windows cut into two, of two formats, and one of its columns apart: together they are what they were.
 #[test]
-fn a_log_in_pieces_is_whole_again() {
+fn pieces_of_a_log_join_to_the_whole() {
     let Some(blg) = shared("logs/PAL_SampleLog.blg") else { return };
     let whole = Log::open(&blg, &ReadOptions::default()).unwrap();
     let columns: Vec<usize> = (0..whole.columns().len()).collect();
@@ -90,7 +90,7 @@ fn a_log_in_pieces_is_whole_again() {
 /// Two hosts whose clocks differ by less than their records: both have a value in each row. One that is slower stays, one
 /// that ends leaves a gap.
 #[test]
-fn hosts_share_their_rows_and_what_ends_is_absent() {
+fn hosts_share_rows_and_ended_logs_have_no_values() {
     let folder = Scratch::new();
     let quick: Vec<(String, u32)> = (0..40).map(|second| (format!("00:{second:02}.100"), second)).collect();
     let quick: Vec<(&str, u32)> = quick.iter().map(|(time, value)| (time.as_str(), *value)).collect();
@@ -151,7 +151,7 @@ fn hosts_share_their_rows_and_what_ends_is_absent() {
 
 /// The same counter of the same host in two logs: those of the first are taken as long as it goes on.
 #[test]
-fn of_two_logs_of_one_counter_the_first_is_taken() {
+fn the_first_of_two_overlapping_logs_gives_the_values() {
     let folder = Scratch::new();
     let one = [("00:00.000", 1), ("00:01.000", 2), ("00:02.000", 3), ("00:03.000", 4)];
     let one = text(&folder, "one.csv", r"\\a\Memory\Available Bytes", &one);
@@ -175,7 +175,7 @@ fn of_two_logs_of_one_counter_the_first_is_taken() {
 
 /// Two logs of one counter, an hour apart.
 #[test]
-fn between_logs_that_are_apart_there_is_a_gap() {
+fn a_pause_between_logs_is_a_row_without_values() {
     let folder = Scratch::new();
     let one = text(&folder, "one.csv", r"\\a\Memory\Available Bytes", &[("00:00.000", 1), ("00:01.000", 2)]);
     let other =
@@ -194,7 +194,7 @@ fn between_logs_that_are_apart_there_is_a_gap() {
 }
 
 #[test]
-fn one_log_is_itself_and_none_is_an_error() {
+fn joining_one_log_changes_nothing_and_none_is_an_error() {
     let folder = Scratch::new();
     let one = text(&folder, "one.csv", r"\\a\Memory\Available Bytes", &[("00:00.000", 1)]);
     let log = Log::open_all(&[&one], &ReadOptions::default()).unwrap();

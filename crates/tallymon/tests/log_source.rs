@@ -19,7 +19,7 @@ fn source(path: &Path) -> LogSource {
 
 /// The binary log holds raw samples, the text log what Windows computed from them.
 #[test]
-fn values_of_a_binary_log_are_those_that_windows_printed() {
+fn values_of_a_binary_log_equal_what_windows_printed() {
     let (Some(blg), Some(csv)) = (shared(BLG), shared(CSV)) else { return };
     let mut raw = source(&blg);
     let mut text = source(&csv);
@@ -48,7 +48,7 @@ fn values_of_a_binary_log_are_those_that_windows_printed() {
 }
 
 #[test]
-fn a_range_begins_anew() {
+fn setting_a_range_starts_over() {
     let Some(blg) = shared(BLG) else { return };
     let mut query = source(&blg);
     let all = query.log().summary().clone();
@@ -74,7 +74,7 @@ fn a_range_begins_anew() {
 
 /// Going to a time in any order comes to what reading from the first record to the last comes to.
 #[test]
-fn going_to_a_time_is_reading_up_to_it() {
+fn seeking_to_a_time_gives_what_reading_up_to_it_gives() {
     let samples = [BLG, CSV, "logs/Tx_BasicPerfCounters.blg", "logs/PAL_SampleLog.blg"];
     let folder = Scratch::new();
     let native = folder.join("copy.tally");
@@ -121,7 +121,7 @@ fn going_to_a_time_is_reading_up_to_it() {
 /// Columns that are read from a time on are those that are read from the first record on, also with a column that comes
 /// late, and whoever no longer wants them is not kept.
 #[test]
-fn columns_are_read_from_a_time_on() {
+fn reads_columns_from_a_time_on() {
     let text: String = (0..50)
         .map(|row| format!("\"01/02/2020 03:04:{row:02}.000\",\"{row}\",\"{}\"\n", 100 - row))
         .collect();
@@ -180,7 +180,7 @@ fn nth_of(records: &[Record]) -> usize {
 }
 
 #[test]
-fn who_no_longer_wants_a_log_does_not_wait_for_its_end() {
+fn opening_stops_when_the_log_is_no_longer_wanted() {
     let Some(file) = shared("logs/Tx_BasicPerfCounters.blg") else { return };
     let asked = std::cell::Cell::new(0);
     let stopped = Log::open_while(&file, &ReadOptions::default(), || asked.replace(asked.get() + 1) < 10);
@@ -191,7 +191,7 @@ fn who_no_longer_wants_a_log_does_not_wait_for_its_end() {
 }
 
 #[test]
-fn what_is_no_log_is_refused() {
+fn refuses_files_that_are_no_logs() {
     let Some(corrupt) = shared("SOURCES.md") else { return };
     assert!(Log::open(&corrupt, &ReadOptions::default()).is_err());
 }

@@ -60,7 +60,7 @@ fn is_built_in(object: TitleIndex) -> bool {
 }
 
 #[test]
-fn every_rate_of_every_object_has_its_error_or_a_reason() {
+fn every_rate_has_an_error_or_the_reason_why_not() {
     let mut query = Query::open(&Location::Local).unwrap();
     let instances = |has_instances| if has_instances { "(*)" } else { "" };
     let objects = query.catalog().objects().iter();
@@ -95,7 +95,7 @@ fn every_rate_of_every_object_has_its_error_or_a_reason() {
 }
 
 #[test]
-fn processor_time_is_that_of_proc_stat() {
+fn processor_time_matches_proc_stat() {
     let _busy = busy();
     let mut query = query(&[r"\Processor(_Total)\% Processor Time", r"\Processor(_Total)\% User Time"]);
     let before = stat_line("cpu");
@@ -117,7 +117,7 @@ fn processor_time_is_that_of_proc_stat() {
 }
 
 #[test]
-fn system_counts_are_those_of_proc() {
+fn system_counts_match_proc() {
     let mut query =
         query(&[r"\System\Context Switches/sec", r"\System\Processes", r"\System\System Up Time"]);
     let before = stat_line("ctxt")[0];
@@ -137,7 +137,7 @@ fn system_counts_are_those_of_proc() {
 }
 
 #[test]
-fn memory_is_that_of_meminfo() {
+fn memory_matches_meminfo() {
     let mut query =
         query(&[r"\Memory\Available KBytes", r"\Memory\Commit Limit", r"\Memory\Page Faults/sec"]);
     let meminfo = |name: &str| -> f64 {
@@ -164,7 +164,7 @@ fn memory_is_that_of_meminfo() {
 }
 
 #[test]
-fn a_busy_process_has_the_time_that_the_kernel_says() {
+fn time_of_a_busy_process_matches_the_kernel() {
     let busy = busy();
     let pid = busy.0.id();
     let mut query =
@@ -207,7 +207,7 @@ fn a_busy_process_has_the_time_that_the_kernel_says() {
 }
 
 #[test]
-fn free_space_is_that_of_df() {
+fn free_space_matches_df() {
     let Some(text) = output("df", &["-P", "-B1", "/"]) else { return };
     let fields: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
     let (total, free): (f64, f64) = (fields[1].parse().unwrap(), fields[3].parse().unwrap());
@@ -222,7 +222,7 @@ fn free_space_is_that_of_df() {
 }
 
 #[test]
-fn written_bytes_are_those_of_diskstats() {
+fn written_bytes_match_diskstats() {
     // The busiest whole disk, as the kernel numbers it.
     let written = || -> Vec<(String, u64)> {
         let text = fs::read_to_string("/proc/diskstats").unwrap();
@@ -255,7 +255,7 @@ fn written_bytes_are_those_of_diskstats() {
 }
 
 #[test]
-fn traffic_is_that_of_ip() {
+fn traffic_matches_ip() {
     let Some(_) = peer("ip") else { return };
     let received = || -> u64 {
         let text = output("ip", &["-s", "-s", "-o", "link", "show", "lo"]).unwrap();
@@ -279,7 +279,7 @@ fn traffic_is_that_of_ip() {
 }
 
 #[test]
-fn datagrams_are_those_of_snmp() {
+fn datagrams_match_snmp() {
     let sent = || -> u64 {
         let text = fs::read_to_string("/proc/net/snmp").unwrap();
         let mut lines = text.lines().filter(|line| line.starts_with("Udp:"));

@@ -80,7 +80,7 @@ fn values_and_names_arrive_in_a_query() {
 }
 
 #[test]
-fn averages_follow_from_two_samples() {
+fn averages_need_two_samples() {
     let scratch = Scratch::new();
     let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths("Meal Behemoth")]).unwrap();
     let ada = publisher.instance("Meal Behemoth", &named("Ada")).unwrap();
@@ -97,7 +97,7 @@ fn averages_follow_from_two_samples() {
 }
 
 #[test]
-fn a_query_goes_on_when_the_program_comes_back() {
+fn a_query_continues_when_the_program_restarts() {
     let scratch = Scratch::new();
     let start = |weight: u64| {
         let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths("Back Behemoth")]).unwrap();
@@ -117,7 +117,7 @@ fn a_query_goes_on_when_the_program_comes_back() {
 }
 
 #[test]
-fn the_same_set_of_two_programs_is_one_object() {
+fn two_programs_with_one_counter_set_are_one_object() {
     let scratch = Scratch::new();
     let publishers: Vec<_> = ["Ada", "Bob"]
         .map(|name| {
@@ -137,7 +137,7 @@ fn the_same_set_of_two_programs_is_one_object() {
 }
 
 #[test]
-fn nobody_takes_the_place_of_another() {
+fn a_program_can_not_replace_the_counters_of_another() {
     let scratch = Scratch::new();
     let set = |name: &str| CounterSet::new(name).counter("Free", CounterType::PERF_COUNTER_RAWCOUNT);
     let memory = Publisher::start_in(&scratch, "liar", &[set("me mory"), set("Own")]).unwrap();
@@ -172,7 +172,7 @@ fn parents_of_another_object_come_with_it() {
 
 /// What a program leaves behind is marked in a query, and loses the mark when the program comes back.
 #[test]
-fn kept_values_of_a_program_that_ended_are_stale() {
+fn values_of_an_ended_program_are_stale() {
     const DIRECTORY: &str = "TALLYMON_TEST_KEPT";
     let start = |directory: &Path, weight: u64| {
         let publisher = Publisher::start_in(directory, "kept", &[behemoths("Kept Behemoth")]).unwrap();

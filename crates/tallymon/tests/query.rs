@@ -155,7 +155,7 @@ fn says(query: &Query, expected: &[(&str, Result<f64, NoValue>)]) {
 }
 
 #[test]
-fn a_reading_says_who_it_is_of() {
+fn a_reading_names_its_instance() {
     let (machine, mut query) = machine();
     query.add(r"\Process(*)\% Processor Time").unwrap();
     let mut who = |processes: &[(&'static str, u64, u64, u64)]| {
@@ -177,7 +177,7 @@ fn a_reading_says_who_it_is_of() {
 
 /// The example of the documentation of the Performance Data Helper: three processes X, the second of which ends.
 #[test]
-fn three_processes_of_one_name() {
+fn matches_three_processes_of_one_name() {
     for (matching, fourth) in [(Matching::Identity, 500.0), (Matching::NameAndNumber, 1480.0)] {
         let (machine, mut query) = machine();
         query.set_matching(matching);
@@ -200,7 +200,7 @@ fn three_processes_of_one_name() {
 }
 
 #[test]
-fn a_process_id_that_is_used_again_is_another_process() {
+fn a_reused_process_id_is_another_process() {
     let (machine, mut query) = machine();
     query.add(r"\Process(X)\% Processor Time").unwrap();
     machine.lock().unwrap().processes = vec![("X", 10, 1, 100)];
@@ -289,7 +289,7 @@ fn equal_names_have_numbers() {
 }
 
 #[test]
-fn a_pattern_expands_to_paths_that_mean_the_same() {
+fn expanded_paths_mean_what_the_pattern_means() {
     let (machine, mut query) = machine();
     machine.lock().unwrap().processes = vec![("fire", 1, 1, 0), ("a#1", 2, 1, 0), ("fire", 3, 1, 0)];
     machine.lock().unwrap().threads = vec![(0, "0", 10), (2, "0", 30)];
@@ -335,7 +335,7 @@ fn a_pattern_expands_to_paths_that_mean_the_same() {
 }
 
 #[test]
-fn paths_go_and_have_scales_of_their_own() {
+fn removes_paths_and_scales_single_paths() {
     let (machine, mut query) = machine();
     machine.lock().unwrap().processes = vec![("a", 7, 1, 0)];
     let first = query.add(r"\Process(a)\ID Process").unwrap();
@@ -356,7 +356,7 @@ fn paths_go_and_have_scales_of_their_own() {
 }
 
 #[test]
-fn what_a_reading_says_leads_back_to_it() {
+fn the_path_of_a_reading_leads_back_to_it() {
     let (machine, mut query) = machine();
     // Names that look like what the grammar means by something else.
     let names = ["a#1", "a", "a", "C# compiler", "x)y", "(", "#", "a\\b", "#1", "1", "a/b", "a#1"];
@@ -469,7 +469,7 @@ fn only(query: &Query) -> Reading {
 }
 
 #[test]
-fn old_and_absent_values_say_so() {
+fn stale_and_absent_values_are_marked() {
     let (machine, mut query) = machine();
     query.add(r"\System\Available Bytes").unwrap();
     for (state, value, stale) in [
@@ -533,7 +533,7 @@ fn errors_name_the_part_and_the_nearest_names() {
 }
 
 #[test]
-fn names_of_every_language_are_known() {
+fn accepts_names_in_every_language() {
     let (machine, _) = machine();
     machine.lock().unwrap().processes = vec![("x", 1, 1, 0)];
     for path in [
@@ -561,7 +561,7 @@ fn names_of_every_language_are_known() {
 }
 
 #[test]
-fn an_explanation_has_the_numbers() {
+fn an_explanation_has_the_numbers_of_the_samples() {
     let (machine, mut query) = machine();
     query.add(r"\Process(x)\% Processor Time").unwrap();
     machine.lock().unwrap().processes = vec![("x", 1, 1, 40)];
@@ -581,7 +581,7 @@ fn an_explanation_has_the_numbers() {
 }
 
 #[test]
-fn a_saved_block_answers_what_it_has() {
+fn a_saved_block_is_a_source() {
     let (machine, mut query) = machine();
     machine.lock().unwrap().processes = vec![("x", 1, 1, 40)];
     query.add(r"\Process(x)\ID Process").unwrap();
@@ -612,7 +612,7 @@ fn a_saved_block_answers_what_it_has() {
 
 /// What is remembered from one collection to the next must not outlive the names that it was made of.
 #[test]
-fn paths_follow_names_that_change_places() {
+fn paths_follow_instances_that_change_position() {
     let (machine, mut query) = machine();
     let one = query.add(r"\Thread(Y/0#1)\% Processor Time").unwrap();
     let all = query.add(r"\Thread(x/*)\% Processor Time").unwrap();
@@ -665,7 +665,7 @@ impl Source for Lender {
 }
 
 #[test]
-fn a_sample_that_no_value_needs_is_given_back() {
+fn gives_unneeded_samples_back_to_the_source() {
     let machine = Arc::new(Mutex::new(Machine { system: true, ..Machine::default() }));
     let host = Host::of("here", vec![Box::new(Fake(Arc::clone(&machine)))]);
     let returned = Arc::new(Mutex::new(0));

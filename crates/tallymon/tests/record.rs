@@ -31,7 +31,7 @@ fn at(seconds: i64) -> FileTime {
 }
 
 #[test]
-fn clocks_and_midnights_lose_nothing() {
+fn set_clocks_and_midnights_lose_no_record() {
     let Some(query) = query() else { return };
     let path = file("clock.tally");
     let mut recorder = Recorder::create(&path, WriteOptions::default()).unwrap();
@@ -86,7 +86,7 @@ fn another_format_replaces_the_recording() {
 }
 
 #[test]
-fn the_estimate_is_of_the_second_sample() {
+fn estimates_by_the_second_sample() {
     let Some(query) = query() else { return };
     let snapshot = query.snapshot().unwrap();
     let one = estimate(&query, [snapshot, snapshot], 1.0).unwrap();

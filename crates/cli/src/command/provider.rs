@@ -11,9 +11,8 @@ use tallymon::core::text::CodePage;
 use tallymon::core::title::TitleIndex;
 use tallymon::events::EventLog;
 use tallymon::registry::{
-    Change, Installed, Manifest, ManifestPackage, Package, Removed, Roots, Scope, Service, ServiceSetting,
-    TitleRange, Trust, ValidationCode, Writer, read_reg, report_failure, report_installed, report_removed,
-    report_warnings,
+    Installed, Manifest, Package, Removed, Roots, Scope, Service, ServiceSetting, TitleRange, Trust,
+    ValidationCode, Writer, read_reg,
 };
 use tallymon::{LibraryOptions, LibraryTrial, try_library};
 
@@ -26,22 +25,18 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
     let writer = || Writer::open(&roots, scope);
     let writer_of = |service: &str| Writer::of_service(&roots, scope, service);
     match &provider.action {
-        ProviderAction::Add(add) => add_files(&writer()?, add),
+        ProviderAction::Add(add) => add_files(writer()?, add),
         ProviderAction::Check(files) => check(&roots, &writer()?, files),
         ProviderAction::Remove { services } => {
             for service in services {
                 if is_manifest(Path::new(service)) {
                     let manifest = Manifest::read(Path::new(service), None)?;
                     let guid = manifest.providers.first().map_or("", |provider| provider.guid());
-                    for removed in writer_of(guid)?.remove_manifest(&manifest)? {
+                    for removed in writer_of(guid)?.reporting(&log()).remove_manifest(&manifest)? {
                         say_removed(&removed);
                     }
                 } else {
-                    let removed = writer_of(service)?.remove(service);
-                    say_removed(
-                        &removed
-                            .inspect_err(|error| report_failure(&log(), Change::Remove, service, error))?,
-                    );
+                    say_removed(&writer_of(service)?.reporting(&log()).remove(service)?);
                 }
             }
             Ok(())
@@ -123,7 +118,7 @@ fn read(files: &ProviderFiles) -> Result<Vec<Input>, Failure> {
     Ok(inputs)
 }
 
-fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
+fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
     let library = add.library.as_deref().map(in_full);
     let validation_code = library.as_deref().filter(|_| add.in_process).and_then(ValidationCode::of);
     if add.in_process && validation_code.is_none() {
@@ -153,37 +148,30 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
     }
     let scope = writer.scope().word();
     let log = log();
+    let writer = writer.reporting(&log);
     for input in &inputs {
         match input {
             Input::Registrations(services) => {
-                writer.register(services)?;
+                writer.writer().register(services)?;
                 for service in services {
                     eprintln!("tally: {} is registered in the {scope} registry", service.name);
                 }
             }
             Input::Names(package) => {
-                let range = writer
-                    .install(package, &registration)
-                    .inspect_err(|error| report_failure(&log, Change::Install, &package.service, error))?;
-                report_installed(&log, &package.service, range);
-                report_warnings(&log, package, writer.contents()?.languages());
+                let range = writer.install(package, &registration)?;
                 eprintln!(
                     "tally: {} is installed in the {scope} registry: {}",
                     package.service,
                     words(range)
                 );
-                if let Some(service) = writer.contents()?.service(&package.service) {
+                if let Some(service) = writer.writer().contents()?.service(&package.service) {
                     warn_of_library(service);
                 }
             }
             Input::Manifest(manifest) => {
-                let names: Vec<&str> = manifest.providers.iter().map(ManifestPackage::name).collect();
-                let ranges = writer
-                    .install_manifest(manifest)
-                    .inspect_err(|error| report_failure(&log, Change::Install, &names.join(", "), error))?;
+                let ranges = writer.install_manifest(manifest)?;
                 for (range, provider) in ranges.into_iter().zip(&manifest.providers) {
                     let (name, guid) = (provider.name(), provider.guid());
-                    report_installed(&log, name, range);
                     eprintln!("tally: {name} {guid} is installed in the {scope} registry: {}", words(range));
                 }
             }
@@ -226,9 +214,6 @@ fn words(range: TitleRange) -> String {
 }
 
 fn say_removed(removed: &Removed) {
-    if let Some(range) = removed.titles {
-        report_removed(&log(), &removed.service, range);
-    }
     match removed.titles {
         Some(range) => eprintln!("tally: {} is removed: {}", removed.service, words(range)),
         None => eprintln!("tally: {} is removed; it had no names", removed.service),

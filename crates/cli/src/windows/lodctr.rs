@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use tallymon::core::block::ByteOrder;
 use tallymon::core::title::{Language, Titles};
 use tallymon::registry::{
-    BASE_INDEX, Change, Installed, Manifest, Package, RegistryError, Roots, Service, TitleRange, Trust,
-    Writer, read_text, report_failure, report_installed, report_removed, report_warnings,
+    BASE_INDEX, Installed, Manifest, Package, RegistryError, Roots, Service, TitleRange, Trust, Writer,
+    read_text,
 };
 
 use crate::command::provider::log;
@@ -71,17 +71,12 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
     match parsed.as_slice() {
         [Word::Option('?', None)] | [] => usage(LODCTR_USAGE, parsed.is_empty()),
         [Word::Name(file)] => {
-            let package = Package::read(Path::new(file), None)
-                .inspect_err(|error| report_failure(&log(), Change::Install, file, error))?;
+            let log = log();
+            let package = Package::read_to_install(Path::new(file), &log)?;
             for warning in &package.warnings {
                 eprintln!("lodctr: {warning}");
             }
-            let writer = writer_of(&package.service)?;
-            let range = writer
-                .install_names(&package)
-                .inspect_err(|error| report_failure(&log(), Change::Install, &package.service, error))?;
-            report_installed(&log(), &package.service, range);
-            report_warnings(&log(), &package, writer.contents()?.languages());
+            let range = writer_of(&package.service)?.reporting(&log).install_names(&package)?;
             loaded(&package.service, range);
             Ok(())
         }
@@ -104,15 +99,14 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
         }
         [Word::Option('R', None)] => {
             let writer = writer()?;
-            let repaired = writer.repair();
-            match repaired.inspect_err(|error| report_failure(&log(), Change::Repair, "", error))? {
-                Some((from, to)) => eprintln!(
-                    "lodctr: version {from} of the {} registry is damaged; it is version {to} again",
-                    writer.scope().word()
-                ),
-                None => {
-                    eprintln!("lodctr: the {} registry is whole; nothing to rebuild", writer.scope().word())
+            let scope = writer.scope().word();
+            match writer.reporting(&log()).repair()? {
+                Some((from, to)) => {
+                    eprintln!(
+                        "lodctr: version {from} of the {scope} registry is damaged; it is version {to} again"
+                    );
                 }
+                None => eprintln!("lodctr: the {scope} registry is whole; nothing to rebuild"),
             }
             Ok(())
         }
@@ -153,10 +147,7 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
     match parsed.as_slice() {
         [Word::Option('?', None)] | [] => usage(UNLODCTR_USAGE, parsed.is_empty()),
         [Word::Name(service)] => {
-            let range = writer_of(service)?
-                .remove_names(service)
-                .inspect_err(|error| report_failure(&log(), Change::Remove, service, error))?;
-            report_removed(&log(), service, range);
+            let range = writer_of(service)?.reporting(&log()).remove_names(service)?;
             eprintln!(
                 "unlodctr: the names of {service} are removed: {} to {}",
                 range.first_counter, range.last_help
@@ -166,13 +157,13 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
         [Word::Option('M', Some(file))] => {
             let manifest = Manifest::read(Path::new(file), None)?;
             let guid = manifest.providers.first().map_or("", |provider| provider.guid());
-            for removed in writer_of(guid)?.remove_manifest(&manifest)? {
+            for removed in writer_of(guid)?.reporting(&log()).remove_manifest(&manifest)? {
                 eprintln!("unlodctr: the counter sets of {} are removed", removed.service);
             }
             Ok(())
         }
         [Word::Option('G' | 'P', Some(provider))] => {
-            let removed = writer_of(provider)?.remove(provider)?;
+            let removed = writer_of(provider)?.reporting(&log()).remove(provider)?;
             eprintln!("unlodctr: the counter sets of {} are removed", removed.service);
             Ok(())
         }
@@ -253,7 +244,7 @@ fn install_manifest(
     binary: Option<PathBuf>,
 ) -> Result<(), Failure> {
     let manifest = Manifest::read(Path::new(file), binary.as_deref())?;
-    let ranges = writer()?.install_manifest(&manifest)?;
+    let ranges = writer()?.reporting(&log()).install_manifest(&manifest)?;
     for (range, provider) in ranges.into_iter().zip(&manifest.providers) {
         loaded(provider.name(), range);
     }

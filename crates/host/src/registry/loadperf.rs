@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::error::{Problem, RegistryError, RegistryErrorKind};
 use super::package::Package;
-use super::report::{Change, report_failure, report_installed, report_removed, report_warnings};
 use super::roots::Roots;
 use super::service::TitleRange;
 use super::writer::Writer;
@@ -27,15 +26,8 @@ pub fn load_perf_counter_text_strings(
 ) -> Result<TitleRange, RegistryError> {
     let file = second_word(command_line, "lodctr FILE.ini")?;
     let log = EventLog::of(roots);
-    let package = Package::read(Path::new(&file), None)
-        .inspect_err(|error| report_failure(&log, Change::Install, &file, error))?;
-    let writer = Writer::of_service(roots, None, &package.service)?;
-    let range = writer
-        .install_names(&package)
-        .inspect_err(|error| report_failure(&log, Change::Install, &package.service, error))?;
-    report_installed(&log, &package.service, range);
-    report_warnings(&log, &package, writer.contents()?.languages());
-    Ok(range)
+    let package = Package::read_to_install(Path::new(&file), &log)?;
+    Writer::of_service(roots, None, &package.service)?.reporting(&log).install_names(&package)
 }
 
 /// Removes the names of a service, as `UnloadPerfCounterTextStrings` does. The first word of the command line is thrown
@@ -51,11 +43,7 @@ pub fn unload_perf_counter_text_strings(
 ) -> Result<TitleRange, RegistryError> {
     let service = second_word(command_line, "unlodctr SERVICE")?;
     let log = EventLog::of(roots);
-    let range = Writer::of_service(roots, None, &service)?
-        .remove_names(&service)
-        .inspect_err(|error| report_failure(&log, Change::Remove, &service, error))?;
-    report_removed(&log, &service, range);
-    Ok(range)
+    Writer::of_service(roots, None, &service)?.reporting(&log).remove_names(&service)
 }
 
 fn second_word(command_line: &str, needed: &str) -> Result<String, RegistryError> {

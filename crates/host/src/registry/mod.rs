@@ -27,6 +27,7 @@ mod manifest;
 mod package;
 mod reg;
 mod report;
+mod reported;
 mod roots;
 mod service;
 mod setting;
@@ -44,7 +45,7 @@ pub use loadperf::{load_perf_counter_text_strings, unload_perf_counter_text_stri
 pub use manifest::{Manifest, ManifestPackage};
 pub use package::{HIGHEST_OFFSET, Package, PackageTitle};
 pub use reg::read_reg;
-pub use report::{Change, report_failure, report_installed, report_removed, report_warnings};
+pub use reported::ReportingWriter;
 pub use roots::{BASE_INDEX, FIRST_INDEX_OUTSIDE, OWN_INDEXES, Roots, Scope};
 pub use service::{CounterSet, ManifestProvider, Service, SetCounter, TitleRange};
 pub use setting::{PerflibSetting, ServiceSetting, SettingText};

@@ -1,9 +1,10 @@
-//! Logs that a program opens: to be read like any data source, or to be written from the samples of a query.
+//! Logs that a program opens: to read them like any data source, or to write the samples of a query.
 //!
-//! What is written is recorded into a native log beside the file, so that a program that ends in a hurry loses its last
-//! seconds only; the log that was asked for is made of it by `PdhCloseLog`. A circular log is recorded into two files in
-//! turn, each as large as the log may be, so that the newest records are always there. Of a query over a log it is noted which
-//! records are written, and `PdhCloseLog` copies them.
+//! Samples are recorded into a native log beside the file, so that a program that crashes loses its last
+//! seconds only. `PdhCloseLog` converts the recording to the format of the log. A circular log is recorded
+//! into two files in turn, each as large as the log may be, so that the newest records are always there.
+//! For a query over a log the positions of the written records are noted, and `PdhCloseLog` copies the
+//! records.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
@@ -49,11 +50,11 @@ const CLOSE_QUERY: u32 = 1;
 pub(crate) struct Recording {
     input: Input,
     target: Target,
-    /// What the program says of the records, if the log has room for that.
+    /// The program's texts for the records, if the format has room for them.
     words: Option<Words>,
     query: Weak<Mutex<OpenQuery>>,
     query_handle: Handle,
-    /// Bytes that the log may have, or records in a database; 0 without a limit.
+    /// The most bytes of the log, or records in a database; 0 is no limit.
     maximum: u64,
 }
 
@@ -63,7 +64,7 @@ enum Input {
     Log(Copies),
 }
 
-/// What a log is opened for.
+/// The parameters of opening a log for writing.
 struct Wanted {
     name: String,
     access: u32,
@@ -92,7 +93,7 @@ pub(crate) fn open<L: Letter>(
     let exists = exists(&name)?;
     match access & CREATE_MASK {
         CREATE_NEW if exists => return Err(status::FILE_ALREADY_EXISTS),
-        // One that is to be written is a new one then.
+        // A log to be written is created then.
         OPEN_EXISTING if !exists && access & ACCESS_MASK == READ_ACCESS => {
             return Err(status::FILE_NOT_FOUND);
         }
@@ -126,7 +127,7 @@ fn exists(name: &str) -> Result<bool, Status> {
     }
 }
 
-/// What kind of log a file is.
+/// NT's number of the format of a log file.
 fn type_of(source: &DataSource) -> Result<u32, Status> {
     let file = source.path().ok_or(status::DATA_SOURCE_IS_REAL_TIME)?;
     let reader =
@@ -159,7 +160,7 @@ pub(crate) fn size(log: Handle, size: Out<i64>) -> Done {
     Ok(())
 }
 
-/// Brings the catalogue of a log up to date. No log of ours has one that could be out of date.
+/// Updates the catalogue of a log. Logs here have no catalogue that could be out of date.
 pub(crate) fn update_catalog(log: Handle) -> Done {
     match handles::get(log) {
         Some(Object::Recording(_) | Object::Source(_)) => Err(status::NOT_IMPLEMENTED),
@@ -167,7 +168,7 @@ pub(crate) fn update_catalog(log: Handle) -> Done {
     }
 }
 
-/// Lets go of a source that was bound or opened; completes a log that was written.
+/// Closes a source that was bound or opened; completes a log that was written.
 pub(crate) fn close(log: Handle, flags: u32) -> Done {
     match handles::get(log) {
         Some(Object::Source(_)) => handles::remove(log).map(drop).ok_or(status::INVALID_HANDLE),
@@ -200,7 +201,7 @@ impl Recording {
             return Err(status::INVALID_ARGUMENT);
         }
         let target = target(&wanted)?;
-        // What limits a database is the number of its records.
+        // The limit of a database is a number of records.
         let scale =
             if target.set.is_some() || wanted.access & OPTION_MAX_IS_BYTES != 0 { 1 } else { 1 << 20 };
         let maximum = u64::from(wanted.maximum).saturating_mul(scale);
@@ -211,7 +212,8 @@ impl Recording {
         };
         let input = match &lock(&query).origin {
             Origin::Live(_) => {
-                Input::Machine(Box::new(Samples::create(&target).map_err(|error| of_write(&error))?))
+                let samples = Samples::create(&target, maximum).map_err(|error| of_write(&error))?;
+                Input::Machine(Box::new(samples))
             }
             Origin::Log(_, file) => Input::Log(Copies::new(Arc::clone(file))),
         };
@@ -219,19 +221,20 @@ impl Recording {
         Ok(Recording { input, target, words, query, query_handle, maximum })
     }
 
-    /// The log set of a database that it goes into.
+    /// The log set that it writes, in a database.
     pub(crate) const fn log_set(&self) -> Option<&LogSet> {
         self.target.set.as_ref()
     }
 
-    /// Gives its log set a number of its run.
+    /// Sets the run number of its log set.
     pub(crate) const fn set_run(&mut self, run: i32) {
         if let Some(set) = &mut self.target.set {
             set.run_id = run;
         }
     }
 
-    /// Bytes that were recorded into one file; for a database, records. Nothing is copied before the end.
+    /// Bytes recorded into the current file; records for a database. Copies of a log have no bytes before
+    /// the end.
     fn size(&mut self) -> u64 {
         match (&mut self.input, self.target.set.is_some()) {
             (Input::Machine(samples), true) => samples.records(),
@@ -241,9 +244,12 @@ impl Recording {
         }
     }
 
-    /// Whether what is recorded into one file is as much as the log may have.
+    /// Whether the current file has as much as the log may have.
     fn is_full(&mut self) -> bool {
-        self.maximum != 0 && self.size() >= self.maximum
+        match &mut self.input {
+            Input::Machine(samples) => samples.is_full(),
+            Input::Log(_) => self.maximum != 0 && self.size() >= self.maximum,
+        }
     }
 
     /// Takes a sample and writes it, with the text of the program.
@@ -252,9 +258,9 @@ impl Recording {
             match (self.target.newest, &mut self.input) {
                 (None, _) => return Err(status::LOG_FILE_TOO_SMALL),
                 (Some(_), Input::Machine(samples)) => {
-                    samples.turn(&self.target).map_err(|error| of_write(&error))?;
+                    samples.turn().map_err(|error| of_write(&error))?;
                 }
-                // The oldest are left out when they are copied.
+                // Copying leaves out the oldest records.
                 (Some(_), Input::Log(_)) => {}
             }
         }
@@ -270,7 +276,7 @@ impl Recording {
         }
     }
 
-    /// Makes the log that was asked for. What was recorded stays if that fails.
+    /// Makes the log. The recording stays if that fails.
     fn finish(self) -> Done {
         let recordings = match self.input {
             Input::Machine(samples) => samples.finish(),
@@ -278,7 +284,7 @@ impl Recording {
         };
         let recordings = recordings.map_err(|error| of_write(&error))?;
         if recordings.is_empty() {
-            // No record was copied, and the log is not made.
+            // There is no record, so no log is made.
             return Ok(());
         }
         self.target.make(&recordings).map_err(|error| of_write(&error))?;
@@ -287,14 +293,14 @@ impl Recording {
             put.map_err(|error| of_write(&error.into()))?;
         }
         for recording in recordings {
-            // The log is complete; a file that stays takes room, and is in nobody's way.
+            // The log is complete; a file that stays takes room and does no other harm.
             let _ = std::fs::remove_file(recording);
         }
         Ok(())
     }
 }
 
-/// What is to be made of what is recorded.
+/// The log to make.
 fn target(wanted: &Wanted) -> Result<Target, Status> {
     let opens_what_is_there = [OPEN_ALWAYS, OPEN_EXISTING].contains(&(wanted.access & CREATE_MASK));
     let append = opens_what_is_there

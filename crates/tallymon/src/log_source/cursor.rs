@@ -1,4 +1,4 @@
-//! How far a log was read, and places of it to go on from, so that going to a time does not mean reading all before it.
+//! How far a log was read, and points to seek to, so that going to a time does not read everything before it.
 
 use std::fmt;
 
@@ -9,41 +9,41 @@ use tallymon_log::{Column, LogReader, Passed, ReadPlace, Record};
 
 use super::{LogReading, source_error, value};
 
-/// Places that are kept of a log of any length: of longer ones each is for more records.
+/// The most seek points of a log of any length: in longer logs they are further apart.
 const MOST: usize = 4096;
 
 /// The record that a snapshot is of.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Wanted {
-    /// The last one at or before a time, or the first one.
+    /// The last record at or before a time, or the first one.
     At(FileTime),
-    /// The one with so many before it, or the last one.
+    /// The record of this number, from 0, or the last one.
     Nth(u64),
 }
 
-/// A record that reading can begin at.
+/// A record that a reader can seek to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
+pub(super) struct SeekPoint {
     pub(super) place: ReadPlace,
     /// Records before it.
     pub(super) count: u64,
-    /// The latest time of these: a clock may have been set back.
+    /// The latest time of the records before it: a clock may have been set back.
     most: FileTime,
 }
 
-/// What was noted of a log while it was gone through.
+/// Seek points and columns of a log, noted while it was walked.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
-    marks: Vec<Mark>,
-    /// Records that lie at least between two marks.
+pub(super) struct SeekIndex {
+    points: Vec<SeekPoint>,
+    /// The least number of records between two points.
     every: u64,
-    /// Columns that there are from a record on.
+    /// How many columns there are from a record on.
     columns: Vec<(u64, usize)>,
     records: u64,
     most: FileTime,
 }
 
-impl Marks {
+impl SeekIndex {
     /// Notes the next record.
     pub(super) fn note(&mut self, passed: &Passed) {
         let count = self.records;
@@ -51,15 +51,15 @@ impl Marks {
         if self.columns.last().is_none_or(|(_, columns)| *columns < passed.columns) {
             self.columns.push((count, passed.columns));
         }
-        let is_far = |last: &Mark| count >= last.count.saturating_add(self.every);
+        let is_far = |last: &SeekPoint| count >= last.count.saturating_add(self.every);
         if let Some(place) = passed.place
-            && self.marks.last().is_none_or(is_far)
+            && self.points.last().is_none_or(is_far)
         {
-            self.marks.push(Mark { place, count, most: self.most });
+            self.points.push(SeekPoint { place, count, most: self.most });
         }
-        if self.marks.len() > MOST {
+        if self.points.len() > MOST {
             let mut keep = false;
-            self.marks.retain(|_| {
+            self.points.retain(|_| {
                 keep = !keep;
                 keep
             });
@@ -68,34 +68,34 @@ impl Marks {
         self.most = self.most.max(passed.time);
     }
 
-    /// The first record of the log, when reading can begin there.
-    pub(super) fn first(&self) -> Option<&Mark> {
-        self.marks.first().filter(|mark| mark.count == 0)
+    /// The first record of the log, if a reader can seek to it.
+    pub(super) fn first(&self) -> Option<&SeekPoint> {
+        self.points.first().filter(|mark| mark.count == 0)
     }
 
-    /// The last place from which reading comes to the wanted record and the one before it.
-    pub(super) fn before(&self, wanted: Wanted) -> Option<&Mark> {
+    /// The last point from which reading reaches the wanted record and the one before it.
+    pub(super) fn before(&self, wanted: Wanted) -> Option<&SeekPoint> {
         let count = match wanted {
-            // All records before such a mark are early enough, so that the wanted one is the last of them, or behind.
+            // All records before such a point are early enough: the wanted one is the last of them, or later.
             Wanted::At(time) => {
-                let early = self.marks.partition_point(|mark| mark.most <= time);
-                self.marks.get(early.checked_sub(1)?)?.count.saturating_sub(2)
+                let early = self.points.partition_point(|mark| mark.most <= time);
+                self.points.get(early.checked_sub(1)?)?.count.saturating_sub(2)
             }
             Wanted::Nth(nth) => nth.min(self.records.saturating_sub(1)).saturating_sub(1),
         };
-        let early = self.marks.partition_point(|mark| mark.count <= count);
-        self.marks.get(early.checked_sub(1)?)
+        let early = self.points.partition_point(|mark| mark.count <= count);
+        self.points.get(early.checked_sub(1)?)
     }
 
-    /// Columns that a record has which has so many before it; `None` behind the records that are known.
+    /// How many columns the record of a number has; `None` after the last known record.
     fn columns(&self, count: u64) -> Option<usize> {
         let early = self.columns.partition_point(|(from, _)| *from <= count);
         let (_, columns) = self.columns.get(early.checked_sub(1)?)?;
         (count < self.records).then_some(*columns)
     }
 
-    /// Cuts columns that come later from a record that has so many before it: a reader that went through the log before
-    /// knows them.
+    /// Cuts from the record of a number those columns that begin later: a reader that has walked the log
+    /// knows them already.
     pub(super) fn cut(&self, count: u64, record: &mut Record) {
         if let Some(columns) = self.columns(count) {
             record.cells.truncate(columns);
@@ -105,32 +105,32 @@ impl Marks {
 
 /// A record, and the one before it.
 #[derive(Debug, Default)]
-pub(super) struct Moment {
+pub(super) struct RecordPair {
     pub(super) older: Option<Record>,
     pub(super) newer: Option<Record>,
 }
 
 /// How far a log was read.
-pub(super) struct Place {
+pub(super) struct Cursor {
     pub(super) reader: Box<dyn LogReader>,
-    pub(super) moment: Moment,
-    /// Records up to the newer one.
+    pub(super) moment: RecordPair,
+    /// Records up to the newer one, included.
     pub(super) count: u64,
-    /// The record behind it, when it was read already.
+    /// The next record, if it was read already.
     pub(super) ahead: Option<Record>,
 }
 
-impl Place {
-    /// Before the record of a reader that has so many before it.
-    pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Place {
-        Place { reader, moment: Moment { older: None, newer: None }, count, ahead: None }
+impl Cursor {
+    /// A cursor before the record of a number, which the reader gives next.
+    pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Cursor {
+        Cursor { reader, moment: RecordPair { older: None, newer: None }, count, ahead: None }
     }
 
     pub(super) fn time(&self) -> Option<FileTime> {
         self.moment.time()
     }
 
-    /// Whether it is behind what is wanted, so that reading has to begin anew.
+    /// Whether it has passed the wanted record, so that reading has to start over.
     pub(super) fn is_behind(&self, wanted: Wanted) -> bool {
         match wanted {
             Wanted::At(wanted) => self.time().map_or(self.count > 0, |time| time > wanted),
@@ -138,7 +138,7 @@ impl Place {
         }
     }
 
-    /// Whether a record that follows is too late.
+    /// Whether the next record comes after the wanted one.
     pub(super) fn is_enough(&self, next: &Record, wanted: Wanted) -> bool {
         self.moment.newer.is_some()
             && match wanted {
@@ -155,14 +155,14 @@ impl Place {
     }
 
     /// Takes the next record.
-    pub(super) fn accept(&mut self, mut record: Record, marks: &Marks) {
-        marks.cut(self.count, &mut record);
+    pub(super) fn accept(&mut self, mut record: Record, seeks: &SeekIndex) {
+        seeks.cut(self.count, &mut record);
         self.moment.older = self.moment.newer.replace(record);
         self.count = self.count.saturating_add(1);
     }
 }
 
-impl Moment {
+impl RecordPair {
     /// When the record was taken.
     pub(super) fn time(&self) -> Option<FileTime> {
         self.newer.as_ref().map(|record| record.time)
@@ -189,9 +189,9 @@ impl Moment {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place")
+        f.debug_struct("Cursor")
             .field("time", &self.time())
             .field("count", &self.count)
             .finish_non_exhaustive()

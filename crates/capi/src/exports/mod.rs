@@ -1,7 +1,7 @@
-//! Everything that C sees: names, parameters and calling convention. What a function does is in the other modules.
+//! Everything that C sees: names, parameters and calling convention. The work is done in the other modules.
 //!
-//! A panic ends here and becomes an error of the function. Nothing here reads a pointer: parameters are taken as the types
-//! of [`crate::memory`], which do.
+//! A panic is caught here and becomes an error of the function. Nothing here reads a pointer: parameters
+//! have the types of [`crate::memory`], which do that.
 #![allow(unsafe_code, reason = "a function that C can call has a name that nobody else may have")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,13 +13,13 @@ mod pdh;
 mod publish;
 mod windows;
 
-/// What a function of the performance data helper returns.
+/// The return value of a function of the performance data helper.
 fn status(act: impl FnOnce() -> Done) -> i32 {
-    // A panic is a mistake of ours; the program gets no value, and goes on.
+    // A panic is a bug in this library; the program gets no value and goes on.
     guard(status::INVALID_DATA, || act().err().unwrap_or(status::VALID_DATA)).cast_signed()
 }
 
-/// What a function returns, and what it returns when it panics.
+/// The return value of a function; `panicked` if it panics.
 fn guard<R>(panicked: R, act: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(act)).unwrap_or(panicked)
 }
@@ -54,7 +54,8 @@ macro_rules! statuses {
     )*};
 }
 
-/// Functions with two names, for bytes and for 16-bit units: `$letter` stands for one of the two in the parameters.
+/// Functions with two names, for bytes and for 16-bit units: `$letter` stands for one of the two in the
+/// parameters.
 macro_rules! both {
     ($kind:ident, $letter:ident, $($ansi:ident $wide:ident = $function:path $(=> $panicked:expr)?, ($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         mod ansi {
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_becomes_an_error() {
+    fn catches_panics() {
         assert_eq!(status(|| panic!("on purpose")), status::INVALID_DATA.cast_signed());
         assert_eq!(status(|| Err(status::NO_DATA)), status::NO_DATA.cast_signed());
         assert_eq!(status(|| Ok(())), 0);

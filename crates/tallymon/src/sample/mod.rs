@@ -48,10 +48,9 @@ use crate::source_info::SourceInfo;
 
 mod listener;
 mod pending;
-mod shared;
 #[cfg(test)]
-#[path = "sample/sample_tests.rs"]
-mod tests;
+mod sample_tests;
+mod shared;
 mod thread;
 
 pub use listener::Listener;

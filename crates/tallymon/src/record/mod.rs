@@ -1,8 +1,13 @@
-//! Recording: live values into a log, so that whatever happens to the recorder costs its last seconds only.
+//! Recording live values into a log, so that a crash of the recorder costs its last seconds only.
 //!
-//! What is recorded is a native log: raw values, written every few seconds, with new instances when they
-//! come. Formats that have to know their columns before the first record are made of it when it is
-//! complete, see [`Recorder::finish`].
+//! A recording is a native log: raw values, written every few seconds, with new instances as they appear. Other formats have
+//! to know their columns before the first record; they are converted from the complete recording, see [`convert`].
+//!
+//! | to | use |
+//! |---|---|
+//! | record into one file | [`Recorder`] |
+//! | record into files with numbers, or a ring of them | [`RollingRecorder`] |
+//! | record in a process of its own that others control | [`session`] |
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -19,9 +24,11 @@ use tallymon_log::{Format, LogError, LogErrorKind, Report, relog};
 use crate::clock::LocalZone;
 use crate::query::Query;
 
+mod newest;
 mod rolling;
 pub mod session;
 
+pub use newest::{Newest, convert_newest};
 pub use rolling::{Closed, Existing, RollingRecorder, Rotation};
 
 /// What of a snapshot is written, and under which names.
@@ -51,17 +58,16 @@ pub struct Recorder {
     host: String,
     titles: Titles,
     records: u64,
-    /// Bytes that the disk has for sure.
+    /// Bytes that are on the disk.
     synced: u64,
 }
 
 impl Recorder {
-    /// Records into a file, and goes on with it where it is a native log already: what is torn at its end
-    /// is cut.
+    /// Records into a file. If it is a native log already, the recording continues it, after cutting a torn end.
     ///
     /// # Errors
     ///
-    /// The file can not be written, or is something else.
+    /// The file can not be written, or is there and no native log.
     pub fn append_to(path: &Path, options: WriteOptions) -> Result<Recorder, LogError> {
         let writer = NativeWriter::append_to(path, options)?;
         Ok(Recorder {
@@ -74,7 +80,7 @@ impl Recorder {
         })
     }
 
-    /// Records into a new file; what was there under its name is replaced.
+    /// Records into a new file, which replaces one of the same name.
     ///
     /// # Errors
     ///
@@ -86,7 +92,7 @@ impl Recorder {
         }
     }
 
-    /// From the next record on, writes what the paths of a query mean, or everything when it has none.
+    /// From the next record on, writes what the paths of a query mean; everything when it has none.
     pub fn choose(&mut self, query: &Query) {
         self.choose_as(&Choice::of(query));
     }
@@ -97,13 +103,12 @@ impl Recorder {
         self.titles.clone_from(&choice.titles);
     }
 
-    /// Writes one record. `window` is from when to when the snapshot was taken, by the civil clock, so that
-    /// a log shows when that was set; `local_minutes` is to be added to get the local time.
+    /// Writes one record. `window` is begin and end of taking the snapshot, by the civil clock, so that the log shows when
+    /// that clock was set; `local_minutes` are added to it to get the local time.
     ///
     /// # Errors
     ///
-    /// Those of the file. What could not be written is lost, and nothing else is: later records may be
-    /// written again.
+    /// Those of the file. Only this record is lost: later ones may succeed.
     pub fn record(
         &mut self,
         snapshot: &Snapshot,
@@ -118,7 +123,7 @@ impl Recorder {
         begun.and(written).and(synced).map_err(|error| LogError::from(error).in_file(&self.path))
     }
 
-    /// Writes what is held, and has it on the disk before it returns.
+    /// Writes the records in memory, and returns when they are on the disk.
     ///
     /// # Errors
     ///
@@ -128,7 +133,7 @@ impl Recorder {
         flushed.map_err(|error| LogError::from(error).in_file(&self.path))
     }
 
-    /// Brings what was written since the last time to the disk: once a chunk, not once a record.
+    /// Syncs new bytes to the disk: once a chunk, not once a record.
     fn sync_new(&mut self) -> io::Result<()> {
         let bytes = self.writer.writer().bytes();
         if bytes == self.synced {
@@ -138,12 +143,12 @@ impl Recorder {
         self.writer.writer().sync()
     }
 
-    /// The log.
+    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes that were written; those of records that are held come later.
+    /// Bytes that were written, without those of records in memory.
     pub fn bytes(&mut self) -> u64 {
         self.writer.writer().bytes()
     }
@@ -153,19 +158,18 @@ impl Recorder {
         self.records
     }
 
-    /// Completes the log with an index that lets readers go to a time at once.
+    /// Completes the log with an index, by which readers go to a time at once.
     ///
     /// # Errors
     ///
-    /// Those of the file. It is a log all the same, without an index.
+    /// Those of the file. The log is readable all the same, without an index.
     pub fn seal(self) -> Result<(), LogError> {
         let path = self.path;
         let sealed = self.writer.into_inner().seal().and_then(|file| file.sync_all());
         sealed.map_err(|error| LogError::from(error).in_file(&path))
     }
 
-    /// Completes the log, and makes one of another format of it under another name; the recording is
-    /// removed then.
+    /// Completes the log, and converts it to another format under another name. The recording is removed then.
     ///
     /// # Errors
     ///
@@ -177,7 +181,7 @@ impl Recorder {
     }
 }
 
-/// Makes a log of another format of a recording, which is removed when that is complete.
+/// Converts a recording to another format, and removes it when that is complete.
 ///
 /// # Errors
 ///
@@ -189,7 +193,7 @@ pub fn convert(recording: &Path, output: &Path, format: Format) -> Result<Report
     Ok(report)
 }
 
-/// The name that a log of this name has while it is recorded: for a native log its own.
+/// The name of a log while it is recorded: its own for a native log, else one beside it.
 pub fn while_recording(output: &Path, format: Format) -> PathBuf {
     if format == Format::Tally {
         return output.to_path_buf();
@@ -199,8 +203,8 @@ pub fn while_recording(output: &Path, format: Format) -> PathBuf {
     output.with_file_name(name)
 }
 
-/// Bytes that an hour of records takes at most, by the second of two samples: the first one has all names,
-/// and with more records at a time each takes less.
+/// Bytes that an hour of records takes at most, by the second of two samples. The first sample also has all names; and
+/// records that are written together take less each.
 ///
 /// # Errors
 ///
@@ -221,13 +225,13 @@ pub fn estimate(query: &Query, samples: [&Snapshot; 2], records_an_hour: f64) ->
     Ok(bytes * records_an_hour)
 }
 
-/// How a native log is written that begins at a time, in a zone.
+/// Options for a native log that begins at a time, in a zone.
 pub fn write_options(zone: &LocalZone, time: FileTime) -> WriteOptions {
     WriteOptions { zone: zone.of_log(time), ..WriteOptions::default() }
 }
 
 impl Query {
-    /// What its paths mean, for a writer of logs.
+    /// What its paths mean, as a writer of logs takes it.
     pub fn chosen(&self) -> HashMap<TitleIndex, Vec<Chosen>> {
         let mut chosen: HashMap<TitleIndex, Vec<Chosen>> = HashMap::new();
         for (object, counters, instance) in self.meant() {
@@ -238,8 +242,7 @@ impl Query {
     }
 }
 
-/// The format that a file should have: the one that is asked for, else that of the end of its name, else
-/// `otherwise`.
+/// The format of a log to write: the named one, else that of the extension of the file, else `otherwise`.
 ///
 /// # Errors
 ///

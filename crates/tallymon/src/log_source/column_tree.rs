@@ -1,4 +1,5 @@
-//! The columns of a log as hosts, objects, instances and counters, and an object as a data block has it.
+//! The columns of a log sorted into hosts, objects, instances and counters; and how an object is written to
+//! a data block.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use tallymon_core::title::TitleIndex;
 use tallymon_host::titles;
 use tallymon_log::Column;
 
-/// Names that no table knows get numbers from here on.
+/// Names that are in no table get indexes from here on.
 const OWN_NAMES: u32 = 1_000_000;
 
 #[derive(Debug)]
@@ -25,23 +26,23 @@ pub(super) struct LogObject {
     pub(super) name: TitleIndex,
     pub(super) has_instances: bool,
     pub(super) counters: Vec<CounterSpec>,
-    /// In the order in which they came, with their numbers.
+    /// Names in the order in which instances appear.
     pub(super) instances: Vec<String>,
-    /// The positions of those with a name.
+    /// The positions of the instances with a name.
     pub(super) named: HashMap<String, Vec<usize>>,
     /// The column of an instance and a counter, by their positions.
     pub(super) columns: HashMap<(usize, usize), usize>,
 }
 
 impl LogObject {
-    /// Adds it to a block: only what it has, or also the values, which are asked for by their columns.
+    /// Adds it to a block: the definitions only, or also the values, which `value` returns by column.
     pub(super) fn write(
         &self,
         writer: &mut BlockWriter<'_>,
         metadata: bool,
         value: impl Fn(usize) -> Result<Value, NoValue>,
     ) {
-        // The values are computed already, whatever their counters were.
+        // The values are computed already, whatever types their counters had.
         let computed: Vec<CounterSpec> = self
             .counters
             .iter()
@@ -74,38 +75,38 @@ impl LogObject {
 }
 
 /// Sorts columns into hosts, objects, instances and counters.
-pub(super) struct Shelf {
+pub(super) struct ColumnTree {
     known: HashMap<String, TitleIndex>,
     pub(super) own_names: Vec<(TitleIndex, String)>,
     pub(super) hosts: Vec<LogHost>,
-    /// Position of each host, of each object of each, and of each instance of each, by the text of the log in small
-    /// letters.
-    host_places: HashMap<String, usize>,
-    places: HashMap<(usize, TitleIndex), usize>,
+    /// Position of each host, of each object of each, and of each instance of each, by the text of the log
+    /// in small letters.
+    host_positions: HashMap<String, usize>,
+    object_positions: HashMap<(usize, TitleIndex), usize>,
     instances: HashMap<(usize, usize, String), usize>,
 }
 
-impl Shelf {
-    pub(super) fn new() -> Result<Shelf, SourceError> {
+impl ColumnTree {
+    pub(super) fn new() -> Result<ColumnTree, SourceError> {
         let mut known = HashMap::new();
-        // A name of several numbers is the lowest of them, as in the first tables; English comes first.
+        // A name with several indexes means the first of them; English comes first.
         for language in titles::languages() {
             for (index, name) in titles::titles(language)?.names() {
                 known.entry(name.to_lowercase()).or_insert(index);
             }
         }
-        Ok(Shelf {
+        Ok(ColumnTree {
             known,
             own_names: Vec::new(),
             hosts: Vec::new(),
-            host_places: HashMap::new(),
-            places: HashMap::new(),
+            host_positions: HashMap::new(),
+            object_positions: HashMap::new(),
             instances: HashMap::new(),
         })
     }
 
-    /// Takes the column at a position. Returns the position of the first one of that counter: of two columns with one
-    /// path it is shown. `None` for what is no counter.
+    /// Adds the column at a position. Returns the position of the first column of the same counter and
+    /// instance, which is the one shown; `None` for a column that is no counter.
     pub(super) fn put(&mut self, position: usize, column: &Column) -> Option<usize> {
         let parts = column.parts.as_ref()?;
         let host = self.host(parts);
@@ -127,7 +128,7 @@ impl Shelf {
     fn host(&mut self, parts: &CounterPath) -> usize {
         let name = parts.machine.clone().unwrap_or_default();
         let hosts = &mut self.hosts;
-        *self.host_places.entry(name.to_lowercase()).or_insert_with(|| {
+        *self.host_positions.entry(name.to_lowercase()).or_insert_with(|| {
             hosts.push(LogHost { name, objects: Vec::new() });
             hosts.len().saturating_sub(1)
         })
@@ -140,7 +141,7 @@ impl Shelf {
     fn object(&mut self, host: usize, parts: &CounterPath) -> usize {
         let name = self.index(&parts.object);
         let Some(known) = self.hosts.get_mut(host) else { return 0 };
-        *self.places.entry((host, name)).or_insert_with(|| {
+        *self.object_positions.entry((host, name)).or_insert_with(|| {
             known.objects.push(LogObject {
                 name,
                 has_instances: parts.instance.is_some(),
@@ -156,7 +157,7 @@ impl Shelf {
     /// The position of an instance; the only one of an object without instances is 0.
     fn instance(&mut self, host: usize, object: usize, parts: &CounterPath) -> usize {
         let (key, name) = match &parts.instance {
-            // Its number is its place among those of its name.
+            // The number of an instance is its position among those of its name.
             Some(instance) => (instance.to_string().to_lowercase(), instance.text().to_string()),
             None => (String::new(), String::new()),
         };
@@ -178,7 +179,7 @@ impl Shelf {
         };
         let (own_names, next) = (&mut self.own_names, OWN_NAMES);
         *self.known.entry(name.to_lowercase()).or_insert_with(|| {
-            // Names are even, and the help text of each is the number behind it.
+            // Names have even indexes; the index after each is for its help text.
             let count = u32::try_from(own_names.len()).unwrap_or(u32::MAX);
             let index = TitleIndex(next.saturating_add(count.saturating_mul(2)));
             own_names.push((index, name.clone()));
