@@ -15,6 +15,7 @@
 //! | [`request`] | query strings such as `Global` or `230 232` |
 //! | [`title`] | name and help tables, language identifiers |
 //! | [`time`] | file times, performance time, frequencies |
+//! | [`bytes`] | the checked reader of binary input |
 //! | [`text`] | UTF-16 and narrow text as it stands in a block |
 //! | [`flow`] | samples, values, rows: what moves between sources, queries and sinks |
 #![no_std]
@@ -24,6 +25,7 @@
 extern crate alloc;
 
 pub mod block;
+pub mod bytes;
 pub mod counter;
 pub mod error;
 pub mod flow;
@@ -32,7 +34,5 @@ pub mod request;
 pub mod text;
 pub mod time;
 pub mod title;
-
-mod bytes;
 
 pub use error::{Error, ErrorKind};
