@@ -153,7 +153,8 @@ pub(crate) struct Watch {
     /// Stop after this many rows.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// Record into a log instead of printing. All formats but csv and tsv also have the counters of instances that come late.
+    /// Record into a log instead of printing. The first row is the first sample, so its rates are blank. All formats but csv and
+    /// tsv also have the counters of instances that appear later.
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["form", "file", "log"])]
     pub(crate) output: Option<PathBuf>,
     /// Format of the log: tally (the native log), csv, tsv, blg, sqlite or parquet; by default what the name of the file ends

@@ -52,15 +52,18 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) const fn truncated(what: &'static str, at: usize, needed: u64, found: u64) -> Self {
+    /// The input ends too early.
+    pub const fn truncated(what: &'static str, at: usize, needed: u64, found: u64) -> Self {
         Error { what, at, kind: ErrorKind::Truncated { needed, found } }
     }
 
-    pub(crate) const fn value(what: &'static str, at: usize, needed: &'static str, found: u64) -> Self {
+    /// A number that the format does not allow.
+    pub const fn value(what: &'static str, at: usize, needed: &'static str, found: u64) -> Self {
         Error { what, at, kind: ErrorKind::Value { needed, found } }
     }
 
-    pub(crate) const fn outside(what: &'static str, at: usize, found: u64, least: u64, most: u64) -> Self {
+    /// A length or offset that leads outside of its structure.
+    pub const fn outside(what: &'static str, at: usize, found: u64, least: u64, most: u64) -> Self {
         Error { what, at, kind: ErrorKind::Outside { found, least, most } }
     }
 

@@ -17,6 +17,7 @@
 //! | [`request`] | query strings such as `Global` or `230 232` |
 //! | [`title`] | name and help tables, language identifiers |
 //! | [`time`] | file times, performance time, frequencies |
+//! | [`bytes`] | the checked reader of binary input |
 //! | [`text`] | UTF-16 and code page text in a block |
 //! | [`flow`] | samples, values and rows, exchanged between sources, queries and sinks |
 #![no_std]
@@ -27,6 +28,7 @@
 extern crate alloc;
 
 pub mod block;
+pub mod bytes;
 pub mod counter;
 pub mod error;
 pub mod flow;
@@ -35,7 +37,5 @@ pub mod request;
 pub mod text;
 pub mod time;
 pub mod title;
-
-mod bytes;
 
 pub use error::{Error, ErrorKind};

@@ -56,7 +56,6 @@ pub mod select;
 pub mod stats;
 pub mod zone;
 
-mod bytes;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 #[cfg(feature = "sqlite")]

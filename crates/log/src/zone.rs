@@ -4,12 +4,11 @@
 //! that are UTC themselves, else in the rules of the time zone of the machine that wrote the log, or as a number of
 //! minutes in the first line of a text log.
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
 use tallymon_core::text::CodePage;
 use tallymon_core::text::{ByteOrder, Name};
 use tallymon_core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
-
-use crate::bytes;
 
 /// 100 ns units in a minute.
 pub(crate) const UNITS_PER_MINUTE: u64 = UNITS_PER_SECOND.saturating_mul(60);
@@ -118,17 +117,19 @@ impl ZoneRules {
     pub(crate) fn parse(data: &[u8]) -> Result<ZoneRules, Error> {
         const WHAT: &str = "TIME_ZONE_INFORMATION";
         let name = |at| {
-            bytes::slice(data, at, 64, WHAT)
+            Bytes::little(data)
+                .slice(at, 64, WHAT)
+                .map(Bytes::data)
                 .map(|name| Name::new(name, CodePage::UTF_16, ByteOrder::Little).to_string_lossy())
         };
         Ok(ZoneRules {
-            bias: bytes::i32(data, 0, WHAT)?,
+            bias: Bytes::little(data).i32(0, WHAT)?,
             standard_name: name(4)?,
             standard_date: system_time(data, 68)?,
-            standard_bias: bytes::i32(data, 84, WHAT)?,
+            standard_bias: Bytes::little(data).i32(84, WHAT)?,
             daylight_name: name(88)?,
             daylight_date: system_time(data, 152)?,
-            daylight_bias: bytes::i32(data, 168, WHAT)?,
+            daylight_bias: Bytes::little(data).i32(168, WHAT)?,
         })
     }
 
@@ -172,7 +173,8 @@ impl ZoneRules {
 }
 
 fn system_time(data: &[u8], at: usize) -> Result<SystemTime, Error> {
-    let part = |index: usize| bytes::u16(data, at.saturating_add(index.saturating_mul(2)), "SYSTEMTIME");
+    let part =
+        |index: usize| Bytes::little(data).u16(at.saturating_add(index.saturating_mul(2)), "SYSTEMTIME");
     Ok(SystemTime {
         year: part(0)?,
         month: part(1)?,

@@ -79,6 +79,8 @@ impl TextStyle {
     /// Only those of `out`.
     pub fn write<W: Write + ?Sized>(self, out: &mut W, value: &Result<Value, NoValue>) -> fmt::Result {
         match (self, value) {
+            // Nearly every cell of a text log.
+            (TextStyle::Windows(digits), Ok(Value::Number(number))) => write_general(out, *number, digits, 3),
             (_, Ok(Value::Text(text))) => out.write_str(text),
             (TextStyle::Measured, Ok(Value::Integer(integer))) => write!(out, "{integer}"),
             (TextStyle::Measured, Ok(Value::Number(number))) => write_g17(out, *number),

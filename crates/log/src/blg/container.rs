@@ -6,11 +6,12 @@
 
 use std::io::{self, Read};
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
 use tallymon_core::time::{FileTime, Frequency};
 
+use super::align8;
 use super::records;
-use crate::bytes::{self, align8};
 use crate::error::{Damage, Notes};
 use crate::zone::{ZONE_RULES_SIZE, ZoneRules};
 
@@ -33,7 +34,7 @@ const EVENT_FLAGS: u8 = 0xc0;
 
 /// Whether a file begins like a BLG: two of its three signs are there, so that one damaged byte does not hide it.
 pub(crate) fn detect(head: &[u8]) -> bool {
-    let size = |at| bytes::length(head, at, "").ok().filter(|size| is_buffer_size(*size));
+    let size = |at| Bytes::little(head).length(at, "").ok().filter(|size| is_buffer_size(*size));
     let (first, second) = (size(0), size(FILE_HEADER));
     let same_size = first.is_some() && first == second;
     let system_event = head.get(0x4b) == Some(&EVENT_FLAGS) && matches!(head.get(0x4a), Some(1 | 2));
@@ -93,23 +94,24 @@ impl FileHeader {
     /// Reads the header event in the first buffer.
     fn parse(buffer: &[u8], buffer_size: usize) -> Result<FileHeader, Error> {
         const WHAT: &str = "TRACE_LOGFILE_HEADER";
-        let u32 = |at: usize| bytes::u32(buffer, FILE_HEADER.saturating_add(at), WHAT);
-        let u64 = |at: usize| bytes::u64(buffer, FILE_HEADER.saturating_add(at), WHAT);
-        let version = bytes::slice(buffer, FILE_HEADER.saturating_add(4), 2, WHAT)?;
+        let u32 = |at: usize| Bytes::little(buffer).u32(FILE_HEADER.saturating_add(at), WHAT);
+        let u64 = |at: usize| Bytes::little(buffer).u64(FILE_HEADER.saturating_add(at), WHAT);
+        let version = Bytes::little(buffer).slice(FILE_HEADER.saturating_add(4), 2, WHAT)?.data();
         let pointer_size = match (u32(0x2c)?, buffer.get(0x4a)) {
             (size @ (4 | 8), _) => size,
             (_, Some(1)) => 4,
             (_, Some(2)) => 8,
             (found, _) => {
                 let at = FILE_HEADER.saturating_add(0x2c);
-                return Err(bytes::value("TRACE_LOGFILE_HEADER.PointerSize", at, "4 or 8", u64::from(found)));
+                return Err(Error::value("TRACE_LOGFILE_HEADER.PointerSize", at, "4 or 8", u64::from(found)));
             }
         };
         let zone_at = if pointer_size == 4 { 0x40usize } else { 0x48 };
-        let zone = bytes::slice(buffer, FILE_HEADER.saturating_add(zone_at), ZONE_RULES_SIZE, WHAT)?;
+        let zone =
+            Bytes::little(buffer).slice(FILE_HEADER.saturating_add(zone_at), ZONE_RULES_SIZE, WHAT)?.data();
         let times = align8(zone_at.saturating_add(ZONE_RULES_SIZE));
         let names = FILE_HEADER.saturating_add(times).saturating_add(0x20);
-        let names = bytes::rest(buffer, names, WHAT)?;
+        let names = Bytes::little(buffer).rest(names, WHAT)?.data();
         let (_, after) = records::take_text(names).unwrap_or_default();
         Ok(FileHeader {
             buffer_size: u32::try_from(buffer_size).unwrap_or(u32::MAX),
@@ -199,7 +201,7 @@ impl<R: Read> Container<R> {
                 None
             }
         };
-        if buffer.len() == size && bytes::length(buffer, 0, "").ok() != Some(size) {
+        if buffer.len() == size && Bytes::little(buffer).length(0, "").ok() != Some(size) {
             notes.damage(damage(0, format!("the size of the buffers is wrong, {size} was found elsewhere")));
         }
         if buffer.len() < size {
@@ -273,7 +275,7 @@ impl<R: Read> Container<R> {
                 there,
                 format!("the log is cut off: {there} of {size} bytes of the buffer are there"),
             );
-        } else if bytes::length(&self.data, 0, "").ok() != Some(size) {
+        } else if Bytes::little(&self.data).length(0, "").ok() != Some(size) {
             self.damage(
                 notes,
                 record,
@@ -281,7 +283,7 @@ impl<R: Read> Container<R> {
                 "the size in the buffer's header is wrong; it is read all the same".to_owned(),
             );
         }
-        let Ok(used) = bytes::length(&self.data, 0x30, "buffer header, bytes used") else {
+        let Ok(used) = Bytes::little(&self.data).length(0x30, "buffer header, bytes used") else {
             return Ok(there == size);
         };
         if (BUFFER_HEADER..=size).contains(&used) {
@@ -320,7 +322,7 @@ impl<R: Read> Container<R> {
             return None;
         }
         let limit = self.limit();
-        let stated = usize::from(bytes::u16(&self.data, at, "").unwrap_or(0));
+        let stated = usize::from(Bytes::little(&self.data).u16(at, "").unwrap_or(0));
         let stated_end = at.saturating_add(stated);
         let end = if stated >= EVENT_HEADER && self.leads_on(align8(stated_end)) {
             stated_end
@@ -329,11 +331,11 @@ impl<R: Read> Container<R> {
         };
         let end = end.min(limit);
         self.next = align8(end);
-        let u32 = |offset: usize| bytes::u32(&self.data, at.saturating_add(offset), "");
+        let u32 = |offset: usize| Bytes::little(&self.data).u32(at.saturating_add(offset), "");
         let (Ok(part), Ok(parts), Ok(time), Some(kind)) = (
             u32(0x40),
             u32(0x44),
-            bytes::u64(&self.data, at.saturating_add(0x10), ""),
+            Bytes::little(&self.data).u64(at.saturating_add(0x10), ""),
             self.data.get(at.saturating_add(4)).copied(),
         ) else {
             self.damage(notes, record, at, "the buffer ends inside of the header of an event".to_owned());
@@ -408,7 +410,7 @@ impl<R: Read> Container<R> {
 
     /// Goes past what is no event of the provider: an event of another one, or damage.
     fn foreign_event(&mut self, notes: &mut Notes, record: u64, at: usize) {
-        let size = usize::from(bytes::u16(&self.data, at, "").unwrap_or(0));
+        let size = usize::from(Bytes::little(&self.data).u16(at, "").unwrap_or(0));
         let end = align8(at.saturating_add(size));
         let looks_like_event = self.data.get(at.saturating_add(3)) == Some(&EVENT_FLAGS) && size >= 0x10;
         if looks_like_event && self.leads_on(end) {
@@ -480,8 +482,8 @@ fn fill(input: &mut impl Read, data: &mut Vec<u8>, length: usize) -> io::Result<
 /// The size of the buffers: it stands at two places of the first one, and the second one begins with it.
 fn buffer_size(input: &mut impl Read, data: &mut Vec<u8>) -> io::Result<usize> {
     fill(input, data, FILE_HEADER.saturating_add(4))?;
-    let first = bytes::length(data, 0, "").unwrap_or(0);
-    let second = bytes::length(data, FILE_HEADER, "").unwrap_or(0);
+    let first = Bytes::little(data).length(0, "").unwrap_or(0);
+    let second = Bytes::little(data).length(FILE_HEADER, "").unwrap_or(0);
     if first == second && is_buffer_size(first) {
         return Ok(first);
     }
@@ -489,7 +491,7 @@ fn buffer_size(input: &mut impl Read, data: &mut Vec<u8>) -> io::Result<usize> {
         [first, second, USUAL_BUFFER].map(|size| if is_buffer_size(size) { size } else { USUAL_BUFFER });
     for size in candidates {
         fill(input, data, size.saturating_add(0x80))?;
-        let same = bytes::length(data, size, "").ok() == Some(size);
+        let same = Bytes::little(data).length(size, "").ok() == Some(size);
         if same && has_provider(data, size.saturating_add(BUFFER_HEADER)) {
             return Ok(size);
         }

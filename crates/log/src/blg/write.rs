@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tallymon_core::text::{ByteOrder, append_wide, encode_wide};
 use tallymon_core::time::FileTime;
 
+use super::align8;
 use super::container::{BUFFER_HEADER, EVENT_HEADER, FILE_HEADER, FileHeader, PROVIDER, USUAL_BUFFER};
 use super::records::{self, Data, ENTRY, Entry, ITEM, MULTI_HEADER, RawCounter, kind};
-use crate::bytes::align8;
 
 /// Bytes of a record in one event. Longer records are cut into parts.
 const PART: usize = 8000;

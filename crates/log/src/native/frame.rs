@@ -9,6 +9,8 @@
 
 use std::io::{self, Read};
 
+use tallymon_core::bytes::Bytes;
+
 /// Every record begins with these bytes and its kind.
 pub(super) const MARK: [u8; 3] = [0xa7, b'T', b'L'];
 /// Bytes before the body.
@@ -154,7 +156,7 @@ impl<R: Read> Frames<R> {
     }
 
     fn length(&self) -> Option<usize> {
-        let length = crate::bytes::length(self.rest(), 4, "length of a record").ok()?;
+        let length = Bytes::little(self.rest()).length(4, "length of a record").ok()?;
         (length <= LONGEST).then_some(length)
     }
 

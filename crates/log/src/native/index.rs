@@ -2,12 +2,12 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
 
 use super::fields::{Fields, PutFields};
 use super::frame::{FRAME, Found, Frames, LONGEST, MARK, kind};
 use super::{HEAD, MAGIC};
-use crate::bytes;
 use crate::error::{LogError, LogErrorKind};
 
 /// A chunk that stands for itself, and those that build on it.
@@ -75,7 +75,7 @@ pub(super) fn check_head(head: &[u8]) -> Result<(), LogError> {
     if head.starts_with(&HEAD) {
         return Ok(());
     }
-    let version = head.starts_with(&MAGIC).then(|| bytes::u16(head, 8, "version").unwrap_or(0));
+    let version = head.starts_with(&MAGIC).then(|| Bytes::little(head).u16(8, "version").unwrap_or(0));
     Err(LogError::new(match version {
         Some(version) if version > 1 => LogErrorKind::Unusable(format!(
             "it is a native log of version {version}, and this program knows version 1; use a newer one"
@@ -149,7 +149,7 @@ fn sealed<R: Read + Seek>(input: &mut R, length: u64) -> Result<Option<Known>, L
     input.seek(SeekFrom::Start(end))?;
     let mut frames = Frames::new(&mut *input, end);
     let Some(Found::Record { kind: kind::END, .. }) = frames.next()? else { return Ok(None) };
-    let Ok(at) = bytes::u64(frames.body(), 0, "place of the index") else { return Ok(None) };
+    let Ok(at) = Bytes::little(frames.body()).u64(0, "place of the index") else { return Ok(None) };
     if at >= end {
         return Ok(None);
     }
@@ -215,7 +215,7 @@ impl ChunkHead {
         let rows = usize::try_from(rows)
             .ok()
             .filter(|rows| *rows <= super::MOST_ROWS)
-            .ok_or_else(|| bytes::outside("rows of a chunk", at, rows, 0, most))?;
+            .ok_or_else(|| Error::outside("rows of a chunk", at, rows, 0, most))?;
         let first = fields.number("time of a chunk")?;
         let most = first.wrapping_add(fields.signed("time of a chunk")?.cast_unsigned());
         Ok(ChunkHead { key, rows, first, most })

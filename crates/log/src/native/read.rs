@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
 use tallymon_core::flow::{NoValue, Sample};
 use tallymon_core::time::FileTime;
@@ -16,7 +17,6 @@ use super::index::{self, ChunkHead, Known};
 use super::schema::{self, Definition, Instance};
 use super::state::{Lane, State};
 use super::{HEAD, MOST_COLUMNS, MOST_NUMBERS};
-use crate::bytes;
 use crate::error::{Damage, LogError};
 use crate::format::Format;
 use crate::reader::{About, LogReader, Passed, ReadPlace, Record};
@@ -207,10 +207,11 @@ impl<R: Read> NativeReader<R> {
         }
         for _ in 0..fields.count("objects of a chunk")? {
             let at = fields.at();
-            let hash = bytes::u64(fields.bytes(8, "definition of an object")?, 0, "definition of an object")?;
+            let hash = Bytes::little(fields.bytes(8, "definition of an object")?)
+                .u64(0, "definition of an object")?;
             let definition = self.definitions.get(&hash).map(Arc::clone);
             let definition =
-                definition.ok_or_else(|| bytes::value("object", at, "a definition before it", hash))?;
+                definition.ok_or_else(|| Error::value("object", at, "a definition before it", hash))?;
             let host = self.host(&definition.host);
             self.tables.push(State::new(hash, definition, host));
         }
@@ -239,7 +240,7 @@ impl<R: Read> NativeReader<R> {
             (!bits.is_spent()).then_some(())
         };
         decode()
-            .ok_or_else(|| bytes::value("numbers of a chunk", at, "series of numbers", head.rows as u64))?;
+            .ok_or_else(|| Error::value("numbers of a chunk", at, "series of numbers", head.rows as u64))?;
         (self.rows, self.whole) = (head.rows, true);
         Ok(())
     }
@@ -273,7 +274,7 @@ impl<R: Read> NativeReader<R> {
             let read = usize::try_from(self.frames.read().saturating_mul(each)).unwrap_or(usize::MAX);
             let columns = self.about.columns.len().saturating_add(width);
             if cells > MOST_COLUMNS || columns > least.saturating_add(read) {
-                return Err(bytes::value("columns of a log", at, "fewer of them", columns as u64));
+                return Err(Error::value("columns of a log", at, "fewer of them", columns as u64));
             }
             if !self.known.contains_key(&key) {
                 let first = self.about.columns.len();

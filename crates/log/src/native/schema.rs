@@ -1,12 +1,12 @@
 //! What is in a log besides values: objects with their counters, instances, and the columns that they make.
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::counter::CounterType;
 use tallymon_core::error::Error;
 use tallymon_core::path::{CounterPath, InstancePath, Part};
 use tallymon_core::time::{Frequency, SystemTime};
 
 use super::fields::{Fields, PutFields};
-use crate::bytes;
 use crate::reader::Column;
 use crate::zone::{Zone, ZoneRules};
 
@@ -86,7 +86,8 @@ impl Definition {
         let mut counters = Vec::new();
         for _ in 0..count {
             let name = fields.text("name of a counter")?.to_owned();
-            let counter_type = bytes::u32(fields.bytes(4, "type of a counter")?, 0, "type of a counter")?;
+            let counter_type =
+                Bytes::little(fields.bytes(4, "type of a counter")?).u32(0, "type of a counter")?;
             let scale = i32::try_from(fields.signed("scale of a counter")?).unwrap_or_default();
             let time_base = Frequency(fields.signed("time base of a counter")?);
             let group = fields.small("group of a counter")?;
@@ -186,7 +187,7 @@ impl Instance {
             let most = definition.counters.len() as u64;
             let counter = usize::try_from(number).ok().filter(|counter| *counter < definition.counters.len());
             let counter =
-                counter.ok_or_else(|| bytes::outside("counter of a column", at, number, 0, most))?;
+                counter.ok_or_else(|| Error::outside("counter of a column", at, number, 0, most))?;
             group = group.wrapping_add(fields.signed("group of a column")?);
             let path = match head & 1 {
                 1 => Some(fields.text("path of a column")?.to_owned()),
