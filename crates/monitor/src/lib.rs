@@ -10,6 +10,7 @@
 //! | [`model`] | series, their history and statistics, without a screen |
 //! | [`chart`] | the chart widget |
 //! | [`source`] | a source on a thread of its own |
+//! | `keys` | the table of key bindings |
 //! | `term` | the terminal, and what is drawn in it |
 //! | `log` | log files, opened and read on threads |
 //! | `workspace` | what the user works on |
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod keys;
 mod log;
 pub mod model;
 pub mod save;

@@ -6,14 +6,18 @@ mod search;
 
 use std::collections::HashSet;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
+use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tallymon::core::flow::{NoValue, SourceError};
 use tallymon::core::title::TitleIndex;
 use tallymon::{CounterHandle, InstanceKey, Query};
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, typed};
+use crate::keys::show::footer;
 use crate::screens::screen::{Action, Layer, Screen, Tick};
+use crate::term::chart::Glyphs;
 use crate::term::frame;
 use crate::term::text::{cut, put, put_right, rule, width, wrap};
 use crate::term::theme::Theme;
@@ -121,43 +125,41 @@ impl AddDialog {
         };
     }
 
+    /// Takes a key; what it asks for.
     pub(crate) fn dialog_key(&mut self, key: KeyEvent) -> Asked {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Esc if self.search.is_empty() => return Asked::Close,
-            KeyCode::Esc => {
+        match command(Context::Add, key) {
+            Some(Command::Close) => return Asked::Close,
+            Some(Command::Cancel) if self.search.is_empty() => return Asked::Close,
+            Some(Command::Cancel | Command::ClearText) => {
                 self.search.clear();
                 self.find();
             }
-            KeyCode::Char('c') if control => return Asked::Close,
-            KeyCode::Char('u') if control => {
-                self.search.clear();
-                self.find();
-            }
-            KeyCode::Enter => return self.add(),
-            KeyCode::Tab | KeyCode::Right => self.pane = self.next_pane(),
-            KeyCode::BackTab | KeyCode::Left => {
+            Some(Command::Accept) => return self.add(),
+            Some(Command::NextPane) => self.pane = self.next_pane(),
+            Some(Command::PreviousPane) => {
                 // The one before is the one that is followed by this.
                 let pane = self.pane;
                 while self.next_pane() != pane {
                     self.pane = self.next_pane();
                 }
             }
-            KeyCode::Up => return self.step(-1),
-            KeyCode::Down => return self.step(1),
-            KeyCode::PageUp => return self.step(-10),
-            KeyCode::PageDown => return self.step(10),
-            KeyCode::Home => return self.step(isize::MIN),
-            KeyCode::End => return self.step(isize::MAX),
-            KeyCode::Backspace => {
+            Some(Command::Previous) => return self.step(-1),
+            Some(Command::Next) => return self.step(1),
+            Some(Command::PageBack) => return self.step(-10),
+            Some(Command::PageForward) => return self.step(10),
+            Some(Command::First) => return self.step(isize::MIN),
+            Some(Command::Last) => return self.step(isize::MAX),
+            Some(Command::DeleteLetter) => {
                 self.search.pop();
                 self.find();
             }
-            KeyCode::Char(letter) if !control => {
-                self.search.push(letter);
-                self.find();
+            Some(_) => {}
+            None => {
+                if let Some(letter) = typed(key) {
+                    self.search.push(letter);
+                    self.find();
+                }
             }
-            _ => {}
         }
         Asked::Nothing
     }
@@ -299,7 +301,14 @@ impl AddDialog {
             [host] if !host.is_empty() => format!("{} · {host}", words.get(Word::AddTitle)),
             _ => words.get(Word::AddTitle).to_string(),
         };
-        let inside = frame::frame(buffer, area, size, &title, words.get(Word::AddKeys), theme);
+        let inside = frame::frame(
+            buffer,
+            area,
+            size,
+            &title,
+            &footer(Context::Add, words, theme.glyphs == Glyphs::Ascii),
+            theme,
+        );
         let search = format!(" {}: ", words.get(Word::Search));
         let x = put(buffer, inside.x, inside.y, inside.width, &search, theme.bold());
         let x = put(
