@@ -41,6 +41,7 @@ pub use app::run::run;
 pub use log::counters::{meant_of_log, usual_of_log};
 pub use source::SourceThread;
 pub use term::chart;
+pub use term::pages::{Pages, Waited};
 pub use term::terminal::put_back;
 pub use term::theme::Colours;
 pub use workspace::options::{LocalTime, Options};
