@@ -3,12 +3,11 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::keys::binding::{Command, Context};
-use crate::keys::table::GROUPS;
+use crate::keys::table::bindings;
 
 /// What a key does in a context.
 pub(crate) fn command(context: Context, key: KeyEvent) -> Option<Command> {
-    let bindings = GROUPS.iter().flat_map(|group| group.bindings);
-    let mut here = bindings.filter(|binding| binding.contexts.contains(&context));
+    let mut here = bindings().filter(|binding| binding.contexts.contains(&context));
     here.find(|binding| binding.all_keys().any(|known| known.is(key))).map(|binding| binding.command)
 }
 

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::binding::{Context, Label};
-use super::show::{all, name};
+use super::show::name;
+use super::table::bindings;
 
 /// The sections of the manual.
 const SECTIONS: &[(&[Context], Label)] = &[
@@ -23,7 +24,7 @@ pub(super) fn manual() -> String {
     let mut text = "# Keys of the monitor
 
 `?` shows the most important ones. Every key that is bound, screen by screen; in the help screen and in the
-explanation of a counter any key closes. The table below comes from `crates/monitor/src/keys/table.rs`: a test
+explanation of a counter any key closes. The table below comes from `crates/monitor/src/keys`: a test
 compares them, and `TALLYMON_BLESS=1 cargo test -p tallymon-monitor keys` writes this page again.
 "
     .to_string();
@@ -36,7 +37,8 @@ compares them, and `TALLYMON_BLESS=1 cargo test -p tallymon-monitor keys` writes
         );
         let [_, others @ ..] = title;
         let _ = writeln!(text, "| | **{}** | **{}** |", title[0], others.join("** | **"));
-        let here = all().filter(|binding| contexts.iter().any(|context| binding.contexts.contains(context)));
+        let here =
+            bindings().filter(|binding| contexts.iter().any(|context| binding.contexts.contains(context)));
         let mut rows: Vec<(Vec<String>, Label)> = Vec::new();
         for binding in here {
             let keys = binding.all_keys().map(|key| code(&name(key, false)));

@@ -3,6 +3,8 @@
 //! The screens look their keys up in it, and the help screen, the footers and `docs/monitor-keys.md` are made from it.
 
 pub(crate) mod binding;
+mod chart_keys;
+mod dialog_keys;
 mod footers;
 pub(crate) mod lookup;
 #[cfg(test)]

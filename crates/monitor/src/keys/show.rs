@@ -2,14 +2,14 @@
 
 use crossterm::event::KeyCode;
 
-use crate::keys::binding::{Context, Group, Key, KeyBinding};
+use crate::keys::binding::{Context, Group, Key};
 use crate::keys::footers::{FOOTERS, Footer, HINT};
-use crate::keys::table::GROUPS;
+use crate::keys::table::{bindings, groups};
 use crate::words::Words;
 
 /// The lines of the help screen: keys, and what they do.
 pub(crate) fn help_lines(words: Words, ascii: bool) -> Vec<(String, String)> {
-    GROUPS.iter().filter(|group| group.in_help).map(|group| help_line(group, words, ascii)).collect()
+    groups().filter(|group| group.in_help).map(|group| help_line(group, words, ascii)).collect()
 }
 
 fn help_line(group: &Group, words: Words, ascii: bool) -> (String, String) {
@@ -45,21 +45,16 @@ pub(crate) fn hint(words: Words, ascii: bool) -> String {
 
 fn footer_text(footer: &Footer, words: Words, ascii: bool) -> String {
     let entries = footer.entries.iter().map(|(commands, label)| {
-        let bindings = commands.iter().filter_map(|command| {
-            let of_command = || all().filter(|binding| binding.command == *command);
+        let known = commands.iter().filter_map(|command| {
+            let of_command = || bindings().filter(|binding| binding.command == *command);
             let here = of_command().find(|binding| binding.contexts.contains(&footer.context));
             here.or_else(|| of_command().next())
         });
-        let keys = bindings.filter_map(|binding| binding.keys.first().copied());
+        let keys = known.filter_map(|binding| binding.keys.first().copied());
         let keys = joined(keys, if commands.len() > 2 { "/" } else { " " }, ascii);
         format!("{keys} {}", words.pick(label)).trim_end().to_string()
     });
     entries.collect::<Vec<_>>().join(footer.between)
-}
-
-/// All bindings.
-pub(super) fn all() -> impl Iterator<Item = &'static KeyBinding> {
-    GROUPS.iter().flat_map(|group| group.bindings)
 }
 
 /// Names of keys, one behind the other; arrows need no space between them.

@@ -8,7 +8,7 @@ use tallymon::core::title::Language;
 use super::footers::{FOOTERS, HINT};
 use super::manual::manual;
 use super::show::{footer, help_lines};
-use super::table::GROUPS;
+use super::table::bindings;
 use crate::words::Words;
 
 #[test]
@@ -23,7 +23,6 @@ fn the_manual_is_that_of_the_table() {
 
 #[test]
 fn every_label_is_there_in_every_language() {
-    let bindings = || GROUPS.iter().flat_map(|group| group.bindings);
     let labels = bindings().map(|binding| binding.label);
     let briefs = bindings().filter_map(|binding| binding.brief);
     let footers = FOOTERS.iter().chain([&HINT]).flat_map(|footer| footer.entries);

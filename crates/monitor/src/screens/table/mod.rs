@@ -1,5 +1,6 @@
 //! The table screen: all instances of an object, sorted by any counter.
 
+mod draw;
 mod instances;
 
 use crossterm::event::{KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -164,7 +165,7 @@ impl Screen for TableScreen {
         self.table.ticks.clone_from(&workspace.monitor.ticks);
         let slider = u16::from(workspace.replay.is_some());
         let body = Rect { height: area.height.saturating_sub(slider), ..area };
-        self.table.draw(buffer, body, workspace.words, workspace.theme);
+        draw::draw(&mut self.table, buffer, body, workspace.words, workspace.theme);
         if slider > 0 {
             self.slider = slider::draw(workspace, buffer, Rect { y: body.bottom(), height: 1, ..area });
         }
