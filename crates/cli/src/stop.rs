@@ -2,8 +2,11 @@
 //! file.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub(crate) use tallymon::Ticks;
 use tallymon::log::relog::part_of;
@@ -51,4 +54,24 @@ pub(crate) fn without_half(output: &Path) -> Result<(), Failure> {
     };
     ctrlc::set_handler(end)
         .map_err(|error| Failure::new(Kind::Other, format_args!("catching Ctrl-C: {error}")))
+}
+
+/// How long a program on the full screen may take to end by itself after a signal.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// From now on a signal sets the flag that is returned. A program on the full screen that does not end soon is ended,
+/// and the terminal is restored: reads of a terminal that was closed never return and would burn a processor for ever,
+/// and a source may hang.
+pub(crate) fn with_full_screen() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let handler_stop = Arc::clone(&stop);
+    let end = move || {
+        handler_stop.store(true, Ordering::Relaxed);
+        thread::sleep(PATIENCE);
+        tallymon_monitor::put_back();
+        std::process::exit(0);
+    };
+    ctrlc::set_handler(end)
+        .map_err(|error| Failure::new(Kind::Other, format_args!("catching signals: {error}")))?;
+    Ok(stop)
 }

@@ -10,6 +10,7 @@
 //! | [`model`] | series, their history and statistics, without a screen |
 //! | [`chart`] | the chart widget |
 //! | [`source`] | a source on a thread of its own |
+//! | `keys` | the table of key bindings |
 //! | `term` | the terminal, and what is drawn in it |
 //! | `log` | log files, opened and read on threads |
 //! | `workspace` | what the user works on |
@@ -24,6 +25,7 @@
 #![allow(clippy::too_many_lines, reason = "3 functions are still too long: tui::{keys, report, table}")]
 
 mod app;
+mod keys;
 mod log;
 pub mod model;
 pub mod save;
@@ -41,6 +43,7 @@ pub use app::run::run;
 pub use log::counters::{meant_of_log, usual_of_log};
 pub use source::SourceThread;
 pub use term::chart;
+pub use term::pages::{Pages, Waited};
 pub use term::terminal::put_back;
 pub use term::theme::Colours;
 pub use workspace::options::{LocalTime, Options};

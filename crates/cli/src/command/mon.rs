@@ -4,9 +4,6 @@ mod sessions;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use tallymon::Query;
 use tallymon::clock::LocalZone;
@@ -24,6 +21,7 @@ use crate::arguments::{Common, Mon};
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::progress::open_logs;
+use crate::stop;
 use crate::words::say;
 
 /// What the first chart shows: one line each for processor, memory, disk and network.
@@ -33,9 +31,6 @@ const DEFAULT_COUNTERS: &[&str] = &[
     r"\PhysicalDisk(_Total)\Disk Bytes/sec",
     r"\Network Interface(*)\Bytes Total/sec",
 ];
-
-/// How long the monitor may take to end by itself after a signal.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The monitor, until the user quits.
 pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
@@ -56,18 +51,7 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
         }
     };
     let mut query = Query::new(Box::new(source.clone()), language)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let handler_stop = Arc::clone(&stop);
-    // A terminal that was closed under us answers every read with nothing, which the reader of keys takes for more to
-    // come: it never returns, and would burn a processor for ever. Neither would a source that hangs.
-    let end = move || {
-        handler_stop.store(true, Ordering::Relaxed);
-        thread::sleep(PATIENCE);
-        tallymon_monitor::put_back();
-        std::process::exit(0);
-    };
-    ctrlc::set_handler(end)
-        .map_err(|error| Failure::new(Kind::Other, format_args!("catching signals: {error}")))?;
+    let stop = stop::with_full_screen()?;
     let again = source.clone();
     let mut options = Options::new(move || Query::new(Box::new(again.clone()), language));
     options.source = Some(source);

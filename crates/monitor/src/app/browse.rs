@@ -8,7 +8,7 @@ use crossterm::event::{Event, KeyEventKind, poll, read};
 use tallymon::Query;
 use tallymon::core::title::TitleIndex;
 
-use crate::screens::add::{AddDialog, Asked};
+use crate::screens::add::dialog::{AddDialog, Asked};
 use crate::term::chart::Glyphs;
 use crate::term::input::unfolded;
 use crate::term::terminal::FullScreen;

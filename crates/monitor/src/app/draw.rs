@@ -4,6 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::app::App;
+use crate::keys::binding::Context;
+use crate::keys::show;
 use crate::log::names;
 use crate::model::{Switch, format};
 use crate::screens::chart::is_small;
@@ -35,7 +37,7 @@ impl App {
             Some(table) => table.draw(buffer, body, workspace),
             None => chart.draw(buffer, body, workspace),
         }
-        let front = screens.last().and_then(|screen| screen.footer(workspace));
+        let front = screens.last().and_then(|screen| screen.footer());
         footer(workspace, front, *hint, buffer, area);
         for screen in screens.iter_mut().filter(|screen| screen.layer() != Layer::Body) {
             screen.draw(buffer, area, workspace);
@@ -163,25 +165,26 @@ fn failure(workspace: &Workspace, buffer: &mut Buffer, area: Rect) -> bool {
 }
 
 /// What is in progress, a message, or the keys of the screen in front.
-fn footer(workspace: &Workspace, front: Option<Word>, hint: bool, buffer: &mut Buffer, area: Rect) {
+fn footer(workspace: &Workspace, front: Option<Context>, hint: bool, buffer: &mut Buffer, area: Rect) {
     let (words, theme) = (workspace.words, workspace.theme);
     let y = area.bottom().saturating_sub(1);
     if y <= area.top() {
         return;
     }
     rule(buffer, area, y, " ", theme.plain());
+    let ascii = theme.glyphs == Glyphs::Ascii;
     let progress = workspace.progress();
     let keys = match front {
         Some(keys) => keys,
-        None if workspace.replay.is_some() => Word::LogKeys,
-        None => Word::Footer,
+        None if workspace.replay.is_some() => Context::Log,
+        None => Context::Chart,
     };
     let (text, style) = match progress.as_ref().or(workspace.message.as_ref()) {
         Some(message) => (message.clone(), theme.warning()),
         None if hint && workspace.monitor.window.is_live() && workspace.view == View::Graph => {
-            (words.get(Word::Hint).to_string(), theme.bold())
+            (show::hint(words, ascii), theme.bold())
         }
-        None => (words.get(keys).replace('\u{232b}', theme.either("\u{232b}", "BkSp")), theme.dim()),
+        None => (show::footer(keys, words, ascii), theme.dim()),
     };
     let columns = area.width.saturating_sub(1);
     let x = area.left().saturating_add(1);

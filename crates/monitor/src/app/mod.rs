@@ -15,7 +15,7 @@ use tallymon::core::time::FileTime;
 use tallymon::{Log, Query};
 
 use crate::model::Monitor;
-use crate::screens::add::AddDialog;
+use crate::screens::add::dialog::AddDialog;
 use crate::screens::alerts::AlertScreen;
 use crate::screens::chart::ChartScreen;
 use crate::screens::explain::Explanation;

@@ -10,7 +10,7 @@ use tallymon::Query;
 use crate::app::App;
 use crate::term::input::unfolded;
 use crate::term::job::JobControl;
-use crate::term::terminal::{FullScreen, put_back};
+use crate::term::terminal::FullScreen;
 use crate::workspace::options::Options;
 
 /// The longest time until a request to end is noticed: it does not interrupt the wait for a key.
@@ -33,7 +33,7 @@ const AT_ONCE: Duration = Duration::from_millis(50);
 pub fn run(query: Query, options: Options) -> io::Result<()> {
     let stop = options.stop.clone();
     let mut app = App::new(query, options);
-    let job = JobControl::watch()?;
+    let jobs = JobControl::watch()?;
     let mut screen = FullScreen::open()?;
     let mut next = Instant::now();
     loop {
@@ -64,13 +64,11 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            if job.is_to_stop() || app.take_suspend() {
-                put_back();
-                job.stop()?;
-                screen.reopen()?;
+            if jobs.is_to_stop() || app.take_suspend() {
+                screen.suspend(&jobs)?;
                 break;
             }
-            if job.went_on() {
+            if jobs.went_on() {
                 screen.reopen()?;
                 break;
             }
@@ -85,8 +83,8 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
                 let sample = app.sample_comes(Duration::ZERO);
                 let file = app.file_comes(Duration::ZERO);
                 let rows = app.rows_come(Duration::ZERO);
-                let jobs = app.jobs_end(Duration::ZERO);
-                if left <= attention || sample || file || rows || jobs || counts {
+                let ended = app.jobs_end(Duration::ZERO);
+                if left <= attention || sample || file || rows || ended || counts {
                     break;
                 }
                 continue;

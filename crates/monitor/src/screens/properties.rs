@@ -1,11 +1,15 @@
 //! The properties: of the picture, and of the line that is chosen.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, typed};
+use crate::keys::show::footer;
 use crate::model::{Axis, Grid, Scale, Series, Switch, format};
 use crate::screens::screen::{Action, Layer, Screen};
+use crate::term::chart::Glyphs;
 use crate::term::chart::PATTERNS;
 use crate::term::frame::frame;
 use crate::term::text::{cut, put, width};
@@ -71,6 +75,16 @@ impl Properties {
         PROPERTIES.get(self.at).map_or(Property::Title, |(property, _)| *property)
     }
 
+    /// Takes what was typed; else begins to type, or changes what is not typed.
+    fn accept(&mut self, workspace: &mut Workspace) {
+        let property = self.chosen();
+        match self.typed.take() {
+            Some(text) => set(workspace, property, &text),
+            None if property.is_typed() => self.typed = Some(text_of(workspace, property)),
+            None => step(workspace, property, true),
+        }
+    }
+
     /// Without a line there are only those of the picture.
     fn choose(&mut self, workspace: &Workspace, at: usize) {
         let count = if workspace.monitor.chosen().is_some() { PROPERTIES.len() } else { OF_PICTURE };
@@ -85,31 +99,28 @@ impl Screen for Properties {
     }
 
     fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let property = self.chosen();
-        match key.code {
-            KeyCode::Char('c') if control => return Action::Close,
-            KeyCode::Char('z') if control => workspace.undo(),
-            KeyCode::Char('u') if control => self.typed = property.is_typed().then(String::new),
-            KeyCode::Esc if self.typed.is_none() => return Action::Close,
-            KeyCode::Esc => self.typed = None,
-            KeyCode::Enter => match self.typed.take() {
-                Some(text) => set(workspace, property, &text),
-                None if property.is_typed() => self.typed = Some(text_of(workspace, property)),
-                None => step(workspace, property, true),
-            },
-            KeyCode::Up | KeyCode::BackTab => self.choose(workspace, self.at.saturating_sub(1)),
-            KeyCode::Down | KeyCode::Tab => self.choose(workspace, self.at.saturating_add(1)),
-            KeyCode::Left if self.typed.is_none() => step(workspace, property, false),
-            KeyCode::Right if self.typed.is_none() => step(workspace, property, true),
-            KeyCode::Backspace if property.is_typed() => {
+        match command(Context::Properties, key) {
+            Some(Command::Close) => return Action::Close,
+            Some(Command::Undo) => workspace.undo(),
+            Some(Command::ClearText) => self.typed = property.is_typed().then(String::new),
+            Some(Command::Cancel) if self.typed.is_none() => return Action::Close,
+            Some(Command::Cancel) => self.typed = None,
+            Some(Command::Accept) => self.accept(workspace),
+            Some(Command::Previous) => self.choose(workspace, self.at.saturating_sub(1)),
+            Some(Command::Next) => self.choose(workspace, self.at.saturating_add(1)),
+            Some(Command::Less) if self.typed.is_none() => step(workspace, property, false),
+            Some(Command::More) if self.typed.is_none() => step(workspace, property, true),
+            Some(Command::DeleteLetter) if property.is_typed() => {
                 let text = self.typed.get_or_insert_with(|| text_of(workspace, property));
                 text.pop();
             }
-            KeyCode::Char(letter) if !control && property.is_typed() => {
-                self.typed.get_or_insert_default().push(letter);
+            Some(_) => {}
+            None => {
+                if let Some(letter) = typed(key).filter(|_| property.is_typed()) {
+                    self.typed.get_or_insert_default().push(letter);
+                }
             }
-            _ => {}
         }
         Action::Done
     }
@@ -121,7 +132,8 @@ impl Screen for Properties {
             && let Some(at) = self.rows.iter().position(|area| area.contains(place))
         {
             if at == self.at {
-                return self.key(KeyCode::Enter.into(), workspace);
+                self.accept(workspace);
+                return Action::Done;
             }
             self.choose(workspace, at);
         }
@@ -249,7 +261,7 @@ fn drawn(workspace: &Workspace, dialog: &mut Properties, buffer: &mut Buffer, ar
     let count = if chosen.is_some() { PROPERTIES.len() } else { OF_PICTURE };
     // A line of its own says which line the last ones are of.
     let rows = u16::try_from(count).unwrap_or(0).saturating_add(2 + u16::from(chosen.is_some()));
-    let keys = words.get(Word::PropertiesKeys);
+    let keys = &footer(Context::Properties, words, theme.glyphs == Glyphs::Ascii);
     let inside = frame(buffer, area, (72, rows), words.get(Word::PropertiesTitle), keys, theme);
     let names = PROPERTIES.iter().map(|(_, word)| width(words.get(*word))).max().unwrap_or(0);
     // Where there are fewer rows, what is above the chosen one goes.

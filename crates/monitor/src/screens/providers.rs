@@ -2,7 +2,7 @@
 //!
 //! A library of this machine can be enabled and disabled here, as `tally provider` does it; whoever may not is told so.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::core::counter::CounterType;
@@ -10,8 +10,12 @@ use tallymon::core::flow::SourceError;
 use tallymon::registry::{Installed, Writer};
 use tallymon::{Health, Query};
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, moved};
+use crate::keys::show::footer;
 use crate::model::{PROVIDERS_PATH, Provider, ProviderKind, format, objects, providers};
 use crate::screens::screen::{Action, Layer, Screen, Tick};
+use crate::term::chart::Glyphs;
 use crate::term::frame::screen_frame;
 use crate::term::list::{self, Cell, Column};
 use crate::term::theme::Theme;
@@ -75,7 +79,13 @@ impl Providers {
 
     fn drawn(&mut self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
         let title = format!("{}: {} ({})", words.get(Word::Providers), self.host, self.providers.len());
-        let inside = screen_frame(buffer, area, &title, words.get(Word::ProviderKeys), theme);
+        let inside = screen_frame(
+            buffer,
+            area,
+            &title,
+            &footer(Context::Providers, words, theme.glyphs == Glyphs::Ascii),
+            theme,
+        );
         let columns = [
             Column { title: words.get(Word::Name), least: 16, right: false },
             Column { title: words.get(Word::State), least: 0, right: false },
@@ -218,31 +228,29 @@ impl Screen for Providers {
     }
 
     fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let wanted = self.wants.take();
         let service = self.providers.get(self.at()).and_then(Provider::service).map(str::to_string);
-        match key.code {
-            KeyCode::Char('c') if control => return Action::Close,
-            KeyCode::Char(_) if control => {}
-            KeyCode::Char('y') if wanted.is_some() => {
+        match command(Context::Providers, key) {
+            Some(Command::Close) => return Action::Close,
+            Some(Command::Yes) => {
                 if let Some((service, enabled)) = service.zip(wanted) {
                     enable(workspace, &service, enabled);
                 }
             }
-            KeyCode::Esc | KeyCode::Char('n') if wanted.is_some() => {}
-            KeyCode::Esc | KeyCode::Char('q' | 'D') => return Action::Close,
-            KeyCode::Char(letter @ ('e' | 'd')) => match (service, registry(workspace)) {
-                (Some(_), Some(_)) => self.wants = Some(letter == 'e'),
+            Some(Command::Cancel) if wanted.is_none() => return Action::Close,
+            Some(switch @ (Command::Enable | Command::Disable)) => match (service, registry(workspace)) {
+                (Some(_), Some(_)) => self.wants = Some(switch == Command::Enable),
                 (Some(_), None) => {
                     workspace.message = Some(workspace.words.get(Word::NotHere).to_string());
                 }
                 (None, _) => workspace.message = Some(workspace.words.get(Word::OnlyLibraries).to_string()),
             },
-            code => {
-                if let Some(at) = list::moved(code, self.at(), self.providers.len()) {
+            Some(other) => {
+                if let Some(at) = moved(other, self.at(), self.providers.len()) {
                     self.choose(at);
                 }
             }
+            None => {}
         }
         Action::Done
     }

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::core::flow::SourceError;
 
-use crate::words::Word;
+use crate::keys::binding::Context;
 use crate::workspace::state::Workspace;
 
 /// A screen: the chart, the table, or a dialog over them.
@@ -55,8 +55,8 @@ pub(crate) trait Screen {
         false
     }
 
-    /// The keys that the footer names while this screen is in front.
-    fn footer(&self, _workspace: &Workspace) -> Option<Word> {
+    /// Whose keys the footer names while this screen is in front.
+    fn footer(&self) -> Option<Context> {
         None
     }
 

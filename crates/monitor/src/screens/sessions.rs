@@ -3,13 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, moved};
+use crate::keys::show::footer;
 use crate::model::format;
 use crate::screens::screen::{Action, Layer, Screen};
 use crate::sessions::{Session, SessionState, Sessions};
+use crate::term::chart::Glyphs;
 use crate::term::frame::screen_frame;
 use crate::term::list::{self, Cell, Column};
 use crate::term::task::Task;
@@ -99,30 +103,28 @@ impl Screen for SessionScreen {
     }
 
     fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let was_asking = std::mem::take(&mut self.is_asking);
         let chosen = self.session().map(|session| (session.name.clone(), starts(session)));
-        match key.code {
-            KeyCode::Char('c') if control => return Action::Close,
-            KeyCode::Char(_) if control => {}
-            KeyCode::Char('y') if was_asking => {
+        match command(Context::Sessions, key) {
+            Some(Command::Close) => return Action::Close,
+            Some(Command::Yes) if was_asking => {
                 if let Some((name, starts)) = chosen {
                     self.switch(name, starts, workspace);
                 }
             }
-            KeyCode::Esc | KeyCode::Char('n') if was_asking => {}
-            KeyCode::Esc | KeyCode::Char('q' | 'R') => return Action::Close,
-            KeyCode::Char('s' | ' ') => self.is_asking = chosen.is_some(),
-            KeyCode::Enter => {
+            Some(Command::Cancel) if !was_asking => return Action::Close,
+            Some(Command::Switch) => self.is_asking = chosen.is_some(),
+            Some(Command::OpenLog) => {
                 if let Some((name, _)) = chosen {
                     self.open_logs(name, workspace);
                 }
             }
-            code => {
-                if let Some(at) = list::moved(code, self.at(), self.sessions.len()) {
+            Some(other) => {
+                if let Some(at) = moved(other, self.at(), self.sessions.len()) {
                     self.choose(at);
                 }
             }
+            None => {}
         }
         Action::Done
     }
@@ -184,7 +186,13 @@ const fn starts(session: &Session) -> bool {
 fn drawn(workspace: &Workspace, screen: &mut SessionScreen, buffer: &mut Buffer, area: Rect) {
     let (words, theme) = (workspace.words, workspace.theme);
     let title = format!("{} ({})", words.get(Word::Sessions), screen.sessions.len());
-    let inside = screen_frame(buffer, area, &title, words.get(Word::SessionKeys), theme);
+    let inside = screen_frame(
+        buffer,
+        area,
+        &title,
+        &footer(Context::Sessions, words, theme.glyphs == Glyphs::Ascii),
+        theme,
+    );
     let columns = [
         Column { title: words.get(Word::Name), least: 12, right: false },
         Column { title: words.get(Word::State), least: 0, right: false },

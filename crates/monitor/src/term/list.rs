@@ -1,6 +1,5 @@
 //! A list with columns, one line chosen: what the screens of providers, sessions and alerts are made of.
 
-use crossterm::event::KeyCode;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -126,21 +125,6 @@ pub(crate) fn line_at(places: &[(u16, usize)], row: u16) -> Option<usize> {
     places.iter().find(|(y, _)| *y == row).map(|(_, at)| *at)
 }
 
-/// The line that a key chooses of so many; `None` for a key that means something else.
-pub(crate) fn moved(key: KeyCode, at: usize, count: usize) -> Option<usize> {
-    let last = count.saturating_sub(1);
-    let to = match key {
-        KeyCode::Up | KeyCode::Char('k') => at.saturating_sub(1),
-        KeyCode::Down | KeyCode::Char('j') => at.saturating_add(1),
-        KeyCode::PageUp => at.saturating_sub(20),
-        KeyCode::PageDown => at.saturating_add(20),
-        KeyCode::Home => 0,
-        KeyCode::End => last,
-        _ => return None,
-    };
-    Some(to.min(last))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,19 +145,6 @@ mod tests {
             (5, &[5]),
         ] {
             assert_eq!(widths(space, &columns, &rows), expected, "{space}");
-        }
-    }
-
-    #[test]
-    fn keys_stay_within_the_list() {
-        for (key, at, count, expected) in [
-            (KeyCode::Up, 0, 3, Some(0)),
-            (KeyCode::Char('j'), 2, 3, Some(2)),
-            (KeyCode::End, 0, 0, Some(0)),
-            (KeyCode::PageDown, 1, 30, Some(21)),
-            (KeyCode::Enter, 1, 3, None),
-        ] {
-            assert_eq!(moved(key, at, count), expected, "{key:?}");
         }
     }
 }

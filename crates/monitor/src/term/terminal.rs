@@ -15,9 +15,12 @@ use crossterm::terminal::{
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 
+use crate::term::job::JobControl;
+
 /// The terminal in raw mode on its alternate screen; put back when this goes away.
 pub(crate) struct FullScreen {
     terminal: Terminal<CrosstermBackend<Face>>,
+    has_mouse: bool,
 }
 
 /// The side of the terminal that shows: the output of the program, or, when that goes elsewhere, the one of its errors.
@@ -46,7 +49,17 @@ impl Write for Face {
 static OPEN: AtomicBool = AtomicBool::new(false);
 
 impl FullScreen {
+    /// Takes over the terminal, with the mouse.
     pub(crate) fn open() -> io::Result<FullScreen> {
+        FullScreen::open_with(true)
+    }
+
+    /// Takes over the terminal and leaves the mouse to it, to select text.
+    pub(crate) fn open_without_mouse() -> io::Result<FullScreen> {
+        FullScreen::open_with(false)
+    }
+
+    fn open_with(has_mouse: bool) -> io::Result<FullScreen> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
@@ -56,9 +69,9 @@ impl FullScreen {
                 before(panic);
             }));
         });
-        let opened = take().and_then(|()| Terminal::new(CrosstermBackend::new(Face::default())));
+        let opened = take(has_mouse).and_then(|()| Terminal::new(CrosstermBackend::new(Face::default())));
         match opened {
-            Ok(terminal) => Ok(FullScreen { terminal }),
+            Ok(terminal) => Ok(FullScreen { terminal, has_mouse }),
             Err(error) => {
                 put_back();
                 Err(error)
@@ -68,8 +81,21 @@ impl FullScreen {
 
     /// Takes the terminal again, whatever others did with it, and draws all of it anew.
     pub(crate) fn reopen(&mut self) -> io::Result<()> {
-        take()?;
+        take(self.has_mouse)?;
         self.terminal.clear()
+    }
+
+    /// Gives the terminal back, stops the program until the shell continues it, and takes the terminal again.
+    pub(crate) fn suspend(&mut self, jobs: &JobControl) -> io::Result<()> {
+        put_back();
+        jobs.stop()?;
+        self.reopen()
+    }
+
+    /// Columns and rows.
+    pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
+        let size = self.terminal.size()?;
+        Ok((size.width, size.height))
     }
 
     /// Copies a text to the clipboard of the terminal.
@@ -96,11 +122,12 @@ impl FullScreen {
 }
 
 /// Makes the terminal ours.
-fn take() -> io::Result<()> {
+fn take(has_mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
     OPEN.store(true, Ordering::SeqCst);
     let mut face = Face::default();
-    execute!(face, EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)
+    execute!(face, EnterAlternateScreen, EnableBracketedPaste)?;
+    if has_mouse { execute!(face, EnableMouseCapture) } else { Ok(()) }
 }
 
 impl Drop for FullScreen {
@@ -109,7 +136,7 @@ impl Drop for FullScreen {
     }
 }
 
-/// Puts the terminal back to what it was before [`run`], if it is still ours: for a program that ends in a hurry.
+/// Restores the terminal if it is still taken over: for a program that ends in a hurry.
 pub fn put_back() {
     if OPEN.swap(false, Ordering::SeqCst) {
         // A terminal that is gone needs no restoring.

@@ -1,18 +1,22 @@
-//! `tally prof top`: what a program calls, again and again.
+//! `tally prof top`: the methods that a program calls, updated again and again.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use tallymon_clr::export::time;
 use tallymon_clr::reader::{MethodTotal, Profile};
+use tallymon_monitor::{Pages, Waited};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::arguments::{ProfSort, ProfTop};
 use super::place;
 use crate::exit::{Failure, Kind};
-use crate::stop::{Stop, Ticks};
+use crate::stop::{self, Stop, Ticks};
 
 /// Rows of an update that goes to no terminal.
 const ROWS: usize = 20;
@@ -23,19 +27,19 @@ const HEAD: usize = 4;
 pub(super) fn run(arguments: &ProfTop) -> Result<(), Failure> {
     let file = place::find(arguments.program.as_deref())?;
     let mut before = Sample::take(&file)?;
-    let stop = Stop::on_signals()?;
-    let screen = Screen::open()?;
+    let mut output = Output::open()?;
     let mut ticks = Ticks::start(arguments.interval);
     let mut done = 0u64;
+    if !output.wait(ticks.next(), |_| Vec::new())? {
+        return Ok(());
+    }
     loop {
-        let goes_on = stop.wait_until(ticks.next());
-        if !goes_on {
-            return Ok(());
-        }
         let after = Sample::take(&file)?;
-        let (width, height) = screen.size();
-        let rows = arguments.rows.unwrap_or_else(|| height.saturating_sub(HEAD + 1));
-        screen.draw(&page(&before, &after, arguments.sort, rows, width))?;
+        let page = |(width, height): (usize, usize)| {
+            let rows = arguments.rows.unwrap_or_else(|| height.saturating_sub(HEAD + 1));
+            page(&before, &after, arguments.sort, rows, width)
+        };
+        output.show(page)?;
         done += 1;
         if arguments.count.is_some_and(|count| done >= count) {
             return Ok(());
@@ -43,6 +47,9 @@ pub(super) fn run(arguments: &ProfTop) -> Result<(), Failure> {
         if !place::is_running(&after.profile) {
             let words = format!("process {} has ended; 'tally prof tree' shows all of it", after.profile.pid);
             return Err(Failure::new(Kind::NoData, words));
+        }
+        if !output.wait(ticks.next(), page)? {
+            return Ok(());
         }
         before = after;
     }
@@ -133,8 +140,9 @@ fn page(before: &Sample, after: &Sample, sort: ProfSort, rows: usize, width: usi
         ProfSort::Total => rate.total,
     };
     all.sort_by(|a, b| key(b).total_cmp(&key(a)).then_with(|| a.name.cmp(&b.name)));
-    let calls: f64 = all.iter().map(|rate| rate.calls).sum();
-    let exceptions: f64 = all.iter().map(|rate| rate.exceptions).sum();
+    // A sum of nothing is -0.0.
+    let calls = all.iter().fold(0.0, |sum, rate| sum + rate.calls);
+    let exceptions = all.iter().fold(0.0, |sum, rate| sum + rate.exceptions);
     let work = after.profile.overhead().saturating_sub(before.profile.overhead());
     let passed = after.profile.duration.saturating_sub(before.profile.duration).max(1);
     let threads = profile.threads.iter().filter(|thread| !thread.ended).count();
@@ -206,59 +214,50 @@ fn cut(line: &str, width: usize) -> String {
 /// Every terminal has these, unlike the one character that means the same.
 const DOTS: &str = "...";
 
-/// A terminal that shows one update at a time, or a file that gets them one behind the other.
-struct Screen {
-    terminal: bool,
+/// Where updates go: the full screen of a terminal shows one at a time, a file or a pipe gets all of them.
+enum Output {
+    Terminal(Pages, Arc<AtomicBool>),
+    Stream(Stop),
 }
 
-impl Screen {
-    fn open() -> io::Result<Screen> {
-        let terminal = io::stdout().is_terminal();
-        if terminal {
-            // The other screen, and no cursor on it.
-            let mut out = io::stdout().lock();
-            out.write_all(b"\x1b[?1049h\x1b[?25l")?;
-            out.flush()?;
+impl Output {
+    fn open() -> Result<Output, Failure> {
+        if io::stdout().is_terminal() {
+            let stop = stop::with_full_screen()?;
+            return Ok(Output::Terminal(Pages::open()?, stop));
         }
-        Ok(Screen { terminal })
+        Ok(Output::Stream(Stop::on_signals()?))
     }
 
-    fn size(&self) -> (usize, usize) {
-        match crossterm::terminal::size() {
-            Ok((width, height)) if self.terminal => (width.into(), height.into()),
-            _ => (usize::MAX, ROWS + HEAD + 1),
-        }
-    }
-
-    fn draw(&self, lines: &[String]) -> io::Result<()> {
-        let mut text = String::new();
-        if self.terminal {
-            // To the top left; what stood there before is cleared line by line, so that nothing flickers.
-            text.push_str("\x1b[H");
-            for line in lines {
-                text.push_str(line);
-                text.push_str("\x1b[K\r\n");
+    /// Shows a page that is made for a number of columns and rows.
+    fn show(&mut self, page: impl Fn((usize, usize)) -> Vec<String>) -> io::Result<()> {
+        match self {
+            Output::Terminal(pages, _) => {
+                let (width, height) = pages.size()?;
+                pages.show(&page((width.into(), height.into())))
             }
-            text.push_str("\x1b[J");
-        } else {
-            for line in lines {
-                text.push_str(line);
-                text.push('\n');
+            Output::Stream(_) => {
+                let mut text = page((usize::MAX, ROWS + HEAD + 1)).join("\n");
+                text.push_str("\n\n");
+                let mut out = io::stdout().lock();
+                out.write_all(text.as_bytes())?;
+                out.flush()
             }
-            text.push('\n');
         }
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()
     }
-}
 
-impl Drop for Screen {
-    fn drop(&mut self) {
-        if self.terminal {
-            // A terminal that is gone needs no repair.
-            let _ = io::stdout().write_all(b"\x1b[?25h\x1b[?1049l");
-            let _ = io::stdout().flush();
+    /// Waits until a time, and shows the page again when the terminal needs it; `false` when the user quit.
+    fn wait(&mut self, until: Instant, page: impl Fn((usize, usize)) -> Vec<String>) -> io::Result<bool> {
+        loop {
+            let waited = match self {
+                Output::Terminal(pages, stop) => pages.wait(until, || stop.load(Ordering::Relaxed))?,
+                Output::Stream(stop) => return Ok(stop.wait_until(until)),
+            };
+            match waited {
+                Waited::Elapsed => return Ok(true),
+                Waited::Quit => return Ok(false),
+                Waited::Redraw => self.show(&page)?,
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use tallymon::core::title::{Language, TitleIndex};
 
-use super::AddDialog;
+use crate::screens::add::dialog::AddDialog;
 
 impl AddDialog {
     /// The objects and counters that have all words of the search, and the best of them chosen.

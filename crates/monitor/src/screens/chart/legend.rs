@@ -7,6 +7,7 @@ use tallymon::core::flow::NoValue;
 
 use crate::model::{Series, format};
 use crate::screens::chart::areas::Areas;
+use crate::screens::chart::legend_columns::{LegendColumn, columns};
 use crate::term::text::{cut, put, put_right, rule, width};
 use crate::words::Word;
 use crate::workspace::state::Workspace;
@@ -19,9 +20,9 @@ pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer
         return;
     }
     let theme = workspace.theme;
-    let columns = Columns::of(workspace, area.width);
+    let columns = columns(workspace, area.width);
     let mut x = area.left().saturating_add(2);
-    for column in &columns.0 {
+    for column in &columns {
         let name = workspace.words.get(column.word);
         if column.right {
             put_right(buffer, x, area.y, column.width, name, theme.dim());
@@ -110,104 +111,10 @@ fn mark(workspace: &Workspace, series: &Series, chosen: bool) -> (&'static str, 
     }
 }
 
-struct Column {
-    word: Word,
-    width: u16,
-    right: bool,
-}
-
-/// The columns that fit: the least needed ones go first.
-struct Columns(Vec<Column>);
-
-impl Columns {
-    fn of(workspace: &Workspace, space: u16) -> Columns {
-        let series = workspace.monitor.series();
-        let words = workspace.words;
-        let widest = |word: Word, most: u16, text: &dyn Fn(&Series) -> u16| {
-            let widest = series.iter().map(text).max().unwrap_or(0);
-            widest.max(width(words.get(word))).min(most)
-        };
-        let optional = |text: &Option<String>| text.as_deref().map_or(1, width);
-        // The widths do not depend on values, or all of it would move with each sample.
-        let ended = width(words.get(Word::Ended)).saturating_add(9);
-        let last = widest(Word::Last, 24, &|series| if series.ended.is_some() { ended } else { 12 }).max(12);
-        let mut columns = vec![
-            Column { word: Word::Colour, width: width(words.get(Word::Colour)).max(4), right: false },
-            Column { word: Word::Scale, width: width(words.get(Word::Scale)).max(8), right: true },
-            Column {
-                word: Word::Counter,
-                width: widest(Word::Counter, 60, &|series| width(&series.counter_name)),
-                right: false,
-            },
-            Column {
-                word: Word::Instance,
-                width: widest(Word::Instance, 48, &|series| optional(&series.instance)),
-                right: false,
-            },
-            Column {
-                word: Word::Parent,
-                width: widest(Word::Parent, 16, &|series| optional(&series.parent)),
-                right: false,
-            },
-            Column {
-                word: Word::Object,
-                width: widest(Word::Object, 40, &|series| width(&series.object_name)),
-                right: false,
-            },
-            Column {
-                word: Word::Host,
-                width: widest(Word::Host, 16, &|series| {
-                    width(series.host().unwrap_or(workspace.system_name()))
-                }),
-                right: false,
-            },
-            Column {
-                word: if workspace.monitor.window.cursor.is_some() { Word::At } else { Word::Last },
-                width: last,
-                right: true,
-            },
-        ];
-        if workspace.comparison.is_some() {
-            let word = Word::Change;
-            columns.push(Column { word, width: width(words.get(word)).max(20), right: true });
-        }
-        if series.iter().all(|series| series.parent.is_none()) {
-            columns.retain(|column| column.word != Word::Parent);
-        }
-        let needed = |columns: &[Column]| {
-            columns.iter().fold(2u16, |sum, column| sum.saturating_add(column.width).saturating_add(1))
-        };
-        let shrink = |columns: &mut Vec<Column>, word: Word, least: u16| {
-            let surplus = needed(columns).saturating_sub(space);
-            if let Some(column) = columns.iter_mut().find(|column| column.word == word) {
-                column.width = column.width.saturating_sub(surplus).max(least.min(column.width));
-            }
-        };
-        for (word, least) in [(Word::Object, 24), (Word::Instance, 24), (Word::Counter, 40)] {
-            shrink(&mut columns, word, least);
-        }
-        // Where hosts differ, their names tell lines apart that are the same otherwise.
-        let hosts_differ = series.iter().any(|series| series.host().is_some());
-        let order = match hosts_differ {
-            true => [Word::Parent, Word::Object, Word::Host],
-            false => [Word::Host, Word::Parent, Word::Object],
-        };
-        for word in order {
-            if needed(&columns) > space {
-                columns.retain(|column| column.word != word);
-            }
-        }
-        for (word, least) in [(Word::Instance, 10), (Word::Counter, 12)] {
-            shrink(&mut columns, word, least);
-        }
-        Columns(columns)
-    }
-}
-
 fn series_line(
     workspace: &Workspace,
     series: &Series,
-    columns: &Columns,
+    columns: &[LegendColumn],
     buffer: &mut Buffer,
     area: Rect,
     chosen: bool,
@@ -218,7 +125,7 @@ fn series_line(
     let (letter, mark_style) = mark(workspace, series, chosen);
     put(buffer, area.x, area.y, 1, letter, mark_style);
     let mut x = area.left().saturating_add(2);
-    for column in &columns.0 {
+    for column in columns {
         let dash = theme.either("—", "-");
         let (text, style) = match column.word {
             Word::Colour if series.counter_type.is_text() => (String::new(), style),

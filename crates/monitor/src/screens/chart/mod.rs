@@ -5,6 +5,7 @@ mod bars;
 mod graph;
 mod keys;
 mod legend;
+mod legend_columns;
 mod mouse;
 mod report;
 mod spike;

@@ -1,12 +1,16 @@
 //! The panel of top contributors: at a point of the chart, the largest instances of the charted objects, and the largest
 //! processes.
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::command;
+use crate::keys::show::footer;
 use crate::model::{TopGroup, TopInstance};
 use crate::term::chart::Chart;
+use crate::term::chart::Glyphs;
 use crate::term::frame::frame_at;
 use crate::term::text::{cut, put, put_right};
 use crate::words::Word;
@@ -58,11 +62,11 @@ impl SpikePanel {
 
     /// Takes a key.
     pub(crate) fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Taken {
-        match key.code {
-            KeyCode::Up | KeyCode::Char('k') => self.step(false, workspace),
-            KeyCode::Down | KeyCode::Char('j') => self.step(true, workspace),
-            KeyCode::Enter => self.add_chosen(workspace),
-            KeyCode::Esc => return Taken::Closes,
+        match command(Context::Contributors, key) {
+            Some(Command::Previous) => self.step(false, workspace),
+            Some(Command::Next) => self.step(true, workspace),
+            Some(Command::AddToChart) => self.add_chosen(workspace),
+            Some(Command::Cancel) => return Taken::Closes,
             _ => return Taken::No,
         }
         Taken::Yes
@@ -116,7 +120,13 @@ impl SpikePanel {
         let place = Rect { x, y: chart.y, width: wide, height: high.saturating_add(2) };
         let title = format!("{} {time}", words.get(Word::MadeBy));
         self.area = place;
-        let inside = frame_at(buffer, place, &title, words.get(Word::SpikeKeys), theme);
+        let inside = frame_at(
+            buffer,
+            place,
+            &title,
+            &footer(Context::Contributors, words, theme.glyphs == Glyphs::Ascii),
+            theme,
+        );
         if lines.is_empty() {
             put(
                 buffer,
