@@ -12,6 +12,8 @@
 //!
 //! A value that the kernel does not give is marked as absent with the reason. It is never invented and never a zero.
 
+#![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
 mod kernel;
 mod objects;
 mod sources;

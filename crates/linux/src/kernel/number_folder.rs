@@ -83,7 +83,7 @@ impl NumberFolder {
         if let Some((others, looks @ 1..)) = self.other_links
             && let Some(count) = self.links().and_then(|links| links.checked_sub(others))
         {
-            self.other_links = Some((others, looks - 1));
+            self.other_links = Some((others, looks.saturating_sub(1)));
             return Ok(count);
         }
         let before = self.links();

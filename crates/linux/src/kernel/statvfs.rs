@@ -122,7 +122,7 @@ impl Spaces {
             }
         }
         // A worker that does not come back within a quarter of the patience hangs: another one takes the rest.
-        let step = (patience / 4).max(Duration::from_millis(1));
+        let step = patience.checked_div(4).unwrap_or_default().max(Duration::from_millis(1));
         let mut one_more = state.workers == 0;
         loop {
             self.shared.give_work(&mut state, one_more);

@@ -241,7 +241,8 @@ fn write_space(values: &mut CounterBlockMut<'_>, space: Known) {
             }
             // Megabytes, as on NT, whose viewers take the size from the base; the smallest file systems have none.
             let unit = if space.total < MEGABYTE { 1 } else { MEGABYTE };
-            let [free, total] = [space.available, space.total].map(|bytes| bytes / unit);
+            let [free, total] =
+                [space.available, space.total].map(|bytes| bytes.checked_div(unit).unwrap_or(0));
             values.set_fraction(At::PercentFreeSpace.at(), free, total);
             values.set(At::FreeMegabytes.at(), space.available / MEGABYTE);
         }

@@ -48,6 +48,7 @@ pub(super) fn v4() -> Protocol {
 }
 
 /// Linux has one count for both versions, which is in TCPv4, but it can list the connections.
+#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler, which reports a wrong index")]
 const V6_ORIGINS: &[Origin] = &{
     let mut origins = [origin!(N); COUNTERS.len()];
     origins[At::ConnectionsEstablished.at()] =

@@ -1,13 +1,13 @@
 //! Findings about sources that not every machine has or allows: netlink, events of processors, files for root only.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use tallymon_provider::{Absence, Finding, FindingState};
 
-use crate::kernel::cups::CupsError;
 use crate::kernel::cups::print_server::count_queues;
+use crate::kernel::cups::{CupsError, deadline_in};
 use crate::kernel::netlink::socket::RouteSocket;
 use crate::kernel::perf::{Event, PerfCounter};
 use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
@@ -51,7 +51,7 @@ pub(crate) fn findings(root: &Root, diagnosis: &mut RouteSocket) -> Vec<Finding>
 /// How the print server is, if there is one.
 fn print_server(socket: &Path) -> Option<Finding> {
     const PATIENCE: Duration = Duration::from_secs(1);
-    let answer = count_queues(socket, Instant::now() + PATIENCE);
+    let answer = count_queues(socket, deadline_in(PATIENCE));
     let (state, detail, remedy) = match answer {
         Err(CupsError::NoServer) => return None,
         Ok(count) => (FindingState::Good, format!("{count} print queues"), ""),

@@ -115,7 +115,7 @@ impl ExitQueue {
         const DISCARDED: u64 = 1 << 30;
         let header = self.word(at, 0)?;
         let bytes = header & (DISCARDED - 1);
-        let next = bytes.saturating_add(8 + 7) / 8 * 8;
+        let next = bytes.saturating_add(8).next_multiple_of(8);
         let taken = (header & DISCARDED == 0).then(|| usize::try_from(bytes / 8).unwrap_or(0));
         (header & BUSY == 0).then_some(Length { taken, next })
     }

@@ -270,29 +270,7 @@ impl TaskLayout {
                 of_map: at(map, "bpf_array", "pptrs").ok()?,
             })
         })();
-        let mut fields = Vec::new();
-        let mut missing = TaskParts::default();
-        for wanted in WANTED {
-            let (name, of) = match wanted.base {
-                Structure::Task | Structure::Usage => (TASK, task),
-                Structure::Signal => (SIGNAL, signal),
-                Structure::Memory => (MEMORY, memory),
-            };
-            match find(btf, of, wanted) {
-                Ok((field, width)) => fields.push(TaskField {
-                    base: wanted.base,
-                    asked: wanted.asked,
-                    slot: wanted.slot,
-                    offset: field.offset,
-                    width,
-                }),
-                // A kernel may be built without accounting of I/O; everything else is always there.
-                Err(BtfError::NoField { .. }) if wanted.asked == TaskParts::IO => {
-                    missing = missing | TaskParts::IO
-                }
-                Err(error) => return Err(LayoutError::Field(name, error)),
-            }
-        }
+        let (fields, missing) = find_fields(btf, task, signal, memory)?;
         Ok(TaskLayout { fields, missing, offsets, shares, cast, walk, each_task, end })
     }
 }
@@ -300,6 +278,39 @@ impl TaskLayout {
 const TASK: &str = "task_struct";
 const SIGNAL: &str = "signal_struct";
 const MEMORY: &str = "mm_struct";
+
+/// Finds all fields that are wanted, and says which parts of a task this kernel does not have.
+fn find_fields(
+    btf: &Btf<'_>,
+    task: TypeId,
+    signal: TypeId,
+    memory: TypeId,
+) -> Result<(Vec<TaskField>, TaskParts), LayoutError> {
+    let mut fields = Vec::new();
+    let mut missing = TaskParts::default();
+    for wanted in WANTED {
+        let (name, of) = match wanted.base {
+            Structure::Task | Structure::Usage => (TASK, task),
+            Structure::Signal => (SIGNAL, signal),
+            Structure::Memory => (MEMORY, memory),
+        };
+        match find(btf, of, wanted) {
+            Ok((field, width)) => fields.push(TaskField {
+                base: wanted.base,
+                asked: wanted.asked,
+                slot: wanted.slot,
+                offset: field.offset,
+                width,
+            }),
+            // A kernel may be built without accounting of I/O; everything else is always there.
+            Err(BtfError::NoField { .. }) if wanted.asked == TaskParts::IO => {
+                missing = missing | TaskParts::IO
+            }
+            Err(error) => return Err(LayoutError::Field(name, error)),
+        }
+    }
+    Ok((fields, missing))
+}
 
 fn find(btf: &Btf<'_>, of: TypeId, wanted: &Wanted) -> Result<(Field, Width), BtfError> {
     let mut result = Err(BtfError::TooDeep);

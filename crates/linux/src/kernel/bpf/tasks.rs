@@ -342,7 +342,8 @@ fn apart(kernel: &TaskLayout, control_map: &Array, control: &MapMemory) -> Optio
     Program::load(ProgramKind::Syscall, &code).ok()?.run().ok()?;
     let load = |offset: u32| word(control, offset).map_or(0, |word| word.load(Ordering::Relaxed));
     let base = load(control::COUNT);
-    let areas = (0..control::PROCESSORS).map(|processor| load(control::AREAS.saturating_add(processor * 8)));
+    let areas = (0..control::PROCESSORS)
+        .map(|processor| load(control::AREAS.saturating_add(processor.saturating_mul(8))));
     let areas: Vec<u64> = areas.take_while(|area| *area != 0).collect();
     let is_whole = base != 0 && (1..size_of(control::PROCESSORS)).contains(&areas.len());
     let distances = areas.iter().map(|area| area.wrapping_sub(base)).collect();

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -55,6 +55,12 @@ impl fmt::Display for CupsError {
 }
 
 impl std::error::Error for CupsError {}
+
+/// The moment after so long a time; now, should it be further than the clock goes.
+pub(crate) fn deadline_in(patience: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(patience).unwrap_or(now)
+}
 
 /// Asks the server that listens at `socket`, and gives what stands in its answer behind the lines of HTTP.
 ///
@@ -194,7 +200,6 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::path::PathBuf;
     use std::sync::atomic::{AtomicU32, Ordering};
-    use std::time::Duration;
 
     use super::*;
 

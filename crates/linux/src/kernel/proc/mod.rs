@@ -5,7 +5,6 @@
 //!
 //! Columns and keys are found by name wherever the file has names. What a kernel does not print is `None`; what it
 //! prints wrongly is a [`ParseError`] with file, line and column.
-#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use tallymon_core::time::FileTime;
 

@@ -48,7 +48,7 @@ fn of_nice(nice: i64) -> u64 {
 }
 
 fn of_realtime(priority: u64) -> u64 {
-    priority.clamp(1, 99).saturating_sub(1).saturating_mul(15) / 98 + 16
+    priority.clamp(1, 99).saturating_sub(1).saturating_mul(15).wrapping_div(98).saturating_add(16)
 }
 
 #[cfg(test)]

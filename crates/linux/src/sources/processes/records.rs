@@ -42,7 +42,7 @@ pub(super) fn ticks(nanoseconds: u64, facts: &SystemFacts) -> u64 {
         return tick.and_then(|tick| nanoseconds.checked_div(tick)).unwrap_or(0);
     }
     let ticks = u128::from(nanoseconds).saturating_mul(u128::from(facts.ticks_per_second));
-    u64::try_from(ticks / u128::from(SECOND)).unwrap_or(u64::MAX)
+    u64::try_from(ticks.checked_div(u128::from(SECOND)).unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
 /// What `/proc/PID/stat` would say of flags, priorities and state.

@@ -3,8 +3,10 @@
 use super::super::assembler::FieldOffset;
 use super::super::btf::{Btf, BtfError, Named, TypeId};
 use super::super::per_cpu::CpuLoop;
-use super::program::FIRST;
 use super::tables::{MemberKey, Table, V4, V6};
+
+/// The first word of a table in the map; the words before it belong to the program, see `program`.
+const FIRST: u32 = 4;
 
 /// Where the running kernel counts.
 #[derive(Debug)]

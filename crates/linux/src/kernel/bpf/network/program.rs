@@ -13,8 +13,6 @@ pub(super) const WHOLE: u32 = 1;
 const ADDRESS: u32 = 2;
 /// How far the values of our map are from what it says, as a number to be added.
 const BASE: u32 = 3;
-/// The first table.
-pub(super) const FIRST: u32 = 4;
 
 /// The maps of the program, as descriptors, and how many processors there are.
 #[derive(Debug, Clone, Copy)]
