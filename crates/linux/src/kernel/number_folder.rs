@@ -1,8 +1,9 @@
-//! The process numbers in `/proc` and the thread numbers in `/proc/PID/task`, listed through a kept descriptor.
+//! The process numbers in `/proc` and the thread numbers in `/proc/PID/task`, listed through a kept
+//! descriptor.
 //!
-//! The folder is listed with `getdents64` into a buffer that is kept, which costs 0.4 to 0.5 µs per process; nothing
-//! is allocated per entry. How many processes there are is also in the number of links of `/proc`, for the price of one
-//! question.
+//! The folder is listed with `getdents64` into a buffer that is kept, which costs 0.4 to 0.5 µs per process;
+//! nothing is allocated per entry. How many processes there are is also in the number of links of `/proc`,
+//! for the price of one question.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,8 +17,8 @@ use crate::kernel::reusable_file::{ReadError, Step};
 /// The size of the listing buffer, in bytes: about 1300 entries per system call.
 const LISTING_SIZE: usize = 32 << 10;
 
-/// How often the number of links may tell how many processes there are, until the folder is listed again: a folder that the
-/// kernel puts into `/proc` meanwhile would count as a process.
+/// How often the number of links may tell how many processes there are, until the folder is listed again: a
+/// folder that the kernel puts into `/proc` meanwhile would count as a process.
 const LOOKS_BETWEEN_LISTINGS: u32 = 60;
 
 /// A folder whose entries with a number for a name are listed again and again.
@@ -26,7 +27,8 @@ pub(crate) struct NumberFolder {
     path: PathBuf,
     folder: OwnedFd,
     listing: Vec<u8>,
-    /// The links of the folder that are of no process, when they are known, and how often that may still be used.
+    /// The links of the folder that are of no process, when they are known, and how often that may still be
+    /// used.
     other_links: Option<(u64, u32)>,
 }
 
@@ -52,7 +54,8 @@ impl NumberFolder {
         Ok(NumberFolder { path: path.to_path_buf(), folder, listing: Vec::new(), other_links: None })
     }
 
-    /// Replaces what is in `numbers` by the numbers that name an entry now, in the kernel's order (ascending).
+    /// Replaces what is in `numbers` by the numbers that name an entry now, in the kernel's order
+    /// (ascending).
     ///
     /// A process that starts or ends during the call may be listed or not.
     ///
@@ -73,8 +76,9 @@ impl NumberFolder {
 
     /// How many numbers name an entry now. `numbers` is replaced by them when that takes a listing.
     ///
-    /// The kernel makes the links of `/proc` of its folders and of all processes that there are, so nothing is listed as long
-    /// as both add up: they do not in a process namespace, and where processes are hidden from this user.
+    /// The kernel makes the links of `/proc` of its folders and of all processes that there are, so nothing
+    /// is listed as long as both add up: they do not in a process namespace, and where processes are hidden
+    /// from this user.
     ///
     /// # Errors
     ///
@@ -102,8 +106,8 @@ impl NumberFolder {
         rustix::fs::fstat(&self.folder).ok().map(|stat| u64::from(stat.st_nlink))
     }
 
-    /// As [`NumberFolder::list`], with a buffer that many folders share: one buffer a folder would be 32 KiB a process. It
-    /// gives the number of folders that are no number, `.` and `..` among them.
+    /// As [`NumberFolder::list`], with a buffer that many folders share: one buffer a folder would be 32 KiB
+    /// a process. It gives the number of folders that are no number, `.` and `..` among them.
     ///
     /// # Errors
     ///
@@ -135,9 +139,9 @@ impl NumberFolder {
 
     /// How many files the process `pid` has open, `None` when this can not be told.
     ///
-    /// This is the size that the kernel gives the folder `PID/fd`, which needs no right to list it. It is told since
-    /// Linux 6.2; before that it is always 0, which no caller may take for a count, so 0 is `None` here. A process
-    /// that has truly no file open is `None` too.
+    /// This is the size that the kernel gives the folder `PID/fd`, which needs no right to list it. It is
+    /// told since Linux 6.2; before that it is always 0, which no caller may take for a count, so 0 is `None`
+    /// here. A process that has truly no file open is `None` too.
     pub(crate) fn open_files(&self, pid: u32) -> Option<u64> {
         let path = format!("{pid}/fd");
         let stat = rustix::fs::statat(&self.folder, path.as_str(), rustix::fs::AtFlags::empty()).ok()?;

@@ -1,7 +1,7 @@
 //! Events that the kernel counts for each processor: of its hardware, and a few of its own.
 //!
-//! This file has unsafe code: no safe interface opens such a counter. Counting is on while the descriptor is open, so it
-//! is opened only when somebody asks for it.
+//! This file has unsafe code: no safe interface opens such a counter. Counting is on while the descriptor is
+//! open, so it is opened only when somebody asks for it.
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
@@ -22,8 +22,8 @@ pub(crate) struct PerfCounter {
     file: OwnedFd,
 }
 
-/// `struct perf_event_attr` of its first version, in 8-byte words: type and size, config, period, sample type, read format,
-/// flags, wakeup and breakpoint type, breakpoint address.
+/// `struct perf_event_attr` of its first version, in 8-byte words: type and size, config, period, sample
+/// type, read format, flags, wakeup and breakpoint type, breakpoint address.
 #[repr(C)]
 struct Attributes {
     kind: u32,
@@ -50,8 +50,8 @@ impl PerfCounter {
     ///
     /// # Errors
     ///
-    /// The processor or the kernel does not have the event (ENOENT, EOPNOTSUPP), or counting is not allowed (EACCES, EPERM):
-    /// it needs CAP_PERFMON, or a `kernel.perf_event_paranoid` of 0 or less.
+    /// The processor or the kernel does not have the event (ENOENT, EOPNOTSUPP), or counting is not allowed
+    /// (EACCES, EPERM): it needs CAP_PERFMON, or a `kernel.perf_event_paranoid` of 0 or less.
     pub(crate) fn open(event: Event, processor: u32) -> Result<PerfCounter, Errno> {
         let attributes = Attributes {
             kind: event.kind,
@@ -67,7 +67,8 @@ impl PerfCounter {
         };
         let processor = i32::try_from(processor).map_err(|_| Errno::INVAL)?;
         const CLOSE_ON_EXEC: libc::c_ulong = 8;
-        // SAFETY: the kernel reads `size` bytes at the pointer, which are those of `attributes`, and keeps no pointer to them.
+        // SAFETY: the kernel reads `size` bytes at the pointer, which are those of `attributes`, and keeps no
+        // pointer to them.
         let result = unsafe {
             libc::syscall(libc::SYS_perf_event_open, &raw const attributes, -1, processor, -1, CLOSE_ON_EXEC)
         };
@@ -78,8 +79,8 @@ impl PerfCounter {
         }
     }
 
-    /// How often the event happened since it was opened. A processor that has fewer counters than are wanted takes turns; then
-    /// it is what was counted, in proportion to the time.
+    /// How often the event happened since it was opened. A processor that has fewer counters than are wanted
+    /// takes turns; then it is what was counted, in proportion to the time.
     ///
     /// count * time wanted / time counted
     ///
@@ -135,7 +136,8 @@ mod tests {
         };
         let sum = || counters.iter().map(|counter| counter.read().unwrap()).sum::<u64>();
         let before = sum();
-        // Memory of this process may be there already, or come in pages that are huge; a program that starts has neither.
+        // Memory of this process may be there already, or come in pages that are huge; a program that starts
+        // has neither.
         for _ in 0..5 {
             assert!(std::process::Command::new("true").status().unwrap().success());
         }

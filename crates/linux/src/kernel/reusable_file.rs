@@ -1,9 +1,9 @@
 //! Files of `/proc` and `/sys` that are opened once and read again and again.
 //!
-//! Opening such a file costs more than half of a read (3 µs of 8 for a process, 9 to 45 µs below `/proc/net`), so the
-//! descriptor is kept and every sample is one `pread` from offset 0 into a buffer that is used again. Keeping a
-//! descriptor of `/proc/PID/...` also pins the identity of the process: when it has ended the read fails, even if the
-//! number has been given to another process since.
+//! Opening such a file costs more than half of a read (3 µs of 8 for a process, 9 to 45 µs below
+//! `/proc/net`), so the descriptor is kept and every sample is one `pread` from offset 0 into a buffer that
+//! is used again. Keeping a descriptor of `/proc/PID/...` also pins the identity of the process: when it has
+//! ended the read fails, even if the number has been given to another process since.
 //!
 //! There is no cache here and nothing is parsed.
 
@@ -18,22 +18,22 @@ use rustix::io::Errno;
 /// How the kernel hands out a file, which decides how it can be read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadMode {
-    /// The whole text is made by the first read (`/proc/stat`, `/proc/net/snmp`, `/proc/PID/*`, `/sys` values): a read
-    /// that does not fill the buffer has reached the end, which saves the second system call.
+    /// The whole text is made by the first read (`/proc/stat`, `/proc/net/snmp`, `/proc/PID/*`, `/sys`
+    /// values): a read that does not fill the buffer has reached the end, which saves the second system call.
     Whole,
-    /// The text is made record by record (`diskstats`, `mountinfo`, `vmstat`, `swaps`, `interrupts`, `softirqs`): one
-    /// read gives at most about a page, so reading goes on until a read gives nothing.
+    /// The text is made record by record (`diskstats`, `mountinfo`, `vmstat`, `swaps`, `interrupts`,
+    /// `softirqs`): one read gives at most about a page, so reading goes on until a read gives nothing.
     Records,
     /// The first lines of such a file: as many as there are in so many bytes.
     Head(usize),
-    /// A file below `/proc/sys`: the kernel allocates and clears as many bytes as are asked for, and a second read at
-    /// a later offset gives nothing. The buffer is therefore exactly this small, and a text that fills it is read
-    /// again from the start with twice the size.
+    /// A file below `/proc/sys`: the kernel allocates and clears as many bytes as are asked for, and a second
+    /// read at a later offset gives nothing. The buffer is therefore exactly this small, and a text that
+    /// fills it is read again from the start with twice the size.
     Sysctl(usize),
 }
 
-/// The largest text that is read, in bytes; anything longer is an error, so that a damaged or hostile file can not
-/// take all memory.
+/// The largest text that is read, in bytes; anything longer is an error, so that a damaged or hostile file
+/// can not take all memory.
 pub(crate) const MAX_TEXT: usize = 64 << 20;
 
 /// The first size of a buffer, in bytes: two pages, enough for most files at once.
@@ -66,8 +66,8 @@ pub(crate) struct ReusableFile {
     path: PathBuf,
     shape: ReadMode,
     file: Option<OwnedFd>,
-    /// Whether the path may be opened again after an error. Not for files of a process: the path could lead to
-    /// another process by then.
+    /// Whether the path may be opened again after an error. Not for files of a process: the path could lead
+    /// to another process by then.
     reopens: bool,
 }
 
@@ -102,14 +102,14 @@ impl ReusableFile {
 
     /// The whole text as it is now.
     ///
-    /// A kept descriptor that fails is closed and the path opened and read once more, because a device or a module
-    /// may have gone and come back under the same name. One whose file has no value at present (EINVAL, as the speed of a network
-    /// interface without a cable) stays.
+    /// A kept descriptor that fails is closed and the path opened and read once more, because a device or a
+    /// module may have gone and come back under the same name. One whose file has no value at present
+    /// (EINVAL, as the speed of a network interface without a cable) stays.
     ///
     /// # Errors
     ///
-    /// When the file can not be opened or read, also the second time, or holds more than [`MAX_TEXT`] bytes. The next
-    /// call tries again, except for a file made with [`ReusableFile::pinned`].
+    /// When the file can not be opened or read, also the second time, or holds more than [`MAX_TEXT`] bytes.
+    /// The next call tries again, except for a file made with [`ReusableFile::pinned`].
     pub(crate) fn read<'b>(&mut self, buffer: &'b mut Buffer) -> Result<&'b [u8], ReadError> {
         let was_open = self.file.is_some();
         let length = match self.read_once(buffer) {
@@ -122,10 +122,11 @@ impl ReusableFile {
         Ok(buffer.bytes.get(..length).unwrap_or_default())
     }
 
-    /// Whether the kernel says that the file has changed since it was opened or this was last asked; never waits.
+    /// Whether the kernel says that the file has changed since it was opened or this was last asked; never
+    /// waits.
     ///
-    /// Only few files tell: `/proc/self/mountinfo` and `/proc/swaps` do, which spares reading them again. Also true
-    /// when the file is not open, since then nothing is known; false for a file that never tells.
+    /// Only few files tell: `/proc/self/mountinfo` and `/proc/swaps` do, which spares reading them again.
+    /// Also true when the file is not open, since then nothing is known; false for a file that never tells.
     pub(crate) fn has_changed(&self) -> bool {
         let Some(file) = &self.file else { return true };
         let mut asked = [PollFd::new(file, PollFlags::PRI)];
@@ -139,7 +140,8 @@ impl ReusableFile {
         }
     }
 
-    /// Opens the file if it is not open, reads it, and closes it when that fails for another reason than that it has no value.
+    /// Opens the file if it is not open, reads it, and closes it when that fails for another reason than that
+    /// it has no value.
     fn read_once(&mut self, buffer: &mut Buffer) -> Result<usize, ReadError> {
         let file = match self.file.take() {
             Some(file) => file,

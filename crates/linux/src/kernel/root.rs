@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 /// The folders that every collector reads below.
 ///
-/// Collectors never write `/proc` or `/sys` themselves: they ask this value, so that the whole collection can be
-/// pointed at a copy of another machine's files, and so that a container can be given the host's folders under
-/// another name.
+/// Collectors never write `/proc` or `/sys` themselves: they ask this value, so that the whole collection can
+/// be pointed at a copy of another machine's files, and so that a container can be given the host's folders
+/// under another name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
     /// The folder that stands for `/proc`.
@@ -30,8 +30,8 @@ impl Root {
 
     /// Whether this is the running kernel's own `/proc`.
     ///
-    /// What does not come from files (clocks of processes, netlink, free space) belongs to the running kernel only,
-    /// so collectors leave it out when they are pointed elsewhere instead of mixing two machines.
+    /// What does not come from files (clocks of processes, netlink, free space) belongs to the running kernel
+    /// only, so collectors leave it out when they are pointed elsewhere instead of mixing two machines.
     pub fn is_system(&self) -> bool {
         self.proc == Path::new("/proc")
     }

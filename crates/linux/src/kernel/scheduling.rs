@@ -1,6 +1,7 @@
 //! How the scheduler treats a thread.
 //!
-//! This file has unsafe code: neither the standard library nor the safe one asks for the policy of another thread.
+//! This file has unsafe code: neither the standard library nor the safe one asks for the policy of another
+//! thread.
 
 /// What somebody has chosen for a thread: `sched_setattr`, `setpriority`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +16,15 @@ pub(crate) struct Scheduling {
 
 /// How the thread `id` is scheduled, or the first one of the process `id`.
 ///
-/// It costs a tenth of reading `/proc/PID/stat` (0.4 µs), and has no priority that the kernel lends. `None` when there
-/// is no such thread, for 0 (which the kernel would take for the caller itself), and where asking is forbidden.
+/// It costs a tenth of reading `/proc/PID/stat` (0.4 µs), and has no priority that the kernel lends. `None`
+/// when there is no such thread, for 0 (which the kernel would take for the caller itself), and where asking
+/// is forbidden.
 pub(crate) fn scheduling(id: u32) -> Option<Scheduling> {
     let id = libc::pid_t::try_from(id).ok().filter(|id| *id > 0)?;
     let mut attributes = Attributes::default();
-    // SAFETY: the kernel writes one structure of the size that is given, which it knows since Linux 3.14, and the pointer
-    // is to a live one that is borrowed exclusively. Any number of a thread is allowed, one that names none makes the call fail.
+    // SAFETY: the kernel writes one structure of the size that is given, which it knows since Linux 3.14, and
+    // the pointer is to a live one that is borrowed exclusively. Any number of a thread is allowed, one that
+    // names none makes the call fail.
     let result = unsafe {
         libc::syscall(libc::SYS_sched_getattr, id, &raw mut attributes, size_of::<Attributes>(), 0)
     };

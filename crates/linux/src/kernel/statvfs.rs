@@ -1,8 +1,9 @@
 //! The free space of mounted file systems, asked in threads of its own because the question can hang.
 //!
-//! `statvfs` on a mount whose server or FUSE process is dead does not return. So a few worker threads ask, the caller
-//! waits until a deadline, and a mount that has not answered by then keeps its last value, marked as stale. A mount is
-//! not asked again while a question about it is open, so one dead mount holds one thread for ever and no more.
+//! `statvfs` on a mount whose server or FUSE process is dead does not return. So a few worker threads ask,
+//! the caller waits until a deadline, and a mount that has not answered by then keeps its last value, marked
+//! as stale. A mount is not asked again while a question about it is open, so one dead mount holds one thread
+//! for ever and no more.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -105,8 +106,8 @@ impl Spaces {
         }
     }
 
-    /// Asks for all `mounts` at the same time and gives one answer each, in the order of `mounts`, after `patience` at
-    /// the latest.
+    /// Asks for all `mounts` at the same time and gives one answer each, in the order of `mounts`, after
+    /// `patience` at the latest.
     ///
     /// Mounts that are not asked for any more are forgotten, once their question is answered.
     pub(crate) fn ask(&self, mounts: &[&Path], patience: Duration) -> Vec<Answer> {
@@ -121,7 +122,8 @@ impl Spaces {
                 state.queue.push_back(path.to_path_buf());
             }
         }
-        // A worker that does not come back within a quarter of the patience hangs: another one takes the rest.
+        // A worker that does not come back within a quarter of the patience hangs: another one takes the
+        // rest.
         let step = patience.checked_div(4).unwrap_or_default().max(Duration::from_millis(1));
         let mut one_more = state.workers == 0;
         loop {

@@ -13,7 +13,8 @@ pub struct Clocks {
     pub perf_time: PerfTime,
     /// 10 MHz.
     pub perf_freq: Frequency,
-    /// UTC that never steps: the civil time when this process first asked, plus the boot time that passed since.
+    /// UTC that never steps: the civil time when this process first asked, plus the boot time that passed
+    /// since.
     pub steady: FileTime,
     /// UTC as the civil clock shows it.
     pub civil: FileTime,
@@ -39,8 +40,8 @@ pub(crate) fn steady() -> FileTime {
 /// Ticks per second of every clock that we write.
 pub(crate) const FREQUENCY: Frequency = Frequency(10_000_000);
 
-/// When the boot time clock stood at 0, on the steady clock: fixed for the life of this process, so that start times
-/// of processes do not move when somebody sets the clock.
+/// When the boot time clock stood at 0, on the steady clock: fixed for the life of this process, so that
+/// start times of processes do not move when somebody sets the clock.
 pub(crate) fn boot_time() -> FileTime {
     static BOOT_TIME: OnceLock<FileTime> = OnceLock::new();
     *BOOT_TIME.get_or_init(|| {

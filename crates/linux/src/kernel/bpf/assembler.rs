@@ -1,7 +1,7 @@
 //! Writes instructions of the kernel's BPF machine.
 //!
-//! Each is 8 bytes: operation, registers (destination in the lower half), offset, number. Only what the collector's
-//! program needs is here. A jump names a place, which may be set before or after it.
+//! Each is 8 bytes: operation, registers (destination in the lower half), offset, number. Only what the
+//! collector's program needs is here. A jump names a place, which may be set before or after it.
 
 use std::fmt;
 
@@ -291,7 +291,8 @@ impl Assembler {
         self.push(0x0d | when.bits(), one, other, 0, 0);
     }
 
-    /// `R0 = the value of a map whose key is in the frame`; goes to a place when there is none. Uses R1 to R5.
+    /// `R0 = the value of a map whose key is in the frame`; goes to a place when there is none. Uses R1 to
+    /// R5.
     pub(crate) fn element(&mut self, descriptor: i32, key: u16, none: Label) {
         /// `bpf_map_lookup_elem`
         const LOOKUP: i32 = 1;
@@ -396,7 +397,8 @@ impl Assembler {
 mod tests {
     use super::*;
 
-    /// The bytes are those of the instruction set's document in the kernel (`bpf/standardization/instruction-set`).
+    /// The bytes are those of the instruction set's document in the kernel
+    /// (`bpf/standardization/instruction-set`).
     #[test]
     fn instructions() {
         let mut code = Assembler::new();

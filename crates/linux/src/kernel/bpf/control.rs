@@ -8,7 +8,8 @@ pub(super) const COUNT: u32 = 8;
 pub(super) const BEGIN: u32 = 16;
 /// The process that found no place, 0 when all did; set to 0 by the user.
 pub(super) const REST: u32 = 24;
-/// Where the value of each processor is, see [`areas`](super::task_program::areas); 0 of one that is not there.
+/// Where the value of each processor is, see [`areas`](super::task_program::areas); 0 of one that is not
+/// there.
 pub(super) const AREAS: u32 = 32;
 /// How many processors have a place there.
 pub(super) const PROCESSORS: u32 = 64;

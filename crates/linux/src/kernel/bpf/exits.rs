@@ -5,7 +5,8 @@
 //!      | pid, flags    | start | what its threads used |
 //! ```
 //!
-//! The records stand in a queue of the kernel. One that finds it full is lost; whoever reads seldom knows less.
+//! The records stand in a queue of the kernel. One that finds it full is lost; whoever reads seldom knows
+//! less.
 
 use std::sync::atomic::Ordering;
 

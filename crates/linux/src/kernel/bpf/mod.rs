@@ -1,9 +1,9 @@
 //! Reads all tasks in one pass inside of the kernel, and what each processor counts in another: tier T2.
 //!
-//! A program of some 300 instructions is written here for the running kernel, from the kernel's own description of its
-//! types; there is no compiler, no object file and nothing that was made on another machine. It walks over all tasks
-//! and copies what is asked for into memory that this process shares, in 0.1 µs a process; `/proc` takes a hundred times
-//! as long to print the same and have it parsed.
+//! A program of some 300 instructions is written here for the running kernel, from the kernel's own
+//! description of its types; there is no compiler, no object file and nothing that was made on another
+//! machine. It walks over all tasks and copies what is asked for into memory that this process shares, in 0.1
+//! µs a process; `/proc` takes a hundred times as long to print the same and have it parsed.
 //!
 //! | module | holds |
 //! |---|---|

@@ -47,8 +47,8 @@ impl CpuLoop {
         }
     }
 
-    /// Writes what `body` does once for each number below `count`. It may go to the places of the next one and of the
-    /// end; no register that a call does not keep holds anything where it begins.
+    /// Writes what `body` does once for each number below `count`. It may go to the places of the next one
+    /// and of the end; no register that a call does not keep holds anything where it begins.
     pub(super) fn write(
         &self,
         code: &mut Assembler,

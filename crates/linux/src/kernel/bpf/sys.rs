@@ -1,8 +1,9 @@
 //! The system call `bpf`, the memory of a map, and memory for what the kernel says of its types.
 //!
-//! This file has unsafe code because no safe interface to these exists: the call takes addresses as numbers, and the
-//! memory of a map is shared with the kernel. Everything it hands out is safe to use: descriptors close themselves, and
-//! shared memory is only seen as atomic words, which may change at any time without harm.
+//! This file has unsafe code because no safe interface to these exists: the call takes addresses as numbers,
+//! and the memory of a map is shared with the kernel. Everything it hands out is safe to use: descriptors
+//! close themselves, and shared memory is only seen as atomic words, which may change at any time without
+//! harm.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -94,8 +95,8 @@ impl RingBuffer {
         self.size / 8
     }
 
-    /// What programs have written. The kernel would show it twice, one behind the other, so that all is in one piece; all of
-    /// that would count as ours.
+    /// What programs have written. The kernel would show it twice, one behind the other, so that all is in
+    /// one piece; all of that would count as ours.
     pub(super) fn written(&self) -> io::Result<RingMemory> {
         let page = rustix::param::page_size();
         let length = page.saturating_add(self.size);
@@ -103,7 +104,8 @@ impl RingBuffer {
     }
 }
 
-/// The memory of a queue, which only the kernel writes: a page whose first word says how far it has, and the queue.
+/// The memory of a queue, which only the kernel writes: a page whose first word says how far it has, and the
+/// queue.
 #[derive(Debug)]
 pub(super) struct RingMemory(MapMemory);
 
@@ -155,7 +157,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `Mapping::new` with this address and length, and no borrow of it is left.
+        // SAFETY: the mapping was made by `Mapping::new` with this address and length, and no borrow of it is
+        // left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }
@@ -176,14 +179,16 @@ impl MapMemory {
 
     /// Its words. The kernel may write them while a program runs.
     pub(super) fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping is `length` bytes long, begins at a page and lives as long as `self`; every bit pattern is an
-        // AtomicU64, and whoever else writes to it does so with plain stores of the machine, of which an atomic load sees
-        // some value. One that may not be written is only ever loaded, see `RingMemory`.
+        // SAFETY: the mapping is `length` bytes long, begins at a page and lives as long as `self`; every bit
+        // pattern is an AtomicU64, and whoever else writes to it does so with plain stores of the machine, of
+        // which an atomic load sees some value. One that may not be written is only ever loaded, see
+        // `RingMemory`.
         unsafe { std::slice::from_raw_parts(self.0.start.as_ptr().cast(), self.0.length / 8) }
     }
 }
 
-/// A large file, in memory of its own: what is given back to the C library may stay with this process for ever.
+/// A large file, in memory of its own: what is given back to the C library may stay with this process for
+/// ever.
 #[derive(Debug)]
 pub(super) struct Whole {
     mapping: Mapping,
@@ -218,8 +223,8 @@ impl Whole {
     /// The bytes of the file.
     pub(super) fn bytes(&self) -> &[u8] {
         let length = self.length.min(self.mapping.length);
-        // SAFETY: the mapping is at least so many bytes long, is all zeros at first and lives as long as `self`; nobody
-        // else knows it.
+        // SAFETY: the mapping is at least so many bytes long, is all zeros at first and lives as long as
+        // `self`; nobody else knows it.
         unsafe { std::slice::from_raw_parts(self.mapping.start.as_ptr(), length) }
     }
 
@@ -303,7 +308,8 @@ impl Program {
             ProgramKind::TaskIterator(function) => (TRACING, 0, TRACE_ITERATOR, function.0),
             ProgramKind::Tracepoint(place) => (TRACING, 0, TRACE_PLACE, place.0),
         };
-        // The functions of the kernel that are called are for programs under this licence only; ours may be had under it.
+        // The functions of the kernel that are called are for programs under this licence only; ours may be
+        // had under it.
         let license = CString::from(c"Dual MIT/GPL");
         let count = u32::try_from(instructions.len() / 8).map_err(|_| io::ErrorKind::InvalidInput)?;
         let mut attributes = Load {
@@ -330,8 +336,8 @@ impl Program {
             attach_program: 0,
             padding: 0,
         };
-        // SAFETY: the instructions and the ended string are read by the kernel and live until it returns; the log is
-        // borrowed exclusively for as long and is not written beyond its size.
+        // SAFETY: the instructions and the ended string are read by the kernel and live until it returns; the
+        // log is borrowed exclusively for as long and is not written beyond its size.
         let descriptor = unsafe { bpf_descriptor(PROG_LOAD, &mut attributes) }?;
         Ok(Program { descriptor })
     }

@@ -38,7 +38,8 @@ const CHANGED: Reg = Reg::R9;
 /// What is asked for; loaded anew for each question, see [`load_parts`].
 const ASKED: Reg = Reg::R5;
 
-// What the frame holds, as bytes below its end. The table takes the place of the memory, which was written before.
+// What the frame holds, as bytes below its end. The table takes the place of the memory, which was written
+// before.
 /// The number of the task in our namespace, written by the caller of [`write_task`].
 pub(super) const OWN: u16 = 40;
 const SAVED: u16 = 56;
@@ -80,7 +81,8 @@ pub(super) fn own_number(
     code.load(Width::B4, Reg::R0, Reg::R1, number.saturating_add(offsets.number));
 }
 
-/// Writes the record, and whether it is another one than before; goes to `next` early when the task does not stand for a process.
+/// Writes the record, and whether it is another one than before; goes to `next` early when the task does not
+/// stand for a process.
 pub(super) fn write_task(
     code: &mut Assembler,
     kernel: &TaskLayout,
@@ -128,8 +130,9 @@ pub(super) fn write_task(
 
 /// Goes to a place when the task has not run since its record was written, and notes whether that is so.
 ///
-/// The kernel brings the run time up to date before another one runs, and says until then that it is on a processor. What is
-/// decided goes through memory: of registers and the frame the verifier would follow each answer apart.
+/// The kernel brings the run time up to date before another one runs, and says until then that it is on a
+/// processor. What is decided goes through memory: of registers and the frame the verifier would follow each
+/// answer apart.
 fn unless_it_ran(code: &mut Assembler, rested: Label) {
     let ran = code.label();
     code.number(Reg::R1, 0);
@@ -159,7 +162,8 @@ fn write_changed(code: &mut Assembler) {
     code.store(Width::B8, RECORD, task_record::CHANGED.offset(), CHANGED);
 }
 
-/// Copies the fields of one structure, those of one question after each other; pages stay in the frame. Uses R1 and R2.
+/// Copies the fields of one structure, those of one question after each other; pages stay in the frame. Uses
+/// R1 and R2.
 fn copy_fields(code: &mut Assembler, kernel: &TaskLayout, base: Structure, from: Reg) {
     let mut fields = kernel.fields.iter().filter(|field| field.base == base).peekable();
     while let Some(first) = fields.peek() {
@@ -346,9 +350,9 @@ fn unless_requested(code: &mut Assembler, asked: TaskParts, place: Label) {
 
 /// Loads what is asked for.
 ///
-/// The kernel's verifier remembers of a register which bits the jumps on the way have shown. A register that stays would
-/// make a different state of each combination of answers, and each of them is followed to the end: 0.4 s for these few
-/// instructions. One that is loaded anew is forgotten behind its jump.
+/// The kernel's verifier remembers of a register which bits the jumps on the way have shown. A register that
+/// stays would make a different state of each combination of answers, and each of them is followed to the
+/// end: 0.4 s for these few instructions. One that is loaded anew is forgotten behind its jump.
 fn load_parts(code: &mut Assembler) {
     code.load(Width::B8, ASKED, CONTROL, control::ASKED);
 }

@@ -151,7 +151,8 @@ pub(super) struct PageShares {
     pub(super) of_map: u32,
 }
 
-/// What makes a structure of any address, since Linux 6.2. The kernel reads it without a call, and zeros where nothing is.
+/// What makes a structure of any address, since Linux 6.2. The kernel reads it without a call, and zeros
+/// where nothing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cast {
     pub(super) function: TypeId,

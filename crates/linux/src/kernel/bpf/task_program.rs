@@ -8,8 +8,9 @@
 //!     copy the fields that are asked for; for the first thread of a process also those of the process
 //! ```
 //!
-//! What is asked for is read from memory, so that there is one program for all questions. The number of records is kept
-//! in memory too: the verifier follows a number in a register through each round and gives up, one in memory it does not.
+//! What is asked for is read from memory, so that there is one program for all questions. The number of
+//! records is kept in memory too: the verifier follows a number in a register through each round and gives
+//! up, one in memory it does not.
 
 use super::assembler::{Assembler, AssemblerError, Compute, Label, Reg, When, Width};
 use super::control::{self, Maps, Namespace};
@@ -84,7 +85,7 @@ pub(super) fn for_each_task(
     let mut code = Assembler::new();
     let [next, write] = std::array::from_fn(|_| code.label());
     code.load(Width::B8, TASK, Reg::R1, TASK_OF_CONTEXT);
-    // FieldOffset the end there is none.
+    // After the last task there is none.
     code.jump_if(When::Equal, TASK, 0, next);
     code.load(Width::B8, Reg::R1, Reg::R1, 0);
     code.load(Width::B8, Reg::R1, Reg::R1, kernel.offsets.sequence);
@@ -126,7 +127,8 @@ pub(super) fn own_namespace(kernel: &TaskLayout, control: i32) -> Result<Vec<u8>
     code.finish()
 }
 
-/// A program that notes where a map with one value each processor says that they are, and where each of them is.
+/// A program that notes where a map with one value each processor says that they are, and where each of them
+/// is.
 ///
 /// The difference is the same for everything that the kernel keeps for each processor.
 pub(super) fn areas(shares: PageShares, control: i32, map: i32) -> Result<Vec<u8>, AssemblerError> {

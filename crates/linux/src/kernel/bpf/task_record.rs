@@ -1,7 +1,8 @@
 //! What the program in the kernel writes for each task, and what it is asked for.
 //!
-//! A record is `WORDS` words of 8 bytes. Some words hold two numbers of 4 bytes. The second part is only written for
-//! the first thread of a process, which stands for it, and everything but the identity only when it is asked for.
+//! A record is `WORDS` words of 8 bytes. Some words hold two numbers of 4 bytes. The second part is only
+//! written for the first thread of a process, which stands for it, and everything but the identity only when
+//! it is asked for.
 
 use std::ops::BitOr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -150,8 +151,9 @@ impl<'a> Record<'a> {
         Record { words, is_same_request }
     }
 
-    /// Whether this task was at this place in the last pass, and all that is asked for of it is as it was then. Says nothing
-    /// about other threads of a process, nor about the time since the last tick of one that runs.
+    /// Whether this task was at this place in the last pass, and all that is asked for of it is as it was
+    /// then. Says nothing about other threads of a process, nor about the time since the last tick of one
+    /// that runs.
     #[inline]
     pub fn is_unchanged(self) -> bool {
         self.is_same_request && self.number(CHANGED) == 0

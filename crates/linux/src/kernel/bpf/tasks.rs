@@ -21,7 +21,8 @@ use super::types::with_kernel_types;
 pub enum Way {
     /// By a loop in the program, into shared memory; since Linux 6.7.
     Walk,
-    /// By the kernel, which runs the program for each task and hands out what it writes as a file; since Linux 5.8.
+    /// By the kernel, which runs the program for each task and hands out what it writes as a file; since
+    /// Linux 5.8.
     EachTask,
 }
 
@@ -61,7 +62,8 @@ enum Reader {
     },
 }
 
-/// Records of one run at first: 900 KB, enough for most machines, and small enough for the cache of a processor.
+/// Records of one run at first: 900 KB, enough for most machines, and small enough for the cache of a
+/// processor.
 const CAPACITY: u32 = 2048;
 /// Records of one run at most, 7 MB, unless a single process has more threads.
 const ENOUGH: u32 = 1 << 14;
@@ -121,8 +123,9 @@ impl Tasks {
         self.apart.is_some()
     }
 
-    /// Takes the processes that ended since the last call, in the order in which the kernel gave them up, up to 5,000.
-    /// That may be some milliseconds after their end. What is told here is in no later [`Tasks::read`].
+    /// Takes the processes that ended since the last call, in the order in which the kernel gave them up, up
+    /// to 5,000. That may be some milliseconds after their end. What is told here is in no later
+    /// [`Tasks::read`].
     pub fn take_exits(&self, each: impl FnMut(ExitRecord)) {
         if let Ok(ends) = &self.ends {
             ends.take(each);
@@ -134,7 +137,8 @@ impl Tasks {
         self.ends.as_ref().err()
     }
 
-    /// Reads what is asked for of all tasks of our pid namespace; of each process first its first thread, then the others.
+    /// Reads what is asked for of all tasks of our pid namespace; of each process first its first thread,
+    /// then the others.
     ///
     /// A task that begins or ends meanwhile may be missing.
     ///
@@ -289,8 +293,8 @@ impl Reader {
     }
 }
 
-/// The kernel numbers processes and their start times as this process sees them only when `/proc` is of our own pid
-/// namespace, and our boot time clock is the machine's.
+/// The kernel numbers processes and their start times as this process sees them only when `/proc` is of our
+/// own pid namespace, and our boot time clock is the machine's.
 fn clear_of_other_namespaces() -> Result<(), Refusal> {
     let own = std::process::id().to_string();
     if fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() != own.as_str()) {
@@ -333,8 +337,8 @@ fn own_namespace(
     Ok(Some(Namespace { level, inode }))
 }
 
-/// How far the memory of each processor is. Without it, sizes in memory are off by what is kept apart; so they are where
-/// there are too many processors, since adding it up takes time for each.
+/// How far the memory of each processor is. Without it, sizes in memory are off by what is kept apart; so
+/// they are where there are too many processors, since adding it up takes time for each.
 fn apart(kernel: &TaskLayout, control_map: &Array, control: &MapMemory) -> Option<PerCpuPages> {
     let (shares, cast) = kernel.shares.zip(kernel.cast)?;
     let map = Array::per_cpu(8).ok()?;

@@ -1,4 +1,5 @@
-//! Questions and answers of the Internet Printing Protocol (RFC 8010), as far as a print server is asked how its queues are.
+//! Questions and answers of the Internet Printing Protocol (RFC 8010), as far as a print server is asked how
+//! its queues are.
 //!
 //! ```text
 //!  message                                    attribute

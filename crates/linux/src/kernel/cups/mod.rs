@@ -1,7 +1,9 @@
-//! The print server of the machine (CUPS), asked through its own socket: which queues there are, and which jobs.
+//! The print server of the machine (CUPS), asked through its own socket: which queues there are, and which
+//! jobs.
 //!
-//! Questions are HTTP with the Internet Printing Protocol inside ([`ipp`]). An answer is awaited until a deadline and no longer, whatever
-//! the server does: a queue of callers that is full, silence, and an answer that drips are all the same to the caller.
+//! Questions are HTTP with the Internet Printing Protocol inside ([`ipp`]). An answer is awaited until a
+//! deadline and no longer, whatever the server does: a queue of callers that is full, silence, and an answer
+//! that drips are all the same to the caller.
 
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
@@ -211,7 +213,8 @@ mod tests {
         (UnixListener::bind(&path).unwrap(), path)
     }
 
-    /// What becomes of a question to a server that writes these pieces, each after a pause, and then hangs up or not.
+    /// What becomes of a question to a server that writes these pieces, each after a pause, and then hangs up
+    /// or not.
     fn answer(
         pieces: &[&[u8]],
         pause: Duration,

@@ -1,7 +1,9 @@
-//! What drivers tell of their interfaces through generic netlink: the speed of a link, and what its hardware has counted.
+//! What drivers tell of their interfaces through generic netlink: the speed of a link, and what its hardware
+//! has counted.
 //!
-//! The layouts are those of `linux/genetlink.h` and `linux/ethtool_netlink.h`: behind the header of a message stands one of 4 bytes, whose
-//! first is a command, then attributes. The number of the family of commands is the kernel's own choice, and is asked for first.
+//! The layouts are those of `linux/genetlink.h` and `linux/ethtool_netlink.h`: behind the header of a message
+//! stands one of 4 bytes, whose first is a command, then attributes. The number of the family of commands is
+//! the kernel's own choice, and is asked for first.
 
 use super::socket::{RouteError, RouteSocket};
 use super::{Attributes, DecodeError, u32_at, u64_at, until_zero};
@@ -32,12 +34,13 @@ impl EthtoolSocket {
         EthtoolSocket { socket: RouteSocket::generic(), family: None }
     }
 
-    /// Replaces what is in `speeds` by the numbers of all interfaces whose drivers tell their speed, and that in 10^6 bits
-    /// per second.
+    /// Replaces what is in `speeds` by the numbers of all interfaces whose drivers tell their speed, and that
+    /// in 10^6 bits per second.
     ///
     /// # Errors
     ///
-    /// As [`RouteSocket::links`]; [`RouteError::NoFamily`] before Linux 5.6 or without CONFIG_ETHTOOL_NETLINK.
+    /// As [`RouteSocket::links`]; [`RouteError::NoFamily`] before Linux 5.6 or without
+    /// CONFIG_ETHTOOL_NETLINK.
     pub(crate) fn speeds(&mut self, speeds: &mut Vec<(u32, u32)>) -> Result<(), RouteError> {
         speeds.clear();
         let family = self.family()?;
@@ -47,7 +50,8 @@ impl EthtoolSocket {
         self.ask(family, &question, speeds, decode_speed)
     }
 
-    /// Replaces what is in `stats` by the numbers of all interfaces whose drivers tell what their hardware has counted, and that.
+    /// Replaces what is in `stats` by the numbers of all interfaces whose drivers tell what their hardware
+    /// has counted, and that.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
-//! Messages of the kernel's route netlink, and of the one for drivers ([`ethtool`]): which network interfaces there are, what went through them, and how long
-//! their queues are.
+//! Messages of the kernel's route netlink, and of the one for drivers ([`ethtool`]): which network interfaces
+//! there are, what went through them, and how long their queues are.
 //!
 //! This file only takes bytes apart; `netlink::socket` sends and receives them. The layouts are those of
-//! `linux/netlink.h`, `rtnetlink.h`, `if_link.h`, `pkt_sched.h` and `gen_stats.h`: a message is a 16-byte header, a
-//! fixed part that depends on its type, and attributes.
+//! `linux/netlink.h`, `rtnetlink.h`, `if_link.h`, `pkt_sched.h` and `gen_stats.h`: a message is a 16-byte
+//! header, a fixed part that depends on its type, and attributes.
 //!
 //! ```text
 //!  message                     attribute (begins at a multiple of 4)
@@ -236,8 +236,8 @@ impl Link {
     }
 }
 
-/// Reads the body of a [`NEW_STATS`] message: the number of the interface and its statistics, which are `None` when
-/// the message holds only other kinds of statistics.
+/// Reads the body of a [`NEW_STATS`] message: the number of the interface and its statistics, which are
+/// `None` when the message holds only other kinds of statistics.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! The route netlink socket: asks for interfaces, their statistics and their queues, and hears of changes.
 //!
-//! A question about all interfaces costs 5 to 20 µs, needs no rights, and answers in binary 64-bit numbers for the
-//! network namespace in which the socket was opened.
+//! A question about all interfaces costs 5 to 20 µs, needs no rights, and answers in binary 64-bit numbers
+//! for the network namespace in which the socket was opened.
 
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -47,8 +47,8 @@ impl RouteSocket {
         RouteSocket { protocol: Some(rustix::net::netlink::GENERIC), ..RouteSocket::default() }
     }
 
-    /// How many connections of TCP over IPv6 are established, or wait for this side to close, as the kernel's own count has
-    /// it. Those of IPv4 on sockets for both are not among them.
+    /// How many connections of TCP over IPv6 are established, or wait for this side to close, as the kernel's
+    /// own count has it. Those of IPv4 on sockets for both are not among them.
     ///
     /// # Errors
     ///
@@ -147,8 +147,8 @@ impl RouteSocket {
         Err(RouteError::Interrupted)
     }
 
-    /// Asks once and receives up to the end of the answer, also after a message that can not be understood: the
-    /// kernel refuses the next question while an answer is half received.
+    /// Asks once and receives up to the end of the answer, also after a message that can not be understood:
+    /// the kernel refuses the next question while an answer is half received.
     fn dump<T>(
         &mut self,
         kind: u16,
@@ -228,7 +228,8 @@ impl LinkEvents {
     /// Also true when events were lost or can not be received: then the interfaces must be asked for, too.
     pub(crate) fn changed(&mut self) -> bool {
         let mut changed = false;
-        // Bounded, so that a flood of events can not keep the caller here; the rest is heard at the next call.
+        // Bounded, so that a flood of events can not keep the caller here; the rest is heard at the next
+        // call.
         for _ in 0..MOST_EVENTS {
             match rustix::net::recv(&self.socket, &mut *self.buffer, RecvFlags::empty()) {
                 Ok(_) => changed = true,

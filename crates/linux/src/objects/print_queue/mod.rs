@@ -1,8 +1,9 @@
 //! Print Queue (1450): one instance a queue of CUPS, the print server of Linux, and `_Total`.
 //!
-//! CUPS counts nothing by itself: it knows the queues as they are, and the jobs that ended as far as its history goes back. So what NT
-//! counts since the print server began is counted here: what the history has at the first look, and what has ended since. Asking means
-//! to wait for another program, so it is done in a thread, and who does not want to wait longer gets the last answer.
+//! CUPS counts nothing by itself: it knows the queues as they are, and the jobs that ended as far as its
+//! history goes back. So what NT counts since the print server began is counted here: what the history has at
+//! the first look, and what has ended since. Asking means to wait for another program, so it is done in a
+//! thread, and who does not want to wait longer gets the last answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

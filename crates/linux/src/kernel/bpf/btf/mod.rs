@@ -7,8 +7,9 @@
 //! type:  name u32 | info u32: count 16, -, kind 5, -, flag 1 | size or type u32 | what the kind adds
 //! ```
 //!
-//! Types are numbered from 1 in the order in which they stand; 0 is void. Any bytes may be given: whatever does not
-//! hold together is an error, every walk is bounded, and nothing is allocated by a number that was read.
+//! Types are numbered from 1 in the order in which they stand; 0 is void. Any bytes may be given: whatever
+//! does not hold together is an error, every walk is bounded, and nothing is allocated by a number that was
+//! read.
 
 use std::fmt;
 
@@ -107,7 +108,8 @@ impl fmt::Display for BtfError {
 
 impl std::error::Error for BtfError {}
 
-/// So many types are gone through at most to find one by its number: where all of them begin would be half a megabyte.
+/// So many types are gone through at most to find one by its number: where all of them begin would be half a
+/// megabyte.
 const STEP: usize = 16;
 /// No chain of names and qualifiers is longer.
 const DEPTH: usize = 32;
@@ -211,8 +213,8 @@ impl<'a> Btf<'a> {
         }
     }
 
-    /// A field of a structure or of a variable that is one, for example `se.sum_exec_runtime`, `rss_stat[1].count` or a
-    /// field of an unnamed part.
+    /// A field of a structure or of a variable that is one, for example `se.sum_exec_runtime`,
+    /// `rss_stat[1].count` or a field of an unnamed part.
     ///
     /// # Errors
     ///
@@ -266,8 +268,8 @@ impl<'a> Btf<'a> {
         Err(BtfError::NoField { path: "that stands in this section".to_string() })
     }
 
-    /// The names of all members of a structure or of a variable that is one, in their order; empty ones of unnamed
-    /// parts. A name that is longer than any is cut.
+    /// The names of all members of a structure or of a variable that is one, in their order; empty ones of
+    /// unnamed parts. A name that is longer than any is cut.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Reads what the kernel counts of the network's protocols: the numbers of `/proc/net/snmp` and `/proc/net/snmp6`.
+//! Reads what the kernel counts of the network's protocols: the numbers of `/proc/net/snmp` and
+//! `/proc/net/snmp6`.
 //!
 //! ```text
 //! from the task that asks to the network namespace of its process, and to the tables there
@@ -7,9 +8,9 @@
 //! copy those of the tables that there are once
 //! ```
 //!
-//! A namespace says of each table where the copy of a processor is, but for a distance that is another one for each
-//! processor. A map of our own that has a value for each processor tells it: where that is, and where the map says
-//! that it is.
+//! A namespace says of each table where the copy of a processor is, but for a distance that is another one
+//! for each processor. A map of our own that has a value for each processor tells it: where that is, and
+//! where the map says that it is.
 //!
 //! Numbers are sums modulo 2^64, as those that the kernel prints.
 

@@ -75,7 +75,8 @@ pub(super) fn program(kernel: &NetworkLayout, each: &CpuLoop, maps: Maps) -> Res
     code.finish()
 }
 
-/// Puts the address of the network namespace of our process into R1; goes to `none` when it has none any more.
+/// Puts the address of the network namespace of our process into R1; goes to `none` when it has none any
+/// more.
 fn network(code: &mut Assembler, kernel: &NetworkLayout, none: Label) {
     code.current_task();
     code.copy(Reg::R1, Reg::R0);

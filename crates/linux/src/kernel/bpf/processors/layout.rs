@@ -20,8 +20,8 @@ pub(super) const WANTED: [(&str, VmStatMember); 8] = [
     ("PGSTEAL_PROACTIVE", |stat| &mut stat.stolen_proactively),
 ];
 
-/// Counts of x86 that `/proc/interrupts` shows in rows of their own, and that the kernel's sum does not have. Not all
-/// kernels have all of them. Those of the TLB are among the calls already.
+/// Counts of x86 that `/proc/interrupts` shows in rows of their own, and that the kernel's sum does not have.
+/// Not all kernels have all of them. Those of the TLB are among the calls already.
 const COUNTS_OF_X86: [&str; 19] = [
     "__nmi_count",
     CLOCK_OF_X86,

@@ -8,14 +8,14 @@
 //!     events of memory: those that are wanted
 //! ```
 //!
-//! They are variables of which each processor has its own. The kernel's types say where each stands among the others,
-//! but not where all of them are: programs are told that only where the kernel was built with `KALLSYMS_ALL`. So one is
-//! looked for on a way that programs may go: from a task to the queue of tasks of its processor. A map of our own that
-//! has a value for each processor is as far from them on every processor. What comes out is compared with a file before
-//! anybody sees it.
+//! They are variables of which each processor has its own. The kernel's types say where each stands among the
+//! others, but not where all of them are: programs are told that only where the kernel was built with
+//! `KALLSYMS_ALL`. So one is looked for on a way that programs may go: from a task to the queue of tasks of
+//! its processor. A map of our own that has a value for each processor is as far from them on every
+//! processor. What comes out is compared with a file before anybody sees it.
 //!
-//! The sums of interrupts also have those of interrupts that were given back since the start, which `/proc/interrupts`
-//! has lost.
+//! The sums of interrupts also have those of interrupts that were given back since the start, which
+//! `/proc/interrupts` has lost.
 
 mod layout;
 mod program;
@@ -109,8 +109,8 @@ impl Processors {
         self.program.run().map(|_| ()).map_err(|error| syscall_refusal(&error))
     }
 
-    /// Interrupts of each processor that there could be, and where the kernel counts them apart those of its clock;
-    /// `None` where it is not known what belongs to them, see [`Processors::why_no_interrupts`].
+    /// Interrupts of each processor that there could be, and where the kernel counts them apart those of its
+    /// clock; `None` where it is not known what belongs to them, see [`Processors::why_no_interrupts`].
     pub(crate) fn interrupts(&self) -> Option<Interrupts> {
         let own = self.kernel.own.as_ref().ok()?;
         let column = |word| self.possible.iter().map(|number| low_32(self.word(*number, word))).collect();
@@ -128,8 +128,8 @@ impl Processors {
         self.possible.iter().map(|number| (*number, low_32(self.word(*number, SOFTIRQS)))).collect()
     }
 
-    /// Events of memory, those of all processors together, as `/proc/vmstat` counts them; the rest of it is unknown.
-    /// `None` where the kernel counts none.
+    /// Events of memory, those of all processors together, as `/proc/vmstat` counts them; the rest of it is
+    /// unknown. `None` where the kernel counts none.
     pub(crate) fn events(&self) -> Option<VmStat> {
         let events = self.kernel.events.as_ref()?;
         let mut stat = VmStat::default();

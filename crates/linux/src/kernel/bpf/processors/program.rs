@@ -34,7 +34,8 @@ const QUEUE: Reg = Reg::R9;
 /// What the frame holds beside the number of the processor, as bytes below its end.
 const OWN_KEY: u16 = 24;
 
-/// How far the first variable of a processor is from the value that our map has for it: the same for all processors.
+/// How far the first variable of a processor is from the value that our map has for it: the same for all
+/// processors.
 pub(super) fn start(kernel: &CountsLayout, maps: Maps, rows: &MapMemory) -> Result<u64, Refusal> {
     let way = &kernel.way;
     let mut code = Assembler::new();
@@ -98,7 +99,8 @@ pub(super) fn program(
         store(code, SOFTIRQS, SUM);
         code.load(kernel.interrupts.width, Reg::R1, Reg::R0, kernel.interrupts.offset);
         store(code, INTERRUPTS, Reg::R1);
-        // Many machines could have far more processors than they have; one that never was there has counted nothing.
+        // Many machines could have far more processors than they have; one that never was there has counted
+        // nothing.
         code.compute(Compute::Add, SUM, Reg::R1);
         code.jump_if(When::Equal, SUM, 0, next);
         code.load(Width::B8, SUM, ROW, INTERRUPTS.saturating_mul(8));
@@ -133,7 +135,8 @@ fn row(code: &mut Assembler, maps: Maps, none: Label) {
     code.copy(ROW, Reg::R0);
 }
 
-/// Puts the address of our own value for the processor in R3 into its register; goes to `none` behind the last one.
+/// Puts the address of our own value for the processor in R3 into its register; goes to `none` behind the
+/// last one.
 fn value(code: &mut Assembler, maps: Maps, none: Label) {
     code.per_cpu_element(maps.own, OWN_KEY, none);
     code.copy(AREA, Reg::R0);
