@@ -1,7 +1,7 @@
 //! The NT performance objects of a Linux machine, read from `/proc`, `/sys` and netlink.
 //!
-//! You ask a [`System`] for objects; it reads the kernel files that the requested counters need, each at most once a
-//! request, and writes data blocks. It does not know the names of counters, nor who reads them.
+//! You ask a [`System`] for objects; it reads the kernel files that the requested counters need, each at most
+//! once a request, and writes data blocks. It does not know the names of counters, nor who reads them.
 //!
 //! | module | holds | knows |
 //! |---|---|---|
@@ -10,7 +10,9 @@
 //! | `objects` | one object a file: its table of counters, and how they are filled | `sources`, `kernel` |
 //! | `system` | the provider: all objects of a profile | everything |
 //!
-//! A value that the kernel does not give is marked as absent with the reason. It is never invented and never a zero.
+//! A value that the kernel does not give is marked as absent with the reason. It is never invented and never
+//! a zero.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![allow(clippy::too_many_lines, reason = "1 function is still too long: bpf::kernel")]
 

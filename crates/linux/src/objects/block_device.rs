@@ -69,7 +69,8 @@ pub(super) fn members() -> Table {
     Table::many(905_200, MEMBER_COUNTERS, MEMBER_ORIGINS, interfaces)
 }
 
-/// Whether an interface is one of this network namespace. The files may be those of another one, with other names or numbers.
+/// Whether an interface is one of this network namespace. The files may be those of another one, with other
+/// names or numbers.
 fn is_here(sources: &mut Sources, name: &str, folder: &Path) -> Result<bool, Absence> {
     if !sources.root.is_system() {
         return Ok(true);

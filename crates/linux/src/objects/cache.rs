@@ -1,4 +1,5 @@
-//! Cache (86): NT's cache manager has no counterpart in Linux; few of its counters have one in the page cache.
+//! Cache (86): NT's cache manager has no counterpart in Linux; few of its counters have one in the page
+//! cache.
 
 use super::spec::rows;
 use super::table::Table;

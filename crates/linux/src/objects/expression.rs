@@ -4,10 +4,10 @@
 //! /proc/vmstat:nr_dirty + :nr_writeback * page | /proc/meminfo:Dirty * 1024
 //! ```
 //!
-//! A term is a file and the key in it ([`Key`]); a file that is left out is that of the term before. A path that does not
-//! begin with `/` belongs to the folder of the instance. What follows `*`, `/` or `-` behind the terms scales their sum;
-//! `> 0` behind them says that a kernel that does not count it writes 0, which is no value then; `|` separates sources of
-//! which the first that there is counts. A number alone is itself.
+//! A term is a file and the key in it ([`Key`]); a file that is left out is that of the term before. A path
+//! that does not begin with `/` belongs to the folder of the instance. What follows `*`, `/` or `-` behind
+//! the terms scales their sum; `> 0` behind them says that a kernel that does not count it writes 0, which is
+//! no value then; `|` separates sources of which the first that there is counts. A number alone is itself.
 
 use tallymon_provider::Absence;
 
@@ -98,8 +98,8 @@ impl Expression {
         })
     }
 
-    /// The value. `look` tells the number of a key, `None` for one that is not in its file, or why the file is not
-    /// there. A sum below 0 is 0: its parts were not read at the same moment.
+    /// The value. `look` tells the number of a key, `None` for one that is not in its file, or why the file
+    /// is not there. A sum below 0 is 0: its parts were not read at the same moment.
     pub(crate) fn value(
         &self,
         page_size: u64,

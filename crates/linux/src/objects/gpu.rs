@@ -1,8 +1,8 @@
 //! GPU Engine, GPU Process Memory and GPU Adapter Memory: what programs use of the graphics devices.
 //!
-//! The drivers of the kernel tell it in the descriptors of each program that has a device open, so all descriptors of all
-//! processes have to be looked at: these objects are read by name only. A driver from elsewhere, as the closed one of NVIDIA,
-//! tells nothing there.
+//! The drivers of the kernel tell it in the descriptors of each program that has a device open, so all
+//! descriptors of all processes have to be looked at: these objects are read by name only. A driver from
+//! elsewhere, as the closed one of NVIDIA, tells nothing there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -168,7 +168,8 @@ fn processes(clients: &Clients) -> Rows {
     sums.into_iter().map(|(name, memory)| (name, memory.values())).collect()
 }
 
-/// The devices that have a card in `/sys` or a client. What the driver tells of the whole device is better than a sum.
+/// The devices that have a card in `/sys` or a client. What the driver tells of the whole device is better
+/// than a sum.
 fn adapters(sources: &mut Sources, clients: &Clients) -> Rows {
     let mut sums: BTreeMap<String, Memory> = BTreeMap::new();
     let mut known = BTreeSet::new();

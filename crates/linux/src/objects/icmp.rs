@@ -1,7 +1,7 @@
 //! ICMP (582): messages of the Internet Control Message Protocol, version 4, in this network namespace.
 //!
-//! No machine sends Source Quench or Address Mask messages any more, and the kernel still counts them: these counters
-//! are truly 0.
+//! No machine sends Source Quench or Address Mask messages any more, and the kernel still counts them: these
+//! counters are truly 0.
 
 use tallymon_provider::Absence;
 

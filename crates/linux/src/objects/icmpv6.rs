@@ -1,6 +1,7 @@
 //! ICMPv6 (1534): messages of the Internet Control Message Protocol for version 6 in this network namespace.
 //!
-//! Multicast Listener Reports of version 2 are not among the Membership Reports, because the kernel counts them apart.
+//! Multicast Listener Reports of version 2 are not among the Membership Reports, because the kernel counts
+//! them apart.
 
 use tallymon_provider::Absence;
 

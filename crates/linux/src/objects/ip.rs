@@ -85,7 +85,8 @@ fn from_v4(ip: &Ip) -> Values {
         (At::DatagramsReceivedUnknownProtocol, ip.in_unknown_protos),
         (At::DatagramsReceivedDiscarded, ip.in_discards),
         (At::DatagramsReceivedDelivered, ip.in_delivers),
-        // Not OutTransmits of newer kernels: NT counts what this machine sends of its own, without the forwarded.
+        // Not OutTransmits of newer kernels: NT counts what this machine sends of its own, without the
+        // forwarded.
         (At::DatagramsSent, ip.out_requests),
         (At::DatagramsOutboundDiscarded, ip.out_discards),
         (At::DatagramsOutboundNoRoute, ip.out_no_routes),

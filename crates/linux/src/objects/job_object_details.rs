@@ -1,6 +1,7 @@
 //! Job Object Details (1548): the counters of Process, one instance a program of each control group.
 //!
-//! A process is in the deepest group that names it; with version 1 of control groups it has a place in each hierarchy.
+//! A process is in the deepest group that names it; with version 1 of control groups it has a place in each
+//! hierarchy.
 
 use std::collections::BTreeMap;
 

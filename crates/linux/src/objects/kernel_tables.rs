@@ -62,7 +62,8 @@ pub(super) fn system() -> Table {
     Table::one(905_800, SYSTEM_COUNTERS, SYSTEM_ORIGINS)
 }
 
-/// The object Soft Interrupts. The line has no names; its order is part of the kernel's interface since 2.6.31.
+/// The object Soft Interrupts. The line has no names; its order is part of the kernel's interface since
+/// 2.6.31.
 pub(super) fn softirqs() -> Table {
     Table::one(901_800, SOFTIRQ_COUNTERS, SOFTIRQ_ORIGINS)
 }
@@ -151,7 +152,8 @@ mod tests {
             let snapshot = collect(&mut system, 902_200, &Interest::everything());
             named(&instance(&snapshot, ""), 902_202).unwrap()
         };
-        // The kernel counts in batches of each processor, and others open and close too: thousands at once, now and then.
+        // The kernel counts in batches of each processor, and others open and close too: thousands at once,
+        // now and then.
         let mut seen = Vec::new();
         for _ in 0..5 {
             let before = open();

@@ -1,9 +1,11 @@
 //! LogicalDisk (236): one instance a mounted file system, and `_Total`.
 //!
-//! Traffic is that of the block device below a file system; one without a block device has only its space. Space is
-//! asked for in other threads with a deadline, because the question can hang: an answer that comes late is stale.
+//! Traffic is that of the block device below a file system; one without a block device has only its space.
+//! Space is asked for in other threads with a deadline, because the question can hang: an answer that comes
+//! late is stale.
 //!
-//! `_Total` sums up the space of file systems that own it: that of memory and of overlays belongs to something else.
+//! `_Total` sums up the space of file systems that own it: that of memory and of overlays belongs to
+//! something else.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -37,8 +39,8 @@ const FIRST_OF_TRAFFIC: usize = At::CurrentDiskQueueLength.at();
 /// How long all file systems together are waited for.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How long a file system that did not answer in time is not asked again, so that a dead server costs the patience
-/// rarely.
+/// How long a file system that did not answer in time is not asked again, so that a dead server costs the
+/// patience rarely.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// The object LogicalDisk.
@@ -80,8 +82,8 @@ impl LogicalDisk {
         file_systems.into_iter().zip(spaces).collect()
     }
 
-    /// Whether a file system is shown. Those that are not known yet are asked, whatever counters are wanted, so that the
-    /// instances are the same for everybody.
+    /// Whether a file system is shown. Those that are not known yet are asked, whatever counters are wanted,
+    /// so that the instances are the same for everybody.
     fn shown(&mut self, all: Vec<FileSystem>, spaces: &Spaces, is_system: bool) -> Vec<FileSystem> {
         if !is_system {
             return all;
@@ -239,9 +241,11 @@ fn write_space(values: &mut CounterBlockMut<'_>, space: Known) {
             for position in SPACE {
                 values.state(position, state);
             }
-            // Megabytes, as on NT, whose viewers take the size from the base; the smallest file systems have none.
+            // Megabytes, as on NT, whose viewers take the size from the base; the smallest file systems have
+            // none.
             let unit = if space.total < MEGABYTE { 1 } else { MEGABYTE };
-            let [free, total] = [space.available, space.total].map(|bytes| bytes / unit);
+            let [free, total] =
+                [space.available, space.total].map(|bytes| bytes.checked_div(unit).unwrap_or(0));
             values.set_fraction(At::PercentFreeSpace.at(), free, total);
             values.set(At::FreeMegabytes.at(), space.available / MEGABYTE);
         }

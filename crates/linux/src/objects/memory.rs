@@ -92,7 +92,8 @@ const OF_MEMINFO: [At; 16] = [
 const NOWHERE: [At; 4] =
     [At::WriteCopies, At::DemandZeroFaults, At::StandbyCacheReserveBytes, At::StandbyCacheCoreBytes];
 
-/// Counters whose source only root can read, and which are dear: `/proc/slabinfo`, `/proc/iomem`, `/proc/modules`.
+/// Counters whose source only root can read, and which are dear: `/proc/slabinfo`, `/proc/iomem`,
+/// `/proc/modules`.
 const NOT_ENABLED: [At; 6] = [
     At::PoolPagedAllocs,
     At::PoolNonpagedAllocs,
@@ -212,8 +213,9 @@ fn from_events(v: &VmStat, facts: &SystemFacts, values: &mut CounterBlockMut<'_>
     };
     let pages = |kib: u64| kib.wrapping_mul(1024).checked_div(facts.page_size).unwrap_or(0);
     let input = v.read_kib.map(pages);
-    // Only what was written to make room counts, as on NT; pgpgout would be every write to any disk. `nr_vmscan_write` has
-    // the same pages once more, and those that were only compressed or found to be zeros.
+    // Only what was written to make room counts, as on NT; pgpgout would be every write to any disk.
+    // `nr_vmscan_write` has the same pages once more, and those that were only compressed or found to be
+    // zeros.
     let output = v.swapped_out;
     set(At::PageFaults, v.faults);
     set(At::TransitionFaults, v.faults.zip(v.major_faults).map(|(all, major)| all.wrapping_sub(major)));

@@ -78,8 +78,9 @@ pub(crate) fn of(profile: Profile) -> Vec<Box<dyn Object>> {
     objects
 }
 
-/// Every object that this system has a source for. Process stands before Thread, whose instances name their parents by position,
-/// and System before both, so that what it reads beside the processes is of the same window.
+/// Every object that this system has a source for. Process stands before Thread, whose instances name their
+/// parents by position, and System before both, so that what it reads beside the processes is of the same
+/// window.
 fn all() -> Vec<Box<dyn Object>> {
     vec![
         Box::new(system::System::new()),

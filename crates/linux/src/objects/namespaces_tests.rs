@@ -1,4 +1,5 @@
-//! What is seen in a network namespace of its own, where nothing moves but what the test sends: counts are exact.
+//! What is seen in a network namespace of its own, where nothing moves but what the test sends: counts are
+//! exact.
 
 use std::net::UdpSocket;
 use std::process::Command;

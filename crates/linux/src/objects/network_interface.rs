@@ -1,11 +1,12 @@
-//! Network Interface (510): one instance an interface of this network namespace, the loopback included; no `_Total`, as
-//! on NT.
+//! Network Interface (510): one instance an interface of this network namespace, the loopback included; no
+//! `_Total`, as on NT.
 //!
-//! The kernel is asked through netlink, which knows only its own machine: pointed at files of another one, the object
-//! has no instances.
+//! The kernel is asked through netlink, which knows only its own machine: pointed at files of another one,
+//! the object has no instances.
 //!
-//! Which packets were for one receiver only, few drivers tell, and some must ask their hardware first. So they are asked when somebody
-//! names one of these counters; of the others, and before, what came in is told apart by the multicast that Linux itself counts.
+//! Which packets were for one receiver only, few drivers tell, and some must ask their hardware first. So
+//! they are asked when somebody names one of these counters; of the others, and before, what came in is told
+//! apart by the multicast that Linux itself counts.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -57,14 +58,17 @@ pub(super) struct NetworkInterface {
     route: RouteSocket,
     qdiscs: Vec<Qdisc>,
     ethtool: EthtoolSocket,
-    /// Numbers of interfaces, and their speed in 10^6 bits per second, with the changes of interfaces until then and the time.
+    /// Numbers of interfaces, and their speed in 10^6 bits per second, with the changes of interfaces until
+    /// then and the time.
     speeds: Vec<(u32, u32)>,
     speeds_of: Option<(u64, Instant)>,
-    /// The file with the speed of an interface, by number and name, where the kernel has no commands of ethtool.
+    /// The file with the speed of an interface, by number and name, where the kernel has no commands of
+    /// ethtool.
     files: HashMap<(u32, Vec<u8>), ReusableFile>,
     buffer: Buffer,
     mac_stats: Vec<(u32, MacStats)>,
-    /// Whether somebody has asked for what only hardware tells. From then on it is always asked, so that counts go on as they began.
+    /// Whether somebody has asked for what only hardware tells. From then on it is always asked, so that
+    /// counts go on as they began.
     asks_hardware: bool,
     /// Whether the hardware of an interface told what it has counted, when it was shown last.
     told: HashMap<u32, bool>,
@@ -98,7 +102,8 @@ impl NetworkInterface {
         }
     }
 
-    /// Whether drivers tell the speeds, which are asked for when an interface has changed, and now and then, since not every change is told.
+    /// Whether drivers tell the speeds, which are asked for when an interface has changed, and now and then,
+    /// since not every change is told.
     fn has_speeds(&mut self, sources: &mut Sources) -> bool {
         // What has changed is known when the interfaces were asked for.
         let changes = sources.interfaces().map(|_| ()).map(|()| sources.changes_of_interfaces());
@@ -110,7 +115,8 @@ impl NetworkInterface {
         self.speeds_of.is_some()
     }
 
-    /// The speed of an interface in bits per second, once the drivers were asked; of one that is switched off the kernel says none.
+    /// The speed of an interface in bits per second, once the drivers were asked; of one that is switched off
+    /// the kernel says none.
     fn bandwidth(&mut self, root: Option<&Root>, link: &Link) -> Option<u64> {
         if link.flags & FLAG_UP == 0 {
             return None;
@@ -234,22 +240,24 @@ fn kinds_of_packets(stats: &LinkStats, mac: Option<&MacStats>) -> [Option<u64>; 
     ]
 }
 
-/// The packets that wait in the outermost queue of an interface, which includes those in the queues below it. An
-/// interface without a queue keeps none waiting.
+/// The packets that wait in the outermost queue of an interface, which includes those in the queues below it.
+/// An interface without a queue keeps none waiting.
 fn queue_length(qdiscs: &[Qdisc], index: u32) -> u64 {
     let outermost = qdiscs.iter().filter(|qdisc| qdisc.index == index && qdisc.parent == ROOT);
     let lengths = outermost.filter_map(|qdisc| qdisc.queue).map(|queue| u64::from(queue.length));
     lengths.fold(0, u64::saturating_add)
 }
 
-/// A speed as the kernel prints it, in 10^6 bits per second; `None` for -1, which drivers give that know none.
+/// A speed as the kernel prints it, in 10^6 bits per second; `None` for -1, which drivers give that know
+/// none.
 fn bits_per_second(text: &[u8]) -> Option<u64> {
     // Some drivers print the -1 as an unsigned number of 32 bits.
     let speed = decimal(text.trim_ascii()).filter(|speed| *speed != u64::from(u32::MAX))?;
     speed.checked_mul(1_000_000)
 }
 
-/// The name of an interface or a queue with the characters replaced that stand for something else in a counter path, as NT does.
+/// The name of an interface or a queue with the characters replaced that stand for something else in a
+/// counter path, as NT does.
 pub(super) fn instance_name(name: &[u8]) -> String {
     let replaced = |character| match character {
         '(' => '[',
@@ -344,7 +352,8 @@ mod tests {
         let bounds = [ip(0), ip(1)];
         let after = [At::BytesTotal, At::PacketsSent, At::BytesReceived].map(|at| loopback(&mut system, at));
         let [total, packets, bytes] = [0, 1, 2].map(|at| after[at] - before[at]);
-        // Each datagram has 8 bytes of UDP and 20 of IP around it; the loopback does not count its 14 of Ethernet.
+        // Each datagram has 8 bytes of UDP and 20 of IP around it; the loopback does not count its 14 of
+        // Ethernet.
         let least = DATAGRAMS * (SIZE + 28);
         assert!(bytes >= least && total >= 2 * least && packets >= DATAGRAMS, "{bytes} {total} {packets}");
         assert!(bytes < least + (1 << 30), "{bytes}");

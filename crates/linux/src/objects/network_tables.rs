@@ -1,5 +1,5 @@
-//! What Linux counts of its network beside NT's protocols: TCP Extended, IP Extended, Sockets, Connection Tracking,
-//! Network Backlog and IP Virtual Server, all of this network namespace.
+//! What Linux counts of its network beside NT's protocols: TCP Extended, IP Extended, Sockets, Connection
+//! Tracking, Network Backlog and IP Virtual Server, all of this network namespace.
 
 use super::spec::rows;
 use super::table::Table;

@@ -1,5 +1,5 @@
-//! Redirector (262) and NFS Client Mount: what the mounts of NFS in this mount namespace have done, and in Redirector also those
-//! of SMB.
+//! Redirector (262) and NFS Client Mount: what the mounts of NFS in this mount namespace have done, and in
+//! Redirector also those of SMB.
 
 use tallymon_provider::{
     Absence, Ask, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
@@ -228,7 +228,8 @@ impl Object for NfsClient {
     }
 }
 
-/// A share of SMB in the words of NFS: what is known of its bytes are those of files, and each request has an answer.
+/// A share of SMB in the words of NFS: what is known of its bytes are those of files, and each request has an
+/// answer.
 fn as_mount(share: &Share) -> Mount {
     let requests = |operations| Requests { operations, transmissions: operations, ..Requests::default() };
     let bytes = [share.bytes_read, share.bytes_written];

@@ -1,7 +1,7 @@
 //! The objects of NT that Linux has no source for, which the profile `nt-strict` shows.
 //!
-//! What a protocol, a line or a queue would be an instance of has no instances here. The two objects without instances,
-//! Browser and Telephony, have all their counters, and each says that Linux has nothing like it.
+//! What a protocol, a line or a queue would be an instance of has no instances here. The two objects without
+//! instances, Browser and Telephony, have all their counters, and each says that Linux has nothing like it.
 
 use tallymon_provider::CounterSpec;
 

@@ -48,7 +48,8 @@ pub(crate) trait Object: Send {
         None
     }
 
-    /// Writes it. A counter whose source is missing is marked as absent, one that nobody looks at need not be read.
+    /// Writes it. A counter whose source is missing is marked as absent, one that nobody looks at need not be
+    /// read.
     fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>);
 }
 

@@ -1,7 +1,8 @@
 //! Objects (260): kernel objects that exist now.
 //!
-//! Semaphores are those of System V and the named ones of POSIX. Sections are segments of System V and the other files in
-//! the folder for shared memory. The latter is an approximation: mapped ordinary files are sections on NT too.
+//! Semaphores are those of System V and the named ones of POSIX. Sections are segments of System V and the
+//! other files in the folder for shared memory. The latter is an approximation: mapped ordinary files are
+//! sections on NT too.
 
 use std::path::PathBuf;
 
@@ -78,8 +79,8 @@ impl Object for Objects {
             let system_v = or_none(sources.shared_memory().map(|found| found.segments))?;
             files.map(|files| system_v.saturating_add(files.sections))
         });
-        // Only a walk through all descriptors of all processes could find event objects, and a mutex is a number in the
-        // memory of a program.
+        // Only a walk through all descriptors of all processes could find event objects, and a mutex is a
+        // number in the memory of a program.
         set(At::Events, &mut || Err(Absence::NotEnabled));
         set(At::Mutexes, &mut || Err(Absence::NotOnThisSystem));
     }
@@ -107,7 +108,8 @@ struct SharedFiles {
     sections: u64,
 }
 
-/// Counts the files in `/dev/shm`, which stands beside `/proc`; nothing below it when there is no such folder.
+/// Counts the files in `/dev/shm`, which stands beside `/proc`; nothing below it when there is no such
+/// folder.
 fn shared_files(root: &Root) -> Result<SharedFiles, Absence> {
     let folder: PathBuf = root.proc.with_file_name("dev").join("shm");
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

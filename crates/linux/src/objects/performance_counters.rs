@@ -1,7 +1,7 @@
 //! Processor Performance Counters: what the processors themselves count, one instance a processor.
 //!
-//! Counting takes one of the few counters of the hardware from others while this program runs, and needs rights, so that it
-//! is begun when the object is asked for by name.
+//! Counting takes one of the few counters of the hardware from others while this program runs, and needs
+//! rights, so that it is begun when the object is asked for by name.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! PhysicalDisk (234): one instance a disk, and `_Total`.
 //!
-//! A disk is a whole block device that is not made of others. Loop devices and disks in memory are none, nor is a drive
-//! without a medium. Its name is a number, the name of the device, and the places where file systems on it are mounted,
-//! also those on its partitions and on volumes that lie on it: `0 sda / /home`.
+//! A disk is a whole block device that is not made of others. Loop devices and disks in memory are none, nor
+//! is a drive without a medium. Its name is a number, the name of the device, and the places where file
+//! systems on it are mounted, also those on its partitions and on volumes that lie on it: `0 sda / /home`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -20,7 +20,8 @@ use crate::kernel::root::Root;
 use crate::sources::Sources;
 use crate::sources::disks::{Device, DiskIo, DiskSum};
 
-/// Declares the counters of a disk: those that are given, then the traffic, which physical and logical disks share.
+/// Declares the counters of a disk: those that are given, then the traffic, which physical and logical disks
+/// share.
 macro_rules! disk_counters {
     ($($own:tt)*) => {
         $crate::objects::spec::counters! {
@@ -92,8 +93,8 @@ const OF_TIMES: [At; 15] = [
     At::PercentIdleTimeStamp,
 ];
 
-/// Sets the counters of the traffic, the first of which stands at position `first`, from what `devices` devices have
-/// done together: shares are their mean, everything else is their sum.
+/// Sets the counters of the traffic, the first of which stands at position `first`, from what `devices`
+/// devices have done together: shares are their mean, everything else is their sum.
 pub(super) fn write_traffic(
     values: &mut CounterBlockMut<'_>,
     first: usize,
@@ -145,7 +146,8 @@ pub(super) fn write_traffic(
     values.set(at(At::AverageDiskSecPerWrite), write);
 }
 
-/// `milliseconds x 10^4`: 100 ns units, which are also the ticks of the performance clock; wraps as a counter does.
+/// `milliseconds x 10^4`: 100 ns units, which are also the ticks of the performance clock; wraps as a counter
+/// does.
 fn milliseconds_to_100ns(milliseconds: u64) -> u64 {
     milliseconds.wrapping_mul(10_000)
 }
@@ -172,8 +174,8 @@ impl PhysicalDisk {
         }
     }
 
-    /// Looks at the devices again when one has come or gone, or when something was mounted, perhaps from a volume that
-    /// was not complete before.
+    /// Looks at the devices again when one has come or gone, or when something was mounted, perhaps from a
+    /// volume that was not complete before.
     fn find_disks(&mut self, sources: &mut Sources) -> Result<(), Absence> {
         let mounts = sources.file_systems().map_or(0, |(_, version)| version);
         let (table, root) = sources.disks()?;
@@ -274,7 +276,8 @@ fn number(numbers: &mut BTreeMap<String, u32>, name: &str) -> u32 {
 #[derive(Default)]
 struct Disks {
     disks: Vec<Disk>,
-    /// The positions in `disks` of the disks that hold a device: one, or several below a volume that spans disks.
+    /// The positions in `disks` of the disks that hold a device: one, or several below a volume that spans
+    /// disks.
     below: HashMap<Device, Vec<usize>>,
 }
 
@@ -356,7 +359,8 @@ impl<'a> Tree<'a> {
             }
         }
         for (_, name) in names {
-            // The name of a partition begins with that of its device, so every device need not be looked into.
+            // The name of a partition begins with that of its device, so every device need not be looked
+            // into.
             let of = |length: usize| {
                 let whole = name.get(..length).filter(|whole| tree.slaves.contains_key(whole))?;
                 tree.path(whole).join(name.replace('/', "!")).is_dir().then_some(whole)
@@ -422,7 +426,8 @@ mod tests {
     use tallymon_core::flow::Value;
     use tallymon_provider::{Interest, TitleIndex, ValueState};
 
-    /// Two disks: `sda` with two partitions, the second below the volume `dm-0`, and `cciss/c0d0`, which `md0` spans too.
+    /// Two disks: `sda` with two partitions, the second below the volume `dm-0`, and `cciss/c0d0`, which
+    /// `md0` spans too.
     const DEVICES: &str = "   7 0 loop0 1 0 2 3 4 0 5 6 0 7 8
    8 0 sda 100 10 2000 300 40 4 600 70 2 500 900 1 0 8 9 3 30
    8 1 sda1 9 0 8 7 6 0 5 4 0 3 2
@@ -607,7 +612,8 @@ mod tests {
         }
     }
 
-    /// Writes a file through to the disk and finds it in the counts, which are compared with the kernel's text.
+    /// Writes a file through to the disk and finds it in the counts, which are compared with the kernel's
+    /// text.
     #[test]
     fn the_running_kernel() {
         let mut system = System::open().unwrap();

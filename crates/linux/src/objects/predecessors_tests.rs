@@ -88,7 +88,8 @@ fn what_is_not_known_is_not_made_up() {
     assert_eq!(named(&values, 698), Err(ValueState::Absent(Absence::NotInThisKernel)), "no such column");
 }
 
-/// .NET calls the size of the data segment private bytes, swap the paging file's and paged pool's, and nice a priority.
+/// .NET calls the size of the data segment private bytes, swap the paging file's and paged pool's, and nice a
+/// priority.
 #[test]
 fn private_bytes_are_pages_and_a_priority_is_of_nt() {
     let stat = format!("7 (worker) S 1 7 7 0 -1 64 10 0 2 0 150 50 0 0 25 5 3 0 900 {}", "0 ".repeat(30));

@@ -1,7 +1,7 @@
 //! Process (230): one instance a program that runs, `Idle`, `System` and `_Total`.
 //!
-//! As on NT, `Idle` is the time in which the processors had nothing to do, `System` stands for all threads of the
-//! kernel, and `_Total` is the sum of all instances, `Idle` included.
+//! As on NT, `Idle` is the time in which the processors had nothing to do, `System` stands for all threads of
+//! the kernel, and `_Total` is the sum of all instances, `Idle` included.
 //!
 //! | what | from |
 //! |---|---|
@@ -102,12 +102,12 @@ const OF_IO: [At; 6] = [
 
 const OF_HANDLES: [At; 1] = [At::HandleCount];
 
-/// Counters that nothing on Linux stands for: nothing of the kernel's own memory is paged out, and system calls that
-/// neither read nor write are not counted.
+/// Counters that nothing on Linux stands for: nothing of the kernel's own memory is paged out, and system
+/// calls that neither read nor write are not counted.
 const NOWHERE: [At; 3] = [At::PoolPagedBytes, At::IOOtherOperations, At::IOOtherBytes];
 
-/// What the requested counters of an object with the counters of Process need of each process. Number and start time
-/// cost nothing.
+/// What the requested counters of an object with the counters of Process need of each process. Number and
+/// start time cost nothing.
 pub(super) fn needs(request: &Ask<'_>, object: TitleIndex) -> ProcessNeeds {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
@@ -165,7 +165,7 @@ impl Process {
 #[derive(Default)]
 struct ReusableFile {
     /// The look that it was made at; `None` when there is nothing.
-    look: Option<u64>,
+    last_sample: Option<u64>,
     /// By the position of the row; a thread of the kernel has none.
     instances: CachedInstances,
     /// The sum of all programs.
@@ -173,15 +173,15 @@ struct ReusableFile {
 }
 
 impl ReusableFile {
-    /// Brings it up to date, and gives the sum of all programs. `None` when nobody knows what has changed: then nothing is
-    /// kept, because where processes come and go it would be made anew each time.
+    /// Brings it up to date, and gives the sum of all programs. `None` when nobody knows what has changed:
+    /// then nothing is kept, because where processes come and go it would be made anew each time.
     fn update(&mut self, layout: &ObjectLayout<'_>, table: &ProcessTable) -> Option<ProcessValues> {
-        let before = self.look.take();
+        let before = self.last_sample.take();
         let Some(changes) = table.changes() else {
             self.instances.clear();
             return None;
         };
-        if before.is_some_and(|before| before.wrapping_add(1) == table.look()) {
+        if before.is_some_and(|before| before.wrapping_add(1) == table.sample_number()) {
             for (position, before, row) in changes.filter(|(_, _, row)| !row.is_kernel_thread) {
                 self.instances.rewrite(layout, position, |block| write_program(block, row));
                 self.sum = self.sum.and_then(|mut sum| sum.replace(before, &row.values).then_some(sum));
@@ -197,7 +197,7 @@ impl ReusableFile {
             }
             self.sum = None;
         }
-        self.look = Some(table.look());
+        self.last_sample = Some(table.sample_number());
         let sum = self.sum.unwrap_or_else(|| {
             let mut sum = ProcessValues::zero(table.wants());
             table.programs().for_each(|row| sum.add(&row.values));
@@ -277,8 +277,8 @@ impl Identity {
     }
 }
 
-/// Nothing but the time in which the processors had nothing to do, and a thread for each. As on NT, that time is the
-/// kernel's own.
+/// Nothing but the time in which the processors had nothing to do, and a thread for each. As on NT, that time
+/// is the kernel's own.
 fn idle(zero: &ProcessValues, processors: Available<&[IdleProcessor]>) -> ProcessValues {
     let time = processors
         .map(|processors| processors.iter().fold(0_u64, |sum, processor| sum.wrapping_add(processor.time)));

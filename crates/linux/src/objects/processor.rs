@@ -238,8 +238,8 @@ fn by_number(read: Option<Result<CpuTotals, Absence>>) -> Result<BTreeMap<u32, u
     Ok(read.unwrap_or(Err(Absence::NotRequested))?.into_iter().collect())
 }
 
-/// Processor times in 100 ns units. Waiting for I/O is idle time, as NT knows no other; a guest's time is user time
-/// already.
+/// Processor times in 100 ns units. Waiting for I/O is idle time, as NT knows no other; a guest's time is
+/// user time already.
 fn times(cpu: &CpuTicks, history: &mut History, units: impl Fn(u64) -> u64) -> Values {
     // Three seconds back is a processor that was unplugged; less is the kernel's known jitter.
     const RESTART: u64 = 300;
@@ -311,7 +311,8 @@ fn write(block: &mut CounterBlockMut<'_>, values: &Values, reasons: &Reasons) {
     }
 }
 
-/// The files of a processor's idle states, by NT's three kinds: the shallowest is C1, the deepest C3, those between C2.
+/// The files of a processor's idle states, by NT's three kinds: the shallowest is C1, the deepest C3, those
+/// between C2.
 struct IdleStates {
     /// Which of the three, time in microseconds, entries.
     files: Vec<(usize, ReusableFile, ReusableFile)>,
@@ -340,7 +341,8 @@ impl IdleStates {
         IdleStates { files: files.collect() }
     }
 
-    /// Time in 100 ns units and entries of the three kinds; `None` without any state, or when one can not be read.
+    /// Time in 100 ns units and entries of the three kinds; `None` without any state, or when one can not be
+    /// read.
     fn read(&mut self, buffer: &mut Buffer) -> Option<[(u64, u64); 3]> {
         let mut sums = [(0u64, 0u64); 3];
         for (kind, time, usage) in &mut self.files {

@@ -45,6 +45,11 @@ const ORIGINS: &[Origin] =
     &both::<_, { PROCESSOR_ORIGINS.len() + SPEED_ORIGINS.len() }>(PROCESSOR_ORIGINS, SPEED_ORIGINS);
 
 /// One table behind the other.
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "evaluated by the compiler, which reports a wrong index"
+)]
 const fn both<T: Copy, const N: usize>(one: &[T], other: &[T]) -> [T; N] {
     let mut all = [one[0]; N];
     let mut at = 0;

@@ -1,4 +1,5 @@
-//! What the objects of the network protocols have in common: one set of values, all of them counts of one kernel file.
+//! What the objects of the network protocols have in common: one set of values, all of them counts of one
+//! kernel file.
 
 use tallymon_provider::{
     Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout,
@@ -143,7 +144,8 @@ mod tests {
         }
         let after = watched.map(|(object, counter)| read(&mut system, object, counter));
         let rise = |at: usize| after[at].wrapping_sub(before[at]) & 0xffff_ffff;
-        // Other programs may send too, so these are lower bounds, and an upper one that would show a wrong unit.
+        // Other programs may send too, so these are lower bounds, and an upper one that would show a wrong
+        // unit.
         for (at, least) in [2, 1, 3, 1, 2, 2].into_iter().enumerate() {
             let least = least * DATAGRAMS;
             assert!((least..least + 100_000).contains(&rise(at)), "{:?}: {}", watched[at], rise(at));

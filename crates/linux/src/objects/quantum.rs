@@ -2,7 +2,8 @@
 
 use tallymon_provider::{CounterSpec, CounterType, TitleIndex};
 
-/// The step of times that the kernel gives in ticks, in 100 ns units: it shows 100 a second, whatever it counts inside.
+/// The step of times that the kernel gives in ticks, in 100 ns units: it shows 100 a second, whatever it
+/// counts inside.
 pub(crate) const TICK: u64 = 100_000;
 
 /// The step of disk times, in 100 ns units: milliseconds.

@@ -119,7 +119,8 @@ fn value(origin: &Origin, stats: &LinkStats) -> Result<u64, Absence> {
     }
 }
 
-/// Whether an interface leads through another one: it is of type 512 (PPP), or a tunnel of a program or of WireGuard.
+/// Whether an interface leads through another one: it is of type 512 (PPP), or a tunnel of a program or of
+/// WireGuard.
 fn is_dialled(link: &Link) -> bool {
     const PPP: u16 = 512;
     link.hardware == PPP || [b"tun".as_slice(), b"wireguard"].contains(&link.made_by.as_slice())

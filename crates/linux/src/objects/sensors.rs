@@ -32,7 +32,8 @@ rows! { VOLTAGE_COUNTERS, VOLTAGE_ORIGINS {
     904_408 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "alarm";
 }}
 
-/// The object Power Supply: batteries and mains, by the names of their drivers. Energies are in milliwatt hours.
+/// The object Power Supply: batteries and mains, by the names of their drivers. Energies are in milliwatt
+/// hours.
 pub(super) fn supplies() -> Table {
     Table::many(904_000, SUPPLY_COUNTERS, SUPPLY_ORIGINS, |sources| {
         folders(sources, "class/power_supply", |_| true)

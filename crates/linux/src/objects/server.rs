@@ -1,5 +1,6 @@
-//! Server (330) and Server Work Queues (1300): the NFS server of the kernel and its pools of threads, and what Samba's server
-//! keeps in its databases, which only root may read. A server of the kernel for SMB (ksmbd) tells nothing that NT counts.
+//! Server (330) and Server Work Queues (1300): the NFS server of the kernel and its pools of threads, and
+//! what Samba's server keeps in its databases, which only root may read. A server of the kernel for SMB
+//! (ksmbd) tells nothing that NT counts.
 
 use tallymon_provider::{
     Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
@@ -120,8 +121,8 @@ struct Pool {
     enqueued: Option<u64>,
 }
 
-/// The rows of `pool_stats`, whose first line names the columns: `# pool packets-arrived sockets-enqueued`. A row without
-/// a number for its pool is passed over.
+/// The rows of `pool_stats`, whose first line names the columns: `# pool packets-arrived sockets-enqueued`. A
+/// row without a number for its pool is passed over.
 fn pools(text: &[u8]) -> Vec<Pool> {
     let words = |line: &'_ [u8]| -> Vec<Vec<u8>> {
         line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect()

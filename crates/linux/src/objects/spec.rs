@@ -1,4 +1,5 @@
-//! Short words for the tables of counters: one line a counter, names, help, type, scale and detail beside each other.
+//! Short words for the tables of counters: one line a counter, names, help, type, scale and detail beside
+//! each other.
 
 use tallymon_provider::{
     CounterSpec, CounterType, DetailLevel, HelpIndex, InstanceKind, ObjectSpec, TitleIndex,
@@ -85,8 +86,8 @@ impl Quality {
 pub struct Origin {
     /// How good it is.
     pub quality: Quality,
-    /// The file and the key in it. `file:key + :key * 10 | other` is a sum, scaled, and a second source that counts where
-    /// the first is missing. Empty for a value that has no source.
+    /// The file and the key in it. `file:key + :key * 10 | other` is a sum, scaled, and a second source that
+    /// counts where the first is missing. Empty for a value that has no source.
     pub source: &'static str,
     /// The first kernel that has it; empty for all that we know of.
     pub since: &'static str,
@@ -109,11 +110,12 @@ macro_rules! origin {
     };
 }
 
-/// Declares the counters of an object that needs no code of its own: the counters, and where their values come from.
+/// Declares the counters of an object that needs no code of its own: the counters, and where their values
+/// come from.
 ///
-/// Each line is `name type scale detail: quality "expression" "first kernel";`. The help follows the name, unless it stands
-/// behind it: `name (help) type`, where objects mean different things by the same name. Such a help has NT's number, or one from
-/// 908001 on that is nothing else's.
+/// Each line is `name type scale detail: quality "expression" "first kernel";`. The help follows the name,
+/// unless it stands behind it: `name (help) type`, where objects mean different things by the same name. Such
+/// a help has NT's number, or one from 908001 on that is nothing else's.
 macro_rules! rows {
     ($table:ident, $origins:ident {
         $($name:literal $(($help:literal))? $type:ident $scale:literal $detail:ident:
@@ -136,10 +138,11 @@ macro_rules! rows {
 
 pub(super) use {origin, rows};
 
-/// Declares the counters of an object: an enumeration of their positions, the table, and where their values come from.
+/// Declares the counters of an object: an enumeration of their positions, the table, and where their values
+/// come from.
 ///
-/// Each line is `Position: name, help, type, scale, detail: quality "source" "first kernel"`, and `, sharing Position`
-/// behind the detail for shared data. The source is for people; the code of the object reads it.
+/// Each line is `Position: name, help, type, scale, detail: quality "source" "first kernel"`, and `, sharing
+/// Position` behind the detail for shared data. The source is for people; the code of the object reads it.
 macro_rules! counters {
     ($(#[$doc:meta])* $positions:ident, $table:ident, $origins:ident {
         $($position:ident: $name:literal, $help:literal, $type:ident, $scale:literal, $detail:ident

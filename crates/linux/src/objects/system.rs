@@ -73,8 +73,8 @@ impl Object for System {
     }
 
     fn window(&self, sources: &Sources) -> Option<ReadWindow> {
-        // Where it looks at all processes, it is the first to do so and reads its other files before: one window and one stamp
-        // for it and them. Else its own.
+        // Where it looks at all processes, it is the first to do so and reads its other files before: one
+        // window and one stamp for it and them. Else its own.
         sources.process_window()
     }
 

@@ -41,7 +41,8 @@ pub(super) struct Table {
 type Values = Vec<Result<u64, Absence>>;
 
 impl Table {
-    /// An object without instances. Its help follows its name, and its first counter is the one to be shown first.
+    /// An object without instances. Its help follows its name, and its first counter is the one to be shown
+    /// first.
     pub(super) fn one(name: u32, counters: &'static [CounterSpec], origins: &'static [Origin]) -> Table {
         Table::new(name, InstanceKind::None, counters, origins)
     }
@@ -141,12 +142,12 @@ impl Table {
         sources: &mut Sources,
     ) -> Result<Vec<Option<Number>>, Absence> {
         let find = |bytes: &[u8]| find(file.0, file.form(), bytes, keys).map_err(|_| Absence::ReadFailed);
-        if let Some(front) = sources.front(file.0, keys) {
+        if let Some(front) = sources.head(file.0, keys) {
             let found = find(front)?;
             if found.iter().all(Option::is_some) {
                 return Ok(found);
             }
-            sources.front_was_short();
+            sources.head_was_short();
         }
         let bytes = match folder {
             Some(folder) if !file.0.starts_with('/') => {
@@ -163,7 +164,8 @@ impl Table {
     }
 }
 
-/// Writes the values of an instance, which stand behind `first` others; a fraction is made to fit together with its base.
+/// Writes the values of an instance, which stand behind `first` others; a fraction is made to fit together
+/// with its base.
 pub(super) fn write(
     counters: &[CounterSpec],
     block: &mut CounterBlockMut<'_>,
@@ -259,8 +261,8 @@ impl Object for Table {
     }
 }
 
-/// The folders below one of `/sys` whose names are accepted, in the order of their names. Without the folder there are
-/// none.
+/// The folders below one of `/sys` whose names are accepted, in the order of their names. Without the folder
+/// there are none.
 pub(super) fn folders(
     sources: &Sources,
     below: &str,

@@ -1,8 +1,9 @@
-//! TCPv4 (638) and TCPv6 (1530): connections and segments of the Transmission Control Protocol in this network
-//! namespace.
+//! TCPv4 (638) and TCPv6 (1530): connections and segments of the Transmission Control Protocol in this
+//! network namespace.
 //!
-//! Linux counts TCP once for both versions of IP. TCPv4 holds these common counts, so that the sum over both objects is
-//! right; TCPv6 has the number of its connections only, because showing the same counts again would count every segment twice.
+//! Linux counts TCP once for both versions of IP. TCPv4 holds these common counts, so that the sum over both
+//! objects is right; TCPv6 has the number of its connections only, because showing the same counts again
+//! would count every segment twice.
 
 use tallymon_provider::{
     Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
@@ -11,7 +12,7 @@ use tallymon_provider::{
 use super::object::Object;
 use super::protocol::{Protocol, both};
 use super::spec::{Origin, counters, object, origin};
-use crate::sources::{Sources, absence_of};
+use crate::sources::{Sources, absence_of_route};
 
 counters! {
     /// Positions of the counters, which both versions share.
@@ -48,6 +49,7 @@ pub(super) fn v4() -> Protocol {
 }
 
 /// Linux has one count for both versions, which is in TCPv4, but it can list the connections.
+#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler, which reports a wrong index")]
 const V6_ORIGINS: &[Origin] = &{
     let mut origins = [origin!(N); COUNTERS.len()];
     origins[At::ConnectionsEstablished.at()] =
@@ -55,7 +57,8 @@ const V6_ORIGINS: &[Origin] = &{
     origins
 };
 
-/// The object TCPv6. All connections are listed for its only value, so it is read only when it is asked for by name.
+/// The object TCPv6. All connections are listed for its only value, so it is read only when it is asked for
+/// by name.
 pub(super) struct TcpV6 {
     layout: ObjectLayout<'static>,
 }
@@ -88,7 +91,7 @@ impl Object for TcpV6 {
         let found = if ask.interest.is_everything() || !wanted {
             Err(Absence::NotRequested)
         } else if sources.root.is_system() {
-            sources.diagnosis.connections_v6().map_err(|error| absence_of(&error))
+            sources.socket_diag.connections_v6().map_err(|error| absence_of_route(&error))
         } else {
             // The connections of another machine are in none of its files.
             Err(Absence::Other)

@@ -24,7 +24,8 @@ rows! { COUNTERS, ORIGINS {
 /// The bit of Throttle Reasons that says that it was too hot.
 const TOO_HOT: u64 = 1;
 
-/// The object Thermal Zone Information. Temperatures are in kelvins and in tenths of a kelvin, as Windows gives them.
+/// The object Thermal Zone Information. Temperatures are in kelvins and in tenths of a kelvin, as Windows
+/// gives them.
 pub(super) struct ThermalZones {
     layout: ObjectLayout<'static>,
     /// How often the processors slowed down because their package was too hot, at the last sample.
@@ -37,8 +38,8 @@ impl ThermalZones {
         ThermalZones { layout: ObjectLayout::new(spec), throttled: None }
     }
 
-    /// Whether processors slowed themselves down since the sample before. There are two files a processor to read for that, so
-    /// nobody learns it who did not ask for it.
+    /// Whether processors slowed themselves down since the sample before. There are two files a processor to
+    /// read for that, so nobody learns it who did not ask for it.
     fn slowed(&mut self, ask: &Ask<'_>, sources: &mut Sources) -> Result<u64, Absence> {
         if ask.interest.is_everything() || !ask.interest.wants(TitleIndex(900_600), TitleIndex(900_608)) {
             return Err(Absence::NotRequested);
@@ -103,8 +104,9 @@ fn temperature(sources: &mut Sources, file: PathBuf) -> Result<u64, Absence> {
     u64::try_from(celsius.saturating_add(273_150)).map_err(|_| Absence::OutOfRange)
 }
 
-/// What the devices of a zone may still use of their speed, in percent: `100 - 100 * state / highest state` of the one that is
-/// held back most. Fans cool without that. A zone that has none but fans, or nothing, tells nothing.
+/// What the devices of a zone may still use of their speed, in percent: `100 - 100 * state / highest state`
+/// of the one that is held back most. Fans cool without that. A zone that has none but fans, or nothing,
+/// tells nothing.
 fn passive_limit(sources: &mut Sources, zone: PathBuf) -> Result<u64, Absence> {
     let is_link =
         |name: &str| name.strip_prefix("cdev").is_some_and(|number| decimal(number.as_bytes()).is_some());
@@ -129,8 +131,8 @@ fn is_fan(device: &Path) -> bool {
     kind.to_ascii_lowercase().contains("fan")
 }
 
-/// How often processors slowed down because of the heat of their package. Every processor of a package shows its count, so
-/// the largest of each package counts.
+/// How often processors slowed down because of the heat of their package. Every processor of a package shows
+/// its count, so the largest of each package counts.
 fn package_throttles(sources: &mut Sources) -> Result<u64, Absence> {
     let is_processor =
         |name: &str| name.strip_prefix("cpu").is_some_and(|number| decimal(number.as_bytes()).is_some());

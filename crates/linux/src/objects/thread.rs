@@ -1,10 +1,10 @@
 //! Thread (232): one instance a thread, named by its place in its process, with the process as parent.
 //!
-//! The threads of the kernel are threads of `System`, and `Idle` has a thread for each processor that is online. The
-//! last instance is `_Total` of the process `_Total`.
+//! The threads of the kernel are threads of `System`, and `Idle` has a thread for each processor that is
+//! online. The last instance is `_Total` of the process `_Total`.
 //!
-//! Of a thread that wants to run the kernel tells on which processor, but not whether it has it. One of those on a
-//! processor runs: the thread that asks, where it is among them, else the first; the others are ready.
+//! Of a thread that wants to run the kernel tells on which processor, but not whether it has it. One of those
+//! on a processor runs: the thread that asks, where it is among them, else the first; the others are ready.
 
 use tallymon_provider::{
     Absence, Ask, CounterBlockMut, DetailLevel, FileTime, InstanceKind, ObjectLayout, ObjectSpec,
@@ -266,8 +266,8 @@ const EXECUTIVE: u64 = 0;
 const SUSPENDED: u64 = 5;
 const USER_REQUEST: u64 = 6;
 
-/// NT's state and wait reason for the kernel's letter. A wait for a disk is one for the executive: whether it is for a
-/// page is not told.
+/// NT's state and wait reason for the kernel's letter. A wait for a disk is one for the executive: whether it
+/// is for a page is not told.
 fn state(letter: u8, runs: bool, is_of_kernel: bool) -> (u64, u64) {
     match letter {
         b'R' => (if runs { RUNNING } else { READY }, EXECUTIVE),

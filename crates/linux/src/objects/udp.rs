@@ -65,7 +65,8 @@ mod tests {
         let snmp6 =
             b"Ip6InReceives 1\nUdp6InErrors 4\nUdp6NoPorts 30\nUdp6OutDatagrams 20\nUdp6InDatagrams 10\n";
         let mut machine = Machine::new(&[("proc/net/snmp", snmp), ("proc/net/snmp6", snmp6)]);
-        // 2^32 + 3 datagrams were sent: these counters have 32 bits, and only their differences mean something.
+        // 2^32 + 3 datagrams were sent: these counters have 32 bits, and only their differences mean
+        // something.
         for (object, expected) in [(658, [10, 7, 3, 4, 3]), (1532, [30, 10, 30, 4, 20])] {
             let snapshot = machine.read(object);
             let values = instance(&snapshot, "");

@@ -1,30 +1,31 @@
-//! Findings about sources that not every machine has or allows: netlink, events of processors, files for root only.
+//! Findings about sources that not every machine has or allows: netlink, CPU events, files for root only.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use tallymon_provider::{Absence, Finding, FindingState};
 
-use crate::kernel::cups::CupsError;
 use crate::kernel::cups::print_server::count_queues;
+use crate::kernel::cups::{CupsError, deadline_in};
 use crate::kernel::netlink::socket::RouteSocket;
 use crate::kernel::perf::{Event, PerfCounter};
 use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
 use crate::kernel::root::Root;
 use crate::sources::absence::absence;
 
-/// How these sources are.
-pub(crate) fn findings(root: &Root, diagnosis: &mut RouteSocket) -> Vec<Finding> {
+/// Reports the state of these sources.
+pub(crate) fn findings(root: &Root, socket_diag: &mut RouteSocket) -> Vec<Finding> {
     let mut links = Vec::new();
     let routes = RouteSocket::new().links(&mut links).map(|()| format!("{} network interfaces", links.len()));
-    let connections = diagnosis.connections_v6().map(|count| format!("{count} connections of TCP over IPv6"));
+    let connections =
+        socket_diag.connections_v6().map(|count| format!("{count} connections of TCP over IPv6"));
     let mut all = vec![
         netlink("netlink", "Network Interface", routes.map_err(|error| error.to_string())),
         netlink("sock_diag", "TCPv6", connections.map_err(|error| error.to_string())),
         events(root),
     ];
-    // Of what a machine does not have there is nothing to say, only of what it does not show.
+    // A source that the machine lacks is not reported, only one that it denies.
     let shown = [("/proc/net/rpc/nfsd", "Server"), ("/proc/fs/nfsd/pool_stats", "Server Work Queues")]
         .into_iter()
         .chain([("/proc/fs/cifs/Stats", "SMB Client Share")])
@@ -48,10 +49,10 @@ pub(crate) fn findings(root: &Root, diagnosis: &mut RouteSocket) -> Vec<Finding>
     all
 }
 
-/// How the print server is, if there is one.
+/// The state of the print server, if there is one.
 fn print_server(socket: &Path) -> Option<Finding> {
     const PATIENCE: Duration = Duration::from_secs(1);
-    let answer = count_queues(socket, Instant::now() + PATIENCE);
+    let answer = count_queues(socket, deadline_in(PATIENCE));
     let (state, detail, remedy) = match answer {
         Err(CupsError::NoServer) => return None,
         Ok(count) => (FindingState::Good, format!("{count} print queues"), ""),
@@ -78,7 +79,7 @@ fn netlink(subject: &str, object: &str, answer: Result<String, String>) -> Findi
     }
 }
 
-/// Whether the events of Processor Performance Counters may be counted.
+/// Whether the events of Processor Performance Counters can be counted.
 fn events(root: &Root) -> Finding {
     const CYCLES: Event = Event { kind: 0, config: 0 };
     const SWITCHES: Event = Event { kind: 1, config: 3 };
@@ -112,7 +113,7 @@ fn event_finding(cycles: Result<(), Errno>, switches: Result<(), Errno>, level: 
     Finding { subject: "perf events".to_string(), state, detail, remedy: remedy.to_string() }
 }
 
-/// What is to be said of a file that may be for root only.
+/// The finding for a file that may be readable by root only.
 fn file(subject: String, object: &str, read: Result<(), Absence>) -> Option<Finding> {
     let (state, detail, remedy) = match read {
         Ok(()) => (FindingState::Good, "read".to_string(), ""),

@@ -85,7 +85,7 @@ fn nothing_steps_back_when_the_program_takes_over() {
         last = Some(now);
         let (reads, request) = (sources.vmstat.reads, sources.request);
         assert!(request > 2 || reads == request, "the first two looks read files");
-        more -= usize::from(sources.counts.is_lined_up());
+        more -= usize::from(sources.counts.is_aligned());
         assert!(start.elapsed() < Duration::from_secs(60), "the program is not there yet");
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -96,23 +96,23 @@ fn nothing_steps_back_when_the_program_takes_over() {
 fn interrupts_that_the_file_has_lost_make_no_jump() {
     let Some(mut sources) = at_once() else { return };
     const LOST: u32 = 100_000;
-    let Some(mut file) = sources.counts.look(1).and_then(|_| sources.counts.interrupts()) else {
+    let Some(mut file) = sources.counts.run_once(1).and_then(|_| sources.counts.interrupts()) else {
         tallymon_testkit::skip_bpf("interrupts are read from their file");
         return;
     };
     file.totals.iter_mut().for_each(|total| *total = total.wrapping_sub(LOST));
-    sources.counts.line_up(&file);
+    sources.counts.align(&file);
     let found = sources.counts.interrupts().unwrap();
     for (total, before) in found.totals.iter().zip(&file.totals) {
         assert!(total.wrapping_sub(*before) < LOST / 2, "it goes on from {before} and not with {total}");
     }
     // A file that has lost nothing is not moved.
     let Some(mut sources) = at_once() else { return };
-    sources.counts.look(1);
+    sources.counts.run_once(1);
     let file = sources.counts.interrupts().unwrap();
-    sources.counts.line_up(&file);
+    sources.counts.align(&file);
     assert!(sources.counts.interrupts().unwrap().totals[0].wrapping_sub(file.totals[0]) < LOST / 2);
-    assert!(sources.counts.is_lined_up());
+    assert!(sources.counts.is_aligned());
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn another_machine_has_only_files() {
 /// The program for the network at once, or `None` and a line that says why it does not work here.
 fn network_at_once() -> Option<Sources> {
     let mut sources = sources(TierChoice::Only(Tier::T2));
-    sources.network.finish();
+    sources.network.load_now();
     let finding = sources.network.finding();
     if finding.state == FindingState::Good {
         return Some(sources);
@@ -205,26 +205,26 @@ fn what_stands_before_events_is_read_without_them() {
     let keys = ["nr_written", "nr_dirty"].map(|name| Key::new(Form::Lines, name));
     let Some(mut sources) = at_once() else { return };
     let reads =
-        |sources: &Sources| (sources.vmstat_front.file.as_ref().map(|file| file.reads), sources.vmstat.reads);
+        |sources: &Sources| (sources.vmstat_head.file.as_ref().map(|file| file.reads), sources.vmstat.reads);
     sources.memory_events().unwrap();
     let refaults = sources.file_refaults().unwrap();
-    let front = sources.front("/proc/vmstat", &keys).unwrap();
+    let front = sources.head("/proc/vmstat", &keys).unwrap();
     assert!(front.windows(10).any(|word| word == b"nr_written"));
     assert_eq!(reads(&sources), (Some(1), 0));
-    assert!(sources.front("/proc/meminfo", &keys).is_none());
+    assert!(sources.head("/proc/meminfo", &keys).is_none());
     let event = [Key::new(Form::Lines, "pgactivate")];
-    assert!(sources.front("/proc/vmstat", &event).is_none(), "events stand behind");
+    assert!(sources.head("/proc/vmstat", &event).is_none(), "events stand behind");
     // All of the file has the same, and is not read in parts once it is there.
     assert!(refaults <= sources.vmstat().unwrap().file_refaults);
-    assert!(refaults <= sources.file_refaults().unwrap() && sources.front("/proc/vmstat", &keys).is_none());
+    assert!(refaults <= sources.file_refaults().unwrap() && sources.head("/proc/vmstat", &keys).is_none());
     assert_eq!(reads(&sources), (Some(1), 1));
     // Who wants events will want them again: the file is read once.
     sources.begin(Needs::default());
-    assert!(sources.front("/proc/vmstat", &keys).is_none() && sources.file_refaults().unwrap().is_some());
+    assert!(sources.head("/proc/vmstat", &keys).is_none() && sources.file_refaults().unwrap().is_some());
     assert_eq!(reads(&sources), (Some(1), 2));
     // If not, it takes one more look.
     sources.begin(Needs::default());
-    assert!(sources.front("/proc/vmstat", &keys).is_some());
+    assert!(sources.head("/proc/vmstat", &keys).is_some());
     assert_eq!(reads(&sources), (Some(2), 2));
 }
 
@@ -236,13 +236,13 @@ fn first_lines_that_are_not_enough_grow_and_then_are_all() {
     let text = line.repeat(2500 / line.len()) + "workingset_refault_file 7\n";
     std::fs::write(folder.join("proc/vmstat"), text).unwrap();
     let mut sources = Sources::open(Root::below(&folder), TierChoice::Auto).unwrap();
-    let mut look = || {
+    let mut run_once = || {
         sources.begin(Needs::default());
         (sources.file_refaults(), sources.vmstat.reads)
     };
-    assert_eq!([look(), look()], [(Ok(Some(7)), 1), (Ok(Some(7)), 1)]);
+    assert_eq!([run_once(), run_once()], [(Ok(Some(7)), 1), (Ok(Some(7)), 1)]);
     std::fs::write(folder.join("proc/vmstat"), line.repeat(500)).unwrap();
-    assert_eq!([look(), look()], [(Ok(None), 2), (Ok(None), 3)]);
-    assert!(sources.vmstat_front.file.is_none(), "who never finds it there does not look twice");
+    assert_eq!([run_once(), run_once()], [(Ok(None), 2), (Ok(None), 3)]);
+    assert!(sources.vmstat_head.file.is_none(), "who never finds it there does not look twice");
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -55,7 +55,8 @@ fn this_process_is_as_proc_shows_it() {
 
 #[test]
 fn memory_is_what_the_page_tables_say() {
-    // The kernel counts pages for each processor and adds them up when they are many; the tables are the truth.
+    // The kernel counts pages for each processor and adds them up when they are many; the tables are the
+    // truth.
     let child = Ends(std::process::Command::new("sleep").arg("60").spawn().unwrap());
     let tables = format!("/proc/{}/smaps_rollup", child.id());
     let in_tables = || {
@@ -152,7 +153,8 @@ fn a_process_that_sleeps_is_unchanged_until_something_is_done_to_it() {
     let folder = tallymon_testkit::Scratch::new();
     let file = folder.join("mapped");
     std::fs::write(&file, vec![1; 1 << 20]).unwrap();
-    // Two processes with the same open files; the second tells its number, sleeps, and is the one that is looked at.
+    // Two processes with the same open files; the second tells its number, sleeps, and is the one that is
+    // looked at.
     let script = r"
 import ctypes, mmap, os, sys
 CLONE_FILES, SIGCHLD = 0x400, 17

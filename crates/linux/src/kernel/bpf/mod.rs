@@ -1,9 +1,9 @@
-//! Reads all tasks in one pass inside of the kernel, and what each processor counts in another: tier T2.
+//! BPF programs that read all tasks, all per-CPU counters or all protocol counters in one pass: tier T2.
 //!
-//! A program of some 300 instructions is written here for the running kernel, from the kernel's own description of its
-//! types; there is no compiler, no object file and nothing that was made on another machine. It walks over all tasks
-//! and copies what is asked for into memory that this process shares, in 0.1 µs a process; `/proc` takes a hundred times
-//! as long to print the same and have it parsed.
+//! A program of some 300 instructions is assembled here for the running kernel, from the kernel's own type
+//! description; there is no compiler, no object file, and nothing that depends on the build machine. It walks
+//! over all tasks and copies the requested fields into memory shared with this process, in 0.1 µs per
+//! process. Printing and parsing the same in `/proc` takes a hundred times as long.
 //!
 //! | module | holds |
 //! |---|---|
@@ -20,7 +20,7 @@
 //! | `sys` | the system calls: the only file here with unsafe code |
 //! | [`tasks`] | all tasks |
 //!
-//! Whatever fails, the kernel files of [`crate::kernel::proc`] give the same counters.
+//! If anything fails, the kernel files of [`crate::kernel::proc`] give the same counters.
 
 pub(crate) mod assembler;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The part of a program that fills the record of one task.
+//! The part of the task program that fills the record of one task.
 //!
 //! ```text
 //! write who it is, and whether it runs
@@ -8,38 +8,40 @@
 //!     write its parent, its memory, and unless nobody can have opened any: its open files
 //! ```
 //!
-//! Each number is compared with what the record held, so that the record says whether anything is new.
+//! Each number is compared with the previous content of the record, so that the record tells whether anything
+//! has changed.
 
 use super::assembler::{Assembler, Compute, Label, Reg, When, Width};
 use super::control::{self, Namespace};
 use super::task_layout::{Cast, PageShares, Structure, TaskLayout};
 use super::task_record::{self, Slot, TaskParts};
 
-/// The pages of a process that are kept apart for each processor, and how far the memory of each is.
+/// The page counts that Linux keeps per CPU, and the distance of each CPU's memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PerCpuPages {
     pub(super) shares: PageShares,
     pub(super) cast: Cast,
-    /// Bytes from what the kernel notes as the place to where it is, one a processor.
+    /// For each CPU, the distance in bytes from the per-CPU pointer to its copy.
     pub(super) distances: Vec<u64>,
 }
 
-/// `bpf_probe_read_kernel`: what can not be read is zeros.
+/// `bpf_probe_read_kernel`: unreadable memory reads as zeros.
 pub(super) const READ: i32 = 113;
 
 /// The task.
 pub(super) const TASK: Reg = Reg::R6;
 /// Its record.
 pub(super) const RECORD: Reg = Reg::R7;
-/// The words that the program and its user share.
+/// The control words.
 pub(super) const CONTROL: Reg = Reg::R8;
-/// Bits that differ from what the record held before.
+/// Collects the bits in which the record changes.
 const CHANGED: Reg = Reg::R9;
-/// What is asked for; loaded anew for each question, see [`load_parts`].
+/// The requested parts; loaded again for each test, see [`load_parts`].
 const ASKED: Reg = Reg::R5;
 
-// What the frame holds, as bytes below its end. The table takes the place of the memory, which was written before.
-/// The number of the task in our namespace, written by the caller of [`write_task`].
+// Frame slots, as bytes below the frame pointer. The file table reuses the slot of the memory structure,
+// which is done by then.
+/// The id of the task in our namespace, stored by the caller of [`write_task`].
 pub(super) const OWN: u16 = 40;
 const SAVED: u16 = 56;
 const MEMORY: u16 = 64;
@@ -51,7 +53,7 @@ const PAGES: [(Slot, u16); 4] = [
     (task_record::SHARED_PAGES, 96),
 ];
 
-/// `R0 = the number of the task in our namespace`; goes to `outside` when it has none there. Uses R1 to R3.
+/// `R0 = the id of the task in our namespace`; jumps to `outside` if it has none there. Uses R1 to R3.
 pub(super) fn own_number(
     code: &mut Assembler,
     kernel: &TaskLayout,
@@ -80,7 +82,7 @@ pub(super) fn own_number(
     code.load(Width::B4, Reg::R0, Reg::R1, number.saturating_add(offsets.number));
 }
 
-/// Writes the record, and whether it is another one than before; goes to `next` early when the task does not stand for a process.
+/// Writes the record, and whether it has changed; jumps to `next` early unless the task stands for a process.
 pub(super) fn write_task(
     code: &mut Assembler,
     kernel: &TaskLayout,
@@ -102,13 +104,13 @@ pub(super) fn write_task(
     unless_it_ran(code, rested);
     copy_fields(code, kernel, Structure::Usage, TASK);
     code.bind(rested);
-    // For a thread this is all; of a process it is written again.
+    // For a thread this is final; for a process it is written again below.
     write_changed(code);
     code.load(Width::B4, Reg::R1, TASK, offsets.pid);
     code.load(Width::B4, Reg::R2, TASK, offsets.tgid);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R2, next);
     let [others_ran, without] = std::array::from_fn(|_| code.label());
-    // Nobody else can have begun another thread since.
+    // A process with one thread: nobody else can have started another one since.
     code.load(Width::B4, Reg::R1, RECORD, task_record::THREADS.offset());
     code.jump_if(When::Differ, Reg::R1, 1, others_ran);
     code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
@@ -126,10 +128,11 @@ pub(super) fn write_task(
     write_changed(code);
 }
 
-/// Goes to a place when the task has not run since its record was written, and notes whether that is so.
+/// Jumps if the task has not run since its record was written, and stores whether that is so.
 ///
-/// The kernel brings the run time up to date before another one runs, and says until then that it is on a processor. What is
-/// decided goes through memory: of registers and the frame the verifier would follow each answer apart.
+/// The kernel updates the run time before another task runs, and until then marks the task as running. The
+/// decision is stored in memory: with a register or the frame, the verifier would follow both outcomes
+/// separately from here on.
 fn unless_it_ran(code: &mut Assembler, rested: Label) {
     let ran = code.label();
     code.number(Reg::R1, 0);
@@ -146,7 +149,7 @@ fn unless_it_ran(code: &mut Assembler, rested: Label) {
     code.bind(ran);
 }
 
-/// Puts the number in R1 where it goes, and notes the bits that differ from what was there. Uses R2.
+/// Stores R1 in the record, and collects the bits that differ from its previous content. Uses R2.
 fn write(code: &mut Assembler, slot: Slot) {
     let width = if matches!(slot, Slot::Whole(_)) { Width::B8 } else { Width::B4 };
     code.load(width, Reg::R2, RECORD, slot.offset());
@@ -159,7 +162,8 @@ fn write_changed(code: &mut Assembler) {
     code.store(Width::B8, RECORD, task_record::CHANGED.offset(), CHANGED);
 }
 
-/// Copies the fields of one structure, those of one question after each other; pages stay in the frame. Uses R1 and R2.
+/// Copies the fields of one structure, with one test per group of requested parts; page counts stay in the
+/// frame. Uses R1 and R2.
 fn copy_fields(code: &mut Assembler, kernel: &TaskLayout, base: Structure, from: Reg) {
     let mut fields = kernel.fields.iter().filter(|field| field.base == base).peekable();
     while let Some(first) = fields.peek() {
@@ -205,7 +209,7 @@ fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpu
     let offsets = &kernel.offsets;
     let [none, behind] = std::array::from_fn(|_| code.label());
     unless_requested(code, TaskParts::MEMORY | TaskParts::STATUS, behind);
-    // Threads of the kernel borrow the memory of others.
+    // Kernel threads borrow the memory of others.
     const KERNEL_THREAD: i32 = 0x0020_0000;
     code.load(Width::B4, Reg::R1, RECORD, task_record::FLAGS.offset());
     code.jump_if(When::AnyBit, Reg::R1, KERNEL_THREAD, none);
@@ -221,7 +225,7 @@ fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpu
         write(code, slot);
     }
     code.load_from_frame(Reg::R3, MEMORY);
-    // It may have been given up meanwhile, and be the memory of another process by now.
+    // The process may have released it meanwhile, and it may belong to another process by now.
     code.load(Width::B8, Reg::R1, TASK, offsets.mm);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R3, none);
     code.number(Reg::R1, 1);
@@ -233,7 +237,7 @@ fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpu
     code.bind(behind);
 }
 
-/// Adds the pages that are kept apart. Of all kinds together there is one piece of memory a processor.
+/// Adds the per-CPU page counts. All kinds together are one block of memory per CPU.
 fn add_pages(code: &mut Assembler, apart: &PerCpuPages) {
     let [file, anonymous, swap, shared] = PAGES.map(|(_, place)| place);
     let kinds = [[file, anonymous], [swap, shared]];
@@ -241,7 +245,7 @@ fn add_pages(code: &mut Assembler, apart: &PerCpuPages) {
     code.load(Width::B8, Reg::R1, Reg::R3, apart.shares.first);
     code.load(Width::B8, Reg::R2, Reg::R3, apart.shares.second);
     code.store_in_frame(SAVED, Reg::R1);
-    // Before Linux 6.6 each kind has memory of its own; their shares are left out.
+    // Before Linux 6.6 each kind has a block of its own; those are left out.
     code.compute_number(Compute::Add, Reg::R1, 4);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R2, behind);
     for distance in &apart.distances {
@@ -264,14 +268,14 @@ fn add_pages(code: &mut Assembler, apart: &PerCpuPages) {
     code.bind(behind);
 }
 
-/// `R0 = the two numbers at the address in R1`. Uses R1 to R5.
+/// `R0 = a readable pointer to the two numbers at the address in R1`. Uses R1 to R5.
 fn two_numbers(code: &mut Assembler, cast: Cast) {
     code.number(Reg::R2, cast.two_numbers.0.cast_signed());
     code.call(cast.function);
 }
 
 fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
-    /// Bytes of a table that is read word by word.
+    /// The size of a table, in bytes, that is read word by word.
     const SMALL: u32 = 32;
     let offsets = &kernel.offsets;
     let [none, many, set, behind] = std::array::from_fn(|_| code.label());
@@ -279,7 +283,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
     code.load(Width::B8, Reg::R3, TASK, offsets.files);
     code.jump_if(When::Equal, Reg::R3, 0, none);
     let may_differ = code.label();
-    // Only who has the same files can open and close them.
+    // Only processes that share the table can open and close its files.
     code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
     code.jump_if(When::Equal, Reg::R1, 0, may_differ);
     code.load(Width::B4, Reg::R1, Reg::R3, offsets.users_of_files);
@@ -293,7 +297,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
     code.store_in_frame(SAVED, Reg::R2);
     code.load(Width::B8, Reg::R3, Reg::R3, offsets.open);
     if let Some(cast) = kernel.cast {
-        // Most have one of the smallest tables, for 64 to 256 files, which need no call.
+        // Most processes have one of the smallest tables, for 64 to 256 files, which needs no call.
         let larger = code.label();
         code.jump_if(When::AtLeast, Reg::R2, SMALL.saturating_add(1).cast_signed(), larger);
         code.store_in_frame(TABLE, Reg::R3);
@@ -301,7 +305,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
             code.load_from_frame(Reg::R1, TABLE);
             code.compute_number(Compute::Add, Reg::R1, first.cast_signed());
             two_numbers(code, cast);
-            // What is behind the end of a table is not looked at.
+            // Words beyond the end of the table are not read.
             for (offset, place) in [(0, first), (8, first.saturating_add(8))] {
                 let more = code.label();
                 code.load_from_frame(Reg::R1, SAVED);
@@ -316,7 +320,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
         code.jump(set);
         code.bind(larger);
     }
-    // The call does not say what differs.
+    // The call does not report what changed.
     code.number(CHANGED, 1);
     code.copy(Reg::R1, RECORD);
     code.compute_number(Compute::Add, Reg::R1, task_record::OPEN_FILES.offset().cast_signed());
@@ -324,7 +328,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
     code.load_from_frame(Reg::R1, SAVED);
     code.jump_if(When::Equal, Reg::R0, 0, set);
     code.bind(many);
-    // They are counted in another way, which may say something else each time.
+    // They are counted in another way, which may give another result each time.
     code.number(CHANGED, 1);
     code.number(Reg::R1, -1);
     code.jump(set);
@@ -335,7 +339,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
     code.bind(behind);
 }
 
-/// Goes to a place when none of these is asked for.
+/// Jumps if none of these parts is requested.
 fn unless_requested(code: &mut Assembler, asked: TaskParts, place: Label) {
     let is_asked = code.label();
     load_parts(code);
@@ -344,11 +348,11 @@ fn unless_requested(code: &mut Assembler, asked: TaskParts, place: Label) {
     code.bind(is_asked);
 }
 
-/// Loads what is asked for.
+/// Loads the requested parts.
 ///
-/// The kernel's verifier remembers of a register which bits the jumps on the way have shown. A register that stays would
-/// make a different state of each combination of answers, and each of them is followed to the end: 0.4 s for these few
-/// instructions. One that is loaded anew is forgotten behind its jump.
+/// The verifier tracks which bits of a register the jumps so far have tested. Keeping the parts in a register
+/// would create a separate state for each combination of outcomes, each followed to the end: 0.4 s for these
+/// few instructions. A register that is loaded again is forgotten after its jump.
 fn load_parts(code: &mut Assembler) {
     code.load(Width::B8, ASKED, CONTROL, control::ASKED);
 }

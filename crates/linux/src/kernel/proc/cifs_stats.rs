@@ -1,7 +1,7 @@
 //! `/proc/fs/cifs/Stats`: what the mounts of SMB shares have done.
 //!
-//! The text is for people and differs between kernels and dialects: `Reads: 5 total 1 failed`, or in the oldest dialect
-//! `Reads: 5 Bytes: 4096`. Numbers are found by the words before and behind them.
+//! The text is for people and differs between kernels and dialects: `Reads: 5 total 1 failed`, or in the
+//! oldest dialect `Reads: 5 Bytes: 4096`. Numbers are found by the words before and behind them.
 
 use super::scan::decimal;
 

@@ -1,7 +1,7 @@
 //! Structures whose members are columns or keys of a kernel file, found by name.
 //!
-//! The statistics below `/proc/net` name each number, and kernels add, move and leave out numbers. So each member is
-//! found by its name alone, and a number that a kernel does not print is `None`.
+//! The statistics below `/proc/net` name each number, and kernels add, move and leave out numbers. So each
+//! member is found by its name alone, and a number that a kernel does not print is `None`.
 
 /// Declares a structure of optional numbers and how a name finds its member.
 ///

@@ -16,7 +16,8 @@ pub(crate) enum IdleClass {
     C3,
 }
 
-/// The number that is all of a file such as `time` (microseconds), `usage` (entries) or `scaling_cur_freq` (kHz).
+/// The number that is all of a file such as `time` (microseconds), `usage` (entries) or `scaling_cur_freq`
+/// (kHz).
 ///
 /// `file` is the name for errors. `None` when the driver prints a word in angle brackets, as `<unknown>`.
 ///
@@ -39,11 +40,12 @@ pub(crate) fn parse_name(bytes: &[u8]) -> &[u8] {
     bytes.trim_ascii()
 }
 
-/// What each idle state of a processor counts as. `names` are the files `stateK/name` in the order of K, which is
-/// the order of depth.
+/// What each idle state of a processor counts as. `names` are the files `stateK/name` in the order of K,
+/// which is the order of depth.
 ///
 /// Names of the form C and a digit (`C1E`, `C6`, `C2_ACPI`) say it themselves: C1, C2, and C3 for 3 and more.
-/// Otherwise the lightest state that is not polling is C1, the deepest C3 and any between are C2; a single one is C1.
+/// Otherwise the lightest state that is not polling is C1, the deepest C3 and any between are C2; a single
+/// one is C1.
 pub(crate) fn idle_classes(names: &[&[u8]]) -> Vec<IdleClass> {
     // The generic name, and the one of POWER.
     let is_polling = |name: &[u8]| name == b"POLL" || name == b"snooze";

@@ -1,7 +1,7 @@
 //! `/proc/diskstats`: what each block device has read and written.
 //!
-//! The file has no header, so its columns go by place, as the kernel's `admin-guide/iostats` defines them. Newer
-//! kernels append columns; partitions of very old ones (2.6.0 to 2.6.24) have four numbers only.
+//! The file has no header, so its columns go by place, as the kernel's `admin-guide/iostats` defines them.
+//! Newer kernels append columns; partitions of very old ones (2.6.0 to 2.6.24) have four numbers only.
 
 use super::error::ParseError;
 use super::scan::{Fields, Lines, decimal, lines};
@@ -36,8 +36,8 @@ pub(crate) struct Disk<'a> {
 
 /// Merges, queue and times of a device.
 ///
-/// The kernel prints the milliseconds with 32 bits, so they wrap: to 0 after 49.7 days of accumulated waiting, which
-/// a busy disk reaches within a day.
+/// The kernel prints the milliseconds with 32 bits, so they wrap: to 0 after 49.7 days of accumulated
+/// waiting, which a busy disk reaches within a day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
     /// Reads that were merged with a neighbour before they were issued.

@@ -1,6 +1,7 @@
 //! `/proc/PID/fdinfo/N` of an open graphics device: what one client of the kernel's graphics drivers used.
 //!
-//! The keys are those of the kernel's `Documentation/gpu/drm-usage-stats.rst`. Drivers leave out what they do not know.
+//! The keys are those of the kernel's `Documentation/gpu/drm-usage-stats.rst`. Drivers leave out what they do
+//! not know.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,8 @@ pub(crate) struct Region {
 }
 
 impl DrmClient {
-    /// Reads the text; `None` when the file is not of a graphics device. A line that can not be understood is passed over.
+    /// Reads the text; `None` when the file is not of a graphics device. A line that can not be understood is
+    /// passed over.
     pub(crate) fn parse(bytes: &[u8]) -> Option<DrmClient> {
         let mut found = DrmClient::default();
         let mut is_drm = false;

@@ -1,7 +1,7 @@
 //! Files of statistics in which each number has a name, in the few forms that the kernel writes.
 //!
-//! You say which names you look for, and get the numbers. What else stands in the file is passed over, so that a kernel
-//! may add what it likes.
+//! You say which names you look for, and get the numbers. What else stands in the file is passed over, so
+//! that a kernel may add what it likes.
 
 use super::error::ParseError;
 use super::scan::{Fields, Line, NEEDED_NUMBER, decimal, lines, signed_decimal, split_at_byte};
@@ -29,7 +29,8 @@ pub(crate) enum Form {
     Records,
 }
 
-/// What is looked for: `name`, `section.name`, `name#2` for the second number, `#2` for a number without a name.
+/// What is looked for: `name`, `section.name`, `name#2` for the second number, `#2` for a number without a
+/// name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     section: &'static str,

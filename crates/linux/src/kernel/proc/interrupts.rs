@@ -16,8 +16,8 @@ pub(crate) struct Interrupts {
     pub cpus: Vec<u32>,
     /// Interrupts of all sources, those between processors and of the local clock included.
     ///
-    /// The row `TLB` is left out, because `CAL` holds it already. In kernels 3.7 to 4.8 it does not, and the sum
-    /// is too small by the row `TLB`.
+    /// The row `TLB` is left out, because `CAL` holds it already. In kernels 3.7 to 4.8 it does not, and the
+    /// sum is too small by the row `TLB`.
     pub totals: Vec<u32>,
     /// Interrupts of the processor's own clock: the row `LOC` on x86 and PowerPC, `arch_timer` on ARM.
     /// `None` when there is no such row.
@@ -86,7 +86,8 @@ mod tests {
         let interrupts = Interrupts::parse(&fixture("6.18/interrupts")).unwrap();
         assert_eq!(interrupts.cpus, [0, 1]);
         let sum: u64 = interrupts.totals.iter().copied().map(u64::from).sum();
-        // Both files were captured with no interrupt between. Adding the row TLB would be wrong by tens of thousands.
+        // Both files were captured with no interrupt between. Adding the row TLB would be wrong by tens of
+        // thousands.
         let stat = Stat::parse(&fixture("6.18/stat")).unwrap();
         assert_eq!(stat.interrupts, Some(sum));
         let clock: u64 = interrupts.clock.unwrap().into_iter().map(u64::from).sum();

@@ -8,7 +8,8 @@ const FILE: &str = "/proc/loadavg";
 /// What `/proc/loadavg` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LoadAvg {
-    /// Threads that run, wait for a processor or for a disk, averaged over 1, 5 and 15 minutes, in hundredths.
+    /// Threads that run, wait for a processor or for a disk, averaged over 1, 5 and 15 minutes, in
+    /// hundredths.
     pub load: [u64; 3],
     /// Threads that run or wait for a processor now. The reader itself is one of them.
     pub running: u64,

@@ -9,8 +9,8 @@ const FILE: &str = "/proc/meminfo";
 
 /// What `/proc/meminfo` says, in KiB unless the field says otherwise.
 ///
-/// Only `total` and `free` are needed. Every other line is an `Option`, because kernels, their configuration and the
-/// runtimes that imitate the file for a container decide which lines exist.
+/// Only `total` and `free` are needed. Every other line is an `Option`, because kernels, their configuration
+/// and the runtimes that imitate the file for a container decide which lines exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MemInfo {
     /// `MemTotal`: memory the kernel manages.

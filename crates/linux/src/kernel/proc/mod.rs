@@ -1,11 +1,10 @@
 //! The kernel's text files, each parsed by a pure function from bytes to a structure.
 //!
-//! You give the bytes of a whole file, you get what it says, in the file's own units; [`SystemFacts`] turns those
-//! units into NT's. Nothing here opens a file, asks for the time or keeps anything between two calls.
+//! You give the bytes of a whole file, you get what it says, in the file's own units; [`SystemFacts`] turns
+//! those units into NT's. Nothing here opens a file, asks for the time or keeps anything between two calls.
 //!
-//! Columns and keys are found by name wherever the file has names. What a kernel does not print is `None`; what it
-//! prints wrongly is a [`ParseError`] with file, line and column.
-#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+//! Columns and keys are found by name wherever the file has names. What a kernel does not print is `None`;
+//! what it prints wrongly is a [`ParseError`] with file, line and column.
 
 use tallymon_core::time::FileTime;
 
@@ -49,7 +48,8 @@ pub(crate) use error::ParseError;
 pub(crate) struct SystemFacts {
     /// Bytes per page of memory, 4096 on most machines.
     pub page_size: u64,
-    /// Ticks per second of the times in `/proc` (`USER_HZ`, `sysconf(_SC_CLK_TCK)`), 100 on nearly every machine.
+    /// Ticks per second of the times in `/proc` (`USER_HZ`, `sysconf(_SC_CLK_TCK)`), 100 on nearly every
+    /// machine.
     pub ticks_per_second: u64,
     /// The time at which the boot time clock stood at 0; it moves when the clock is set.
     pub boot_time: FileTime,
@@ -71,7 +71,8 @@ impl SystemFacts {
         pages.saturating_mul(self.page_size)
     }
 
-    /// `boot_time + ticks`: the time that is so many ticks after the start of the machine, at most the last file time.
+    /// `boot_time + ticks`: the time that is so many ticks after the start of the machine, at most the last
+    /// file time.
     pub(crate) fn time_at(&self, ticks_since_boot: u64) -> FileTime {
         FileTime(self.boot_time.0.saturating_add(self.ticks_to_100ns(ticks_since_boot)))
     }

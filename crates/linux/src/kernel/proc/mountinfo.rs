@@ -6,9 +6,9 @@
 //!       major:minor                      fields (any number)
 //! ```
 //!
-//! Fields are separated by exactly one blank, and a field can be empty: a source without a name gives two blanks in a
-//! row. Blank, tab, line feed, backslash and (in some fields) `#` inside a field are written as `\` and three octal
-//! digits.
+//! Fields are separated by exactly one blank, and a field can be empty: a source without a name gives two
+//! blanks in a row. Blank, tab, line feed, backslash and (in some fields) `#` inside a field are written as
+//! `\` and three octal digits.
 
 use std::borrow::Cow;
 
@@ -22,8 +22,8 @@ pub(crate) struct Mount<'a> {
     pub id: u32,
     /// The number of the mount that it hangs on; its own for the root of everything.
     pub parent: u32,
-    /// The device numbers of the file system; major 0 means that no block device is behind it (tmpfs, nfs, overlay,
-    /// btrfs, zfs).
+    /// The device numbers of the file system; major 0 means that no block device is behind it (tmpfs, nfs,
+    /// overlay, btrfs, zfs).
     pub device: (u32, u32),
     /// The folder of the file system that is mounted: `/`, or another one for a bind mount.
     pub root: Cow<'a, [u8]>,

@@ -18,9 +18,9 @@ pub(crate) fn first_argument(cmdline: &[u8]) -> Option<&[u8]> {
 
 /// The image name: `comm`, completed from the first argument where the kernel cut it.
 ///
-/// `comm` of less than [`MAX_COMM`] bytes is whole. Else the file name of the first argument is taken if it begins
-/// with `comm`, up to a blank or colon after it: what follows there is state that changes, and a name must not.
-/// Read `cmdline` only when [`is_cut`] says so.
+/// `comm` of less than [`MAX_COMM`] bytes is whole. Else the file name of the first argument is taken if it
+/// begins with `comm`, up to a blank or colon after it: what follows there is state that changes, and a name
+/// must not. Read `cmdline` only when [`is_cut`] says so.
 pub(crate) fn image_name<'a>(comm: &'a [u8], cmdline: &'a [u8]) -> &'a [u8] {
     if !is_cut(comm) {
         return comm;

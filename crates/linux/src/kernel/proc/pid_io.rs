@@ -7,8 +7,8 @@ const FILE: &str = "/proc/PID/io";
 
 /// What `/proc/PID/io` says since the start of the process, its ended threads included.
 ///
-/// Pipes, terminals and sockets count as files do. Memory-mapped files do not count, and `io_uring` counts only in
-/// some kernels.
+/// Pipes, terminals and sockets count as files do. Memory-mapped files do not count, and `io_uring` counts
+/// only in some kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PidIo {
     /// `rchar`: bytes that read system calls returned.

@@ -1,7 +1,7 @@
 //! `/proc/PID/stat` and `/proc/PID/task/TID/stat`: one line about a process or thread.
 //!
-//! The line has no names; proc(5) numbers the columns, and the numbers here are proc(5)'s. The name of the process
-//! may hold blanks, parentheses and line feeds, so the columns begin after the last closing one.
+//! The line has no names; proc(5) numbers the columns, and the numbers here are proc(5)'s. The name of the
+//! process may hold blanks, parentheses and line feeds, so the columns begin after the last closing one.
 
 use super::error::ParseError;
 use super::scan::{Fields, Place, decimal, split_at_byte, split_at_last_byte};
@@ -18,10 +18,11 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 pub(crate) struct PidStat<'a> {
     /// 1: the process or thread id.
     pub pid: u64,
-    /// 2: the name, at most 15 bytes of a program and up to 63 of a kernel thread. Nothing is escaped here, so it may
-    /// hold line feeds; `/proc/PID/status` escapes them.
+    /// 2: the name, at most 15 bytes of a program and up to 63 of a kernel thread. Nothing is escaped here,
+    /// so it may hold line feeds; `/proc/PID/status` escapes them.
     pub comm: &'a [u8],
-    /// 3: `R` runs, `S` sleeps, `D` waits for a disk, `I` idle kernel thread, `T` stopped, `t` traced, `Z` zombie, `X` dead.
+    /// 3: `R` runs, `S` sleeps, `D` waits for a disk, `I` idle kernel thread, `T` stopped, `t` traced, `Z`
+    /// zombie, `X` dead.
     pub state: u8,
     /// 4: the process id of the parent; 0 when it has none or the parent is outside of this pid namespace.
     pub parent: u64,

@@ -62,7 +62,8 @@ impl<'a> Line<'a> {
         Fields { place: self.place, rest: self.bytes }
     }
 
-    /// Splits `Key:  rest` at the first colon: the key without blanks around it, and the fields after the colon.
+    /// Splits `Key:  rest` at the first colon: the key without blanks around it, and the fields after the
+    /// colon.
     ///
     /// `None` when there is no colon.
     pub(crate) fn key_and_fields(self) -> Option<(&'a [u8], Fields<'a>)> {
@@ -187,7 +188,8 @@ pub(crate) fn split_at_last_byte(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8]
     Some((left, right.get(1..)?))
 }
 
-/// The unsigned decimal number that is all of `text`; `None` for an empty text, another byte or 2^64 and above.
+/// The unsigned decimal number that is all of `text`; `None` for an empty text, another byte or 2^64 and
+/// above.
 #[inline]
 pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
     // 19 nines fit into 64 bits, so the usual short number needs no check at each digit.

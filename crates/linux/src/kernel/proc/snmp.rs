@@ -33,8 +33,8 @@ impl Snmp {
     ///
     /// # Errors
     ///
-    /// When a number that is wanted is none, when a line of names has no line of as many numbers below, or when the
-    /// file has no `Ip` section, which every kernel prints.
+    /// When a number that is wanted is none, when a line of names has no line of as many numbers below, or
+    /// when the file has no `Ip` section, which every kernel prints.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Snmp, ParseError> {
         let mut snmp = Snmp::default();
         fill_sections("/proc/net/snmp", "Ip", bytes, &mut snmp)?;
@@ -102,7 +102,8 @@ fn fill_columns(
         let Some(text) = numbers.next_field() else {
             return Err(place.error("numbers", "as many numbers as the line above has names", name));
         };
-        // Only wanted numbers are read: `MaxConn` of TCP is -1, and its kind of number is none of our business.
+        // Only wanted numbers are read: `MaxConn` of TCP is -1, and its kind of number is none of our
+        // business.
         if let Some((column, member)) = target.column(name) {
             *member = Some(decimal(text).ok_or_else(|| place.error(column, NEEDED_NUMBER, text))?);
         }
@@ -266,7 +267,8 @@ columns! {
         in_csum_errors: "InCsumErrors",
         /// Multicast datagrams that no socket wanted; since Linux 3.19.
         ignored_multi: "IgnoredMulti",
-        /// Datagrams dropped because the memory of the protocol was used up; only newer kernels have it (6.18 has).
+        /// Datagrams dropped because the memory of the protocol was used up; only newer kernels have it (6.18
+        /// has).
         mem_errors: "MemErrors",
     }
 }
@@ -301,7 +303,8 @@ mod tests {
             (Some(49), Some(50), Some(0))
         );
 
-        // The columns that 6.18 has between others are not there, and their neighbours keep their own numbers.
+        // The columns that 6.18 has between others are not there, and their neighbours keep their own
+        // numbers.
         let snmp = Snmp::parse(&fixture("2.6.32/net-snmp")).unwrap();
         assert_eq!(
             (snmp.ip.in_receives, snmp.ip.frag_creates, snmp.ip.out_transmits),

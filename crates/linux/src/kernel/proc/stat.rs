@@ -1,8 +1,8 @@
 //! `/proc/stat`: time of the processors, interrupts, context switches, process creation.
 //!
-//! Times are ticks ([`SystemFacts::ticks_per_second`](super::SystemFacts::ticks_per_second)) since start. A processor
-//! that is offline has no line. The kernel warns that `iowait`, and with it `idle`, may go back; what to do then is
-//! for the reader that has seen the previous value.
+//! Times are ticks ([`SystemFacts::ticks_per_second`](super::SystemFacts::ticks_per_second)) since start. A
+//! processor that is offline has no line. The kernel warns that `iowait`, and with it `idle`, may go back;
+//! what to do then is for the reader that has seen the previous value.
 
 use super::error::ParseError;
 use super::scan::{Fields, lines};
@@ -11,12 +11,12 @@ const FILE: &str = "/proc/stat";
 
 /// What `/proc/stat` says.
 ///
-/// Only the `cpu` line is needed. Runtimes that imitate the file for a container leave out other lines, and what they
-/// leave out is `None`.
+/// Only the `cpu` line is needed. Runtimes that imitate the file for a container leave out other lines, and
+/// what they leave out is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stat {
-    /// All processors together, the line `cpu`. It is not always the sum of the lines below: it keeps the time of
-    /// processors that went offline.
+    /// All processors together, the line `cpu`. It is not always the sum of the lines below: it keeps the
+    /// time of processors that went offline.
     pub total: CpuTicks,
     /// One entry per online processor in the order of the file, with the kernel's number of the processor.
     pub cpus: Vec<(u32, CpuTicks)>,
@@ -92,7 +92,8 @@ impl Stat {
                     stat.total = cpu_ticks(&mut fields)?;
                     has_total = true;
                 }
-                // Only the first number of these two is needed; the rest is one column per interrupt and can be long.
+                // Only the first number of these two is needed; the rest is one column per interrupt and can
+                // be long.
                 b"intr" => stat.interrupts = Some(fields.number("intr total")?),
                 b"softirq" => stat.softirqs = Some(fields.number("softirq total")?),
                 b"ctxt" => stat.context_switches = Some(fields.number("ctxt")?),
@@ -101,7 +102,8 @@ impl Stat {
                 b"procs_running" => stat.running = Some(fields.number("procs_running")?),
                 b"procs_blocked" => stat.blocked = Some(fields.number("procs_blocked")?),
                 _ => {
-                    // Lines that newer kernels or vendors add are not ours to judge, unless they look like a processor.
+                    // Lines that newer kernels or vendors add are not ours to judge, unless they look like a
+                    // processor.
                     let Some(number) = key.strip_prefix(b"cpu") else {
                         continue;
                     };
@@ -148,7 +150,8 @@ mod tests {
         assert!(stat.interrupts.unwrap() > 0 && stat.softirqs.unwrap() > 0);
         assert!(stat.context_switches.unwrap() > stat.forks.unwrap());
         assert!(stat.running.unwrap() >= 1, "the reader itself runs");
-        // Whole ticks of the total and of the parts are cut at different places, one tick per column and processor.
+        // Whole ticks of the total and of the parts are cut at different places, one tick per column and
+        // processor.
         let parts: u64 = stat.cpus.iter().map(|(_, ticks)| idle_time(ticks)).sum();
         assert!(idle_time(&stat.total).abs_diff(parts) <= 4);
     }

@@ -10,7 +10,8 @@ const FILE: &str = "/proc/swaps";
 /// One swap area: a partition, a file or a compressed memory device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Swap<'a> {
-    /// The path, blanks and line feeds as they are. A file that was removed while in use ends with ` (deleted)`.
+    /// The path, blanks and line feeds as they are. A file that was removed while in use ends with `
+    /// (deleted)`.
     pub path: Cow<'a, [u8]>,
     /// `partition` or `file`, in the kernel's words.
     pub kind: &'a [u8],
@@ -26,8 +27,8 @@ pub(crate) struct Swap<'a> {
 ///
 /// # Errors
 ///
-/// A header without one of the columns `Filename Type Size Used Priority`, or a line without a number where the
-/// header says so. A file without any line has no areas, as in a kernel without swap.
+/// A header without one of the columns `Filename Type Size Used Priority`, or a line without a number where
+/// the header says so. A file without any line has no areas, as in a kernel without swap.
 pub(crate) fn parse_swaps(bytes: &[u8]) -> Result<Vec<Swap<'_>>, ParseError> {
     let mut lines = lines(FILE, bytes);
     let Some(header) = lines.next() else {

@@ -1,7 +1,7 @@
 //! `/proc/sysvipc/{sem,shm}`: the System V semaphores and shared memory segments of one IPC namespace.
 //!
-//! Each file is a line of column names and a line per object. The files are missing when the kernel was built without
-//! System V IPC. Only sums are kept here; sums that do not fit are the largest number.
+//! Each file is a line of column names and a line per object. The files are missing when the kernel was built
+//! without System V IPC. Only sums are kept here; sums that do not fit are the largest number.
 
 use super::error::ParseError;
 use super::scan::{NEEDED_NUMBER, decimal, lines};

@@ -1,13 +1,14 @@
-//! How many records a file of Samba's Trivial Database has, in which its server keeps sessions and open files.
+//! How many records a file of Samba's Trivial Database has, in which its server keeps sessions and open
+//! files.
 //!
 //! ```text
 //!     0  "TDB file\n", filled with zeros to 32 bytes
 //!    32  version (0x26011967 + 6)    36  chains    60  features    64  bytes of locks before everything that has an offset
 //! ```
 //!
-//! With `base` = those bytes where the first feature is there, else 0: at base + 168 the first free record, then the first
-//! record of each chain. A record begins with the next one of its chain, and has its kind at 20. All numbers have 4 bytes in
-//! one order, which the version tells.
+//! With `base` = those bytes where the first feature is there, else 0: at base + 168 the first free record,
+//! then the first record of each chain. A record begins with the next one of its chain, and has its kind at
+//! 20. All numbers have 4 bytes in one order, which the version tells.
 
 use super::error::ParseError;
 use super::scan::Place;

@@ -1,7 +1,7 @@
 //! `/proc/vmstat`: counters of the memory manager, one `name value` per line.
 //!
-//! Which names exist depends on the kernel's version and configuration, so every field is an `Option`. Counts are
-//! since start; most are pages, `pgpgin` and `pgpgout` are KiB.
+//! Which names exist depends on the kernel's version and configuration, so every field is an `Option`. Counts
+//! are since start; most are pages, `pgpgin` and `pgpgout` are KiB.
 
 use super::error::ParseError;
 use super::scan::lines;
@@ -26,11 +26,11 @@ pub(crate) struct VmStat {
     pub swapped_in: Option<u64>,
     /// `pswpout`: pages written to swap areas.
     pub swapped_out: Option<u64>,
-    /// `nr_vmscan_write`: pages handed to swap to take their memory away. Those of `pswpout` are among them, and those that
-    /// were compressed or are all zeros; older kernels also count pages of files.
+    /// `nr_vmscan_write`: pages handed to swap to take their memory away. Those of `pswpout` are among them,
+    /// and those that were compressed or are all zeros; older kernels also count pages of files.
     pub reclaim_writes: Option<u64>,
-    /// `workingset_refault_file` (since kernel 5.9), before that `workingset_refault` (since kernel 3.15): pages of
-    /// files that were read again soon after their memory had been taken away.
+    /// `workingset_refault_file` (since kernel 5.9), before that `workingset_refault` (since kernel 3.15):
+    /// pages of files that were read again soon after their memory had been taken away.
     pub file_refaults: Option<u64>,
     /// `workingset_refault_anon`, since kernel 5.9.
     pub anon_refaults: Option<u64>,
@@ -38,7 +38,8 @@ pub(crate) struct VmStat {
     pub file_restores: Option<u64>,
     /// `pgsteal_kswapd`: pages taken away by the background thread. Before kernel 4.8 the sum over the zones.
     pub stolen_by_kswapd: Option<u64>,
-    /// `pgsteal_direct`: pages taken away by the program that needed memory. Before kernel 4.8 the sum over the zones.
+    /// `pgsteal_direct`: pages taken away by the program that needed memory. Before kernel 4.8 the sum over
+    /// the zones.
     pub stolen_directly: Option<u64>,
     /// `pgsteal_khugepaged`, since kernel 6.2.
     pub stolen_by_khugepaged: Option<u64>,
@@ -46,7 +47,8 @@ pub(crate) struct VmStat {
     pub stolen_proactively: Option<u64>,
     /// `pgscan_kswapd`: pages looked at by the background thread. Before kernel 4.8 the sum over the zones.
     pub scanned_by_kswapd: Option<u64>,
-    /// `pgscan_direct`: pages looked at by the program that needed memory. Before kernel 4.8 the sum over the zones.
+    /// `pgscan_direct`: pages looked at by the program that needed memory. Before kernel 4.8 the sum over the
+    /// zones.
     pub scanned_directly: Option<u64>,
     /// `allocstall`: programs had to wait for memory. From kernel 4.9 the sum over the zones.
     pub allocation_stalls: Option<u64>,

@@ -1,13 +1,14 @@
 //! Print Queue (1450): one instance a queue of CUPS, the print server of Linux, and `_Total`.
 //!
-//! CUPS counts nothing by itself: it knows the queues as they are, and the jobs that ended as far as its history goes back. So what NT
-//! counts since the print server began is counted here: what the history has at the first look, and what has ended since. Asking means
-//! to wait for another program, so it is done in a thread, and who does not want to wait longer gets the last answer.
+//! CUPS counts nothing by itself: it knows the queues as they are, and the jobs that ended as far as its
+//! history goes back. So what NT counts since the print server began is counted here: what the history has at
+//! the first look, and what has ended since. Asking means to wait for another program, so it is done in a
+//! thread, and who does not want to wait longer gets the last answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tallymon_provider::{
     Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
@@ -17,8 +18,8 @@ use tallymon_provider::{
 use super::network_interface::instance_name;
 use super::object::Object;
 use super::spec::{Origin, counters, object};
-use crate::kernel::cups::CupsError;
 use crate::kernel::cups::print_server::{Answer, query};
+use crate::kernel::cups::{CupsError, deadline_in};
 use crate::sources::Sources;
 
 counters! {
@@ -116,7 +117,7 @@ impl PrintQueue {
                 let thread = std::thread::Builder::new().name("tally-cups".into()).stack_size(256 << 10);
                 let asks = move || {
                     // Nobody may be there any more to hear it.
-                    let _ = send.send(query(&socket, wants_jobs.then_some(first), Instant::now() + DEADLINE));
+                    let _ = send.send(query(&socket, wants_jobs.then_some(first), deadline_in(DEADLINE)));
                 };
                 thread.spawn(asks).map_err(|error| CupsError::Socket(error.kind()))?;
                 (open, PATIENCE)
@@ -139,8 +140,10 @@ impl PrintQueue {
         for printer in answer.printers {
             let counts = self.queues.entry(printer.name).or_default();
             counts.jobs = printer.jobs;
-            counts.paper += u64::from(printer.out_of_paper && !counts.is_out_of_paper);
-            counts.not_ready += u64::from(printer.not_ready && !counts.is_not_ready);
+            counts.paper =
+                counts.paper.saturating_add(u64::from(printer.out_of_paper && !counts.is_out_of_paper));
+            counts.not_ready =
+                counts.not_ready.saturating_add(u64::from(printer.not_ready && !counts.is_not_ready));
             counts.is_out_of_paper = printer.out_of_paper;
             counts.is_not_ready = printer.not_ready;
         }
@@ -151,13 +154,13 @@ impl PrintQueue {
             let is_new = job.state >= 7 && self.ended.insert(job.number);
             // The queue of an old job may be gone.
             let Some(counts) = self.queues.get_mut(&job.queue) else { continue };
-            counts.spooling += u64::from(job.state < 7 && job.spooling);
+            counts.spooling = counts.spooling.saturating_add(u64::from(job.state < 7 && job.spooling));
             if is_new && job.state == 9 {
-                counts.printed += 1;
+                counts.printed = counts.printed.saturating_add(1);
                 counts.bytes = counts.bytes.wrapping_add(job.bytes);
                 counts.sheets = counts.sheets.wrapping_add(job.sheets);
             }
-            counts.errors += u64::from(is_new && job.state == 8);
+            counts.errors = counts.errors.saturating_add(u64::from(is_new && job.state == 8));
         }
         for counts in self.queues.values_mut() {
             counts.most_spooling = counts.most_spooling.max(counts.spooling);

@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Output};
+use std::time::Instant;
 
 use tallymon_provider::{Interest, TitleIndex};
 

@@ -23,7 +23,8 @@ use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::reusable_file::ReusableFile;
 use crate::kernel::time::clocks;
 
-/// The files of this machine, read as if each look were at the same time, and as if nobody ever waited for a processor.
+/// The files of this machine, read as if each look were at the same time, and as if nobody ever waited for a
+/// processor.
 struct OpenFiles {
     table: ProcessTable,
     now: FileTime,

@@ -271,7 +271,8 @@ fn switches_of_the_first_thread_are_in_a_file_that_is_read_anyway() {
     let child = idle_child();
     let path = format!("/proc/{0}/task/{0}/status", child.id());
     let file = || PidStatus::parse(&fs::read(&path).unwrap()).unwrap().context_switches().unwrap();
-    // Folder of the threads, `stat` and `schedstat` of the only one; `status` only where that of the process is not read.
+    // Folder of the threads, `stat` and `schedstat` of the only one; `status` only where that of the process
+    // is not read.
     for (objects, kept) in [(&[PROCESS, THREAD][..], 3), (&[THREAD], 4)] {
         // Room also where a thousand others have files.
         let (mut table, facts) = real_table(20_000);

@@ -378,7 +378,7 @@ print('ready', flush=True); sys.stdin.read()"
 /// Looks at all processes, and at the threads of one that has so many.
 fn has_threads(table: &mut ProcessTable, pid: u32, count: usize) {
     refresh(table, WANTS);
-    assert!(table.bpf.is_on(), "{:?}", table.bpf.refusal());
+    assert!(table.bpf.is_active(), "{:?}", table.bpf.refusal());
     let row = table.rows.iter().find(|row| row.pid == pid).unwrap();
     assert!(row.threads().len() >= count, "{} of {count}", row.threads().len());
     assert!(row.threads().is_sorted_by(|one, other| one.tid < other.tid), "a thread was given twice");
@@ -439,7 +439,8 @@ fn one_counter_costs_the_system_calls_of_one_counter() {
             return;
         }
         let count = |call: &str| second.matches(&format!(" {call}(")).count();
-        // The first refresh knows who is who; the second asks the clock of each and reads files of new ones only.
+        // The first refresh knows who is who; the second asks the clock of each and reads files of new ones
+        // only.
         let opened = second.lines().filter_map(|line| line.split_once(" openat(")?.1.split('"').nth(1));
         let of_new_ones = opened.filter(|file| !first.contains(&format!("\"{file}\""))).count();
         let files = count("openat") + count("pread64") + count("statx") + count("newfstatat");
@@ -475,11 +476,11 @@ fn a_program_is_made_only_for_who_stays() {
     };
     for _ in 0..2 {
         look(&mut table);
-        assert!(!table.bpf.is_on() && table.bpf.refusal().is_none(), "nobody may have tried yet");
+        assert!(!table.bpf.is_active() && table.bpf.refusal().is_none(), "nobody may have tried yet");
     }
     let kept = table.descriptors.open();
     let start = Instant::now();
-    while !table.bpf.is_on() {
+    while !table.bpf.is_active() {
         if let Some(refusal) = table.bpf.refusal() {
             refusal.skip_test();
             return;

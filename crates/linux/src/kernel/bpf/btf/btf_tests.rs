@@ -46,11 +46,12 @@ impl Assembler {
     }
 }
 
-/// 1 long, 2 `struct inner { long a; union { long b; long c[3]; }; }`, 3 its union, 4 `long[3]`, 5 const inner,
-/// 6 `struct outer { long first; const inner in; inner rows[2]; int bits:3; }`, 7 `inner[2]`, 8 a function, 9 int,
-/// 10 `typedef struct { int hits; int misses; } stat_t`'s structure, 11 its name, 12 the variable `stat_t state`,
-/// 13 the variable `int count`, 14 `enum item { NONE, SOME = 7, LAST = -1 }`, 15 `enum wide { SOME = 2, BIG = 2^40 + 5 }`,
-/// 16 the section with both variables, 17 `enum { EMPTY, FULL }` and 18 `enum {}` without names.
+/// 1 long, 2 `struct inner { long a; union { long b; long c[3]; }; }`, 3 its union, 4 `long[3]`, 5 const
+/// inner, 6 `struct outer { long first; const inner in; inner rows[2]; int bits:3; }`, 7 `inner[2]`, 8 a
+/// function, 9 int, 10 `typedef struct { int hits; int misses; } stat_t`'s structure, 11 its name, 12 the
+/// variable `stat_t state`, 13 the variable `int count`, 14 `enum item { NONE, SOME = 7, LAST = -1 }`, 15
+/// `enum wide { SOME = 2, BIG = 2^40 + 5 }`, 16 the section with both variables, 17 `enum { EMPTY, FULL }`
+/// and 18 `enum {}` without names.
 fn sample() -> Vec<u8> {
     let mut asm = Assembler::new();
     asm.push("long", INT << 24, &[8, 64]);

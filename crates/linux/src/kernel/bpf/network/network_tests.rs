@@ -58,7 +58,8 @@ fn assert_between<File: CountedFile>(low: File, found: File, high: File) {
     }
 }
 
-/// Datagrams to somebody and to nobody, a connection, one that is load_refusal, and an echo, all to this machine.
+/// Datagrams to somebody and to nobody, a connection, one that is load_refusal, and an echo, all to this
+/// machine.
 fn talk(to: IpAddr) {
     let mut buffer = [0; 64];
     let receiver = UdpSocket::bind((to, 0)).unwrap();
