@@ -490,18 +490,24 @@ fn stale_and_absent_values_are_marked() {
 }
 
 #[test]
-fn a_source_that_fails_keeps_the_samples() {
+fn a_provider_that_fails_costs_its_own_values() {
     let (machine, mut query) = machine();
-    query.add(r"\Network Interface(a)\% Processor Time").unwrap();
+    const PATH: &str = r"\Network Interface(a)\% Processor Time";
+    let handle = query.add(PATH).unwrap();
     machine.lock().unwrap().cards = vec![("a", None, 10)];
     query.collect().unwrap();
     machine.lock().unwrap().broken = true;
-    let error = query.collect().unwrap_err();
-    assert_eq!((error.kind, error.message.as_ref()), (SourceErrorKind::Io, "the machine is broken"));
-    machine.lock().unwrap().broken = false;
-    machine.lock().unwrap().cards = vec![("a", None, 14)];
     query.collect().unwrap();
-    says(&query, &[(r"\Network Interface(a)\% Processor Time", Ok(4.0))]);
+    says(&query, &[(PATH, Err(NoValue::NoData(Absence::ReadFailed)))]);
+    let why = query.trouble(handle).unwrap();
+    assert!(why.contains("the machine is broken"), "{why}");
+    machine.lock().unwrap().broken = false;
+    for (active, value) in [(14, Err(NoValue::FirstSample)), (18, Ok(4.0))] {
+        machine.lock().unwrap().cards = vec![("a", None, active)];
+        query.collect().unwrap();
+        says(&query, &[(PATH, value)]);
+    }
+    assert_eq!(query.trouble(handle), None);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use tallymon_core::block::{CounterDefinition, SnapshotColumn, SnapshotObject};
 use tallymon_core::counter::{self, Format, Scale};
-use tallymon_core::flow::{Cell, NoValue, Sample, Value, ValueState};
+use tallymon_core::flow::{Absence, Cell, NoValue, Sample, Value, ValueState};
 use tallymon_core::path::InstancePath;
 use tallymon_core::time::Frequency;
 use tallymon_core::title::TitleIndex;
@@ -235,6 +235,10 @@ impl Query {
             definition,
             newer: match newer {
                 Some(object) => column(object, name).ok_or(NoValue::NoCounter),
+                // The provider of the object failed, or its objects ended.
+                None if self.source.trouble(name.object).is_some() => {
+                    Err(NoValue::NoData(Absence::ReadFailed))
+                }
                 None => Err(NoValue::NoObject),
             },
             older: older.and_then(|object| column(object, name)),
@@ -258,7 +262,7 @@ impl Query {
         };
         let samples = match &column.newer {
             Ok(_) | Err(NoValue::NoCounter) if run.is_missing => return act(nothing(NoValue::NoInstance)),
-            Err(NoValue::NoObject) => return act(nothing(NoValue::NoObject)),
+            Err(why @ (NoValue::NoObject | NoValue::NoData(_))) => return act(nothing(*why)),
             other => other,
         };
         let precision = column.precision.map(|precision| Precision { format, ..precision });
@@ -298,10 +302,7 @@ impl Query {
         let name = ColumnName { object: value.object, counter: value.definition.name };
         let text = self.plan().texts(|name| self.column_text(name)).get(&name);
         let (start, counter) = text.map_or(("", ""), |text| (text.start.as_str(), text.counter.as_str()));
-        let wanted = || {
-            let chosen = self.entries.get(&value.handle)?.chosen.as_ref()?;
-            (value.cell.value == Err(NoValue::NoInstance)).then(|| chosen.wanted.clone())
-        };
+        let wanted = || Some(self.entries.get(&value.handle)?.chosen.as_ref()?.wanted.clone());
         let instance = match value.instance {
             Some(key) => Some(InstancePath::new(key.parent.as_deref(), &key.name, key.number)),
             None => wanted(),
