@@ -1,4 +1,4 @@
-//! Recording of what a query means, until stopped: `tally watch -o` and `typeperf -o`.
+//! Recording the counters of a query until stopped: `tally watch -o` and `typeperf -o`.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -21,7 +21,7 @@ use crate::words::say;
 pub(crate) struct Pace {
     /// Time between two records.
     pub(crate) interval: Duration,
-    /// Most records; none without a limit.
+    /// The most records; `None` without a limit.
     pub(crate) most: Option<u64>,
 }
 
@@ -34,7 +34,8 @@ pub(crate) fn record(query: &mut Query, output: &Path, format: Format, pace: Pac
     }
 }
 
-/// Computed values as text, row by row: the file is complete at any time, but has the columns of its first row.
+/// Computed values as text, row by row: the file is complete at any time, but has the columns of its first
+/// row.
 fn text(query: &mut Query, output: &Path, form: Form, pace: Pace) -> Result<(), Failure> {
     let stop = Stop::on_signals()?;
     let mut ticks = Ticks::start(pace.interval);
@@ -51,7 +52,7 @@ fn text(query: &mut Query, output: &Path, form: Form, pace: Pace) -> Result<(), 
     Ok(())
 }
 
-/// Raw values in a native log, of which another format is made at the end.
+/// Records raw values into a native log, and converts that to the wanted format at the end.
 fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<(), Failure> {
     let recording = while_recording(output, format);
     let zone = LocalZone::system();
@@ -74,7 +75,7 @@ fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<(
         }
     };
     let records = recorder.records();
-    // Whatever ended it, what is there is written and completed.
+    // However it ended, the records so far are written and completed.
     let finished = match format {
         Format::Tally => recorder.seal(),
         _ => recorder.finish(output, format).map(|report| report.remarks.iter().for_each(say)),
