@@ -1,4 +1,5 @@
-//! Recording sessions: recorded on a thread of the test, and watched and stopped by a store over the same folder.
+//! Recording sessions: recorded on a thread of the test, and watched and stopped by a store over the same
+//! folder.
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::path::{Path, PathBuf};
@@ -76,7 +77,7 @@ fn a_session_records_until_it_is_stopped() {
     let end = started(&store, "web", &block);
     until("records", || store.status("web").records > 5);
     assert_eq!(store.state("web"), SessionState::Recording);
-    // The lock holds, whoever else tries.
+    // A second recorder can not take the lock.
     assert!(matches!(recorded(&store, "web", &block), Err(SessionError::Recording(_))));
     assert!(matches!(store.delete("web"), Err(SessionError::Recording(_))));
     assert!(matches!(store.check_startable(&settings(&store, "web")), Err(SessionError::Recording(_))));
