@@ -1,4 +1,4 @@
-//! Recording of what a query means, until stopped: `tally watch -o` and `typeperf -o`.
+//! Recording the counters of a query until stopped: `tally watch -o` and `typeperf -o`.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::words::say;
 pub(crate) struct Pace {
     /// Time between two records.
     pub(crate) interval: Duration,
-    /// Most records; none without a limit.
+    /// The most records; `None` without a limit.
     pub(crate) most: Option<u64>,
 }
 
@@ -79,7 +79,7 @@ fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<u
         }
     };
     let records = recorder.records();
-    // Whatever ended it, what is there is written and completed.
+    // However it ended, the records so far are written and completed.
     let finished = match format {
         Format::Tally => recorder.seal(),
         _ => recorder.finish(output, format).map(|report| report.remarks.iter().for_each(say)),

@@ -1,5 +1,5 @@
-//! Ctrl-C and a request to end: the normal end of a command that runs until stopped, and of others one that leaves no half
-//! file.
+//! Ctrl-C and requests to end: the normal end of commands that run until stopped. Other commands end
+//! without leaving half a file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tallymon::log::relog::part_of;
 
 use crate::exit::{Failure, Kind};
 
-/// Waits, and knows when the user has had enough.
+/// Waits, until a time or until the user stops the command.
 pub(crate) struct Stop {
     signals: Receiver<()>,
 }
@@ -23,7 +23,7 @@ impl Stop {
     pub(crate) fn on_signals() -> Result<Stop, Failure> {
         let (sender, signals) = channel();
         let handler = move || {
-            // Nobody waits any more when the command is ending already.
+            // No one waits when the command is ending already.
             let _ = sender.send(());
         };
         ctrlc::set_handler(handler)
@@ -43,13 +43,13 @@ impl Stop {
     }
 }
 
-/// From now on Ctrl-C ends the program and leaves nothing of a copy to this file, which was not complete.
+/// From now on Ctrl-C ends the program and removes the incomplete copy to this file.
 pub(crate) fn without_half(output: &Path) -> Result<(), Failure> {
     let part = part_of(output);
     let end = move || {
-        // It may not have been begun; a rest that can not be removed shows by its name.
+        // The copy may not have begun. A part that can not be removed shows by its name.
         let _ = std::fs::remove_file(&part);
-        // What shells say of a program that a signal ended.
+        // The exit code that shells use for a program that a signal ended.
         std::process::exit(130);
     };
     ctrlc::set_handler(end)

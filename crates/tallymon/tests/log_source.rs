@@ -1,4 +1,4 @@
-//! Logs as sources: Windows' own samples, against the values that Windows wrote for the same records.
+//! Logs as sources: samples recorded by Windows, compared with the values that Windows computed from them.
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::path::Path;
@@ -17,7 +17,7 @@ fn source(path: &Path) -> LogSource {
     Log::open(path, &ReadOptions::default()).unwrap().source()
 }
 
-/// The binary log holds raw samples, the text log what Windows computed from them.
+/// The binary log has raw samples, the text log the values that Windows computed from them.
 #[test]
 fn values_of_a_binary_log_equal_what_windows_printed() {
     let (Some(blg), Some(csv)) = (shared(BLG), shared(CSV)) else { return };
@@ -72,7 +72,7 @@ fn setting_a_range_starts_over() {
     assert!(query.readings_of(handle).unwrap().is_empty());
 }
 
-/// Going to a time in any order comes to what reading from the first record to the last comes to.
+/// Seeking to times in any order gives the values of reading from the first record to the last.
 #[test]
 fn seeking_to_a_time_gives_what_reading_up_to_it_gives() {
     let samples = [BLG, CSV, "logs/Tx_BasicPerfCounters.blg", "logs/PAL_SampleLog.blg"];
@@ -118,8 +118,8 @@ fn seeking_to_a_time_gives_what_reading_up_to_it_gives() {
     }
 }
 
-/// Columns that are read from a time on are those that are read from the first record on, also with a column that comes
-/// late, and whoever no longer wants them is not kept.
+/// Columns read from a time on equal those read from the first record on, even if a column begins late; and
+/// reading stops when it is no longer wanted.
 #[test]
 fn reads_columns_from_a_time_on() {
     let text: String = (0..50)
@@ -144,7 +144,7 @@ fn reads_columns_from_a_time_on() {
             };
             log.read(&columns, each).unwrap();
             assert_eq!(all.len() as u64, log.summary().records);
-            // Twice, since whoever read it first may be asked again.
+            // Twice, since the second time may use the reader of the first.
             for nth in [all.len() * 3 / 4, 1, all.len() / 2] {
                 let from = all[nth].0;
                 let (mut found, mut before) = (Vec::new(), 0);
@@ -159,7 +159,7 @@ fn reads_columns_from_a_time_on() {
                 log.read_from(&columns, from, || true, each).unwrap();
                 assert_eq!(found, all[nth..], "{path:?} from {nth}");
                 assert!(before >= nth.min(1), "{path:?}: a rate needs the record before");
-                // A native log begins at its chunks, of which a short one has few.
+                // A native log can be read from each of its chunks, of which a short log has few.
                 let is_near = nth < 3 || before < nth || path == &native;
                 assert!(is_near, "{path:?}: {before} of {nth} records before were read");
             }

@@ -1,4 +1,4 @@
-//! Programs that publish, seen through a query: names in all languages, instances, parents, texts, coming and going.
+//! Published counters read by a query: names in all languages, instances, parents and texts that come and go.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
@@ -170,7 +170,7 @@ fn parents_of_another_object_come_with_it() {
     drop(ada);
 }
 
-/// What a program leaves behind is marked in a query, and loses the mark when the program comes back.
+/// Values that an ended program left are marked as stale, until the program comes back.
 #[test]
 fn values_of_an_ended_program_are_stale() {
     const DIRECTORY: &str = "TALLYMON_TEST_KEPT";
@@ -183,7 +183,7 @@ fn values_of_an_ended_program_are_stale() {
         (publisher, ada, gauge)
     };
     if let Some(directory) = std::env::var_os(DIRECTORY) {
-        // The program that ends is this test once more, in a process of its own.
+        // The program that ends is this test again, in another process.
         std::mem::forget(start(Path::new(&directory), 7));
         return;
     }
@@ -207,7 +207,8 @@ fn values_of_an_ended_program_are_stale() {
     assert_eq!(collect(), (Ok(Value::Integer(8)), false));
 }
 
-/// A row and a line for a program that publishes, for a file that others could have changed, and for one that is rubbish.
+/// The health counters and findings of a publishing program, of a file that others could have changed, and of a
+/// damaged file.
 #[test]
 fn programs_and_files_are_sources() {
     use std::os::unix::fs::PermissionsExt;

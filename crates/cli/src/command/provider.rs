@@ -85,8 +85,8 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
-/// Whether a path is that of a manifest rather than of an INI file: by its name, so that an error is about the right
-/// kind of file.
+/// Whether a path names a manifest and not an INI file. The name decides, so that an error is about the
+/// right kind of file.
 fn is_manifest(path: &Path) -> bool {
     has_extension(path, "man") || has_extension(path, "xml")
 }
@@ -122,7 +122,8 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
     let library = add.library.as_deref().map(in_full);
     let validation_code = library.as_deref().filter(|_| add.in_process).and_then(ValidationCode::of);
     if add.in_process && validation_code.is_none() {
-        let words = "--in-process needs --library with the path of the library, so that it can be told whether it changes";
+        let words =
+            "--in-process needs --library with the path of the library, to notice when the file changes";
         return Err(Failure::new(Kind::Usage, words));
     }
     let registration = Service {
@@ -180,21 +181,23 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says what keeps a library from being asked. It is no mistake: names may be installed before their library is there.
+/// Warns of what keeps a library from being loaded. It is no error: names may be installed before their
+/// library.
 fn warn_of_library(service: &Service) {
     let Some(library) = &service.library else { return };
     if library.contains('/') && !std::path::Path::new(library).is_file() {
-        eprintln!("tally: {library} is not there; {} is asked when it is", service.name);
+        eprintln!("tally: {library} does not exist yet; {} is loaded when the file appears", service.name);
     }
     if [&service.open, &service.collect, &service.close].into_iter().any(Option::is_none) {
         eprintln!(
-            "tally: {} is not asked without its three functions: --open, --collect, --close",
+            "tally: {} is not loaded without its three functions: --open, --collect, --close",
             service.name
         );
     }
 }
 
-/// The path of a library from the root on, so that it is the same for every reader; a name without slashes stays one.
+/// The absolute path of a library, so that every reader finds the same file; a name without slashes stays
+/// as it is.
 fn in_full(library: &str) -> String {
     if !library.contains('/') {
         return library.to_string();
@@ -270,7 +273,7 @@ fn check(roots: &Roots, writer: &Writer, files: &ProviderFiles) -> Result<(), Fa
     Ok(())
 }
 
-/// Loads the library of a service in its child process, and says what it answers and what is wrong with that.
+/// Loads the library of a service in its child process, and prints its answers and their faults.
 fn try_out(service: &Service) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "service {}", service.name)?;
@@ -333,7 +336,7 @@ fn registration(out: &mut impl Write, service: &Service) -> io::Result<()> {
     }
 }
 
-/// How far a library is trusted, for programs.
+/// The trust in a library, as a word for programs.
 fn trust_word(trust: Trust) -> &'static str {
     match trust {
         Trust::Trusted => "trusted",

@@ -1,4 +1,4 @@
-//! `tally lodctr` and `tally unlodctr`: the same with the options and words of Windows.
+//! `tally lodctr` and `tally unlodctr`: installing and removing names with the options and words of Windows.
 
 use std::fs;
 use std::io::{self, Write};
@@ -18,34 +18,34 @@ const LODCTR_USAGE: &str = "\
 lodctr FILE.ini           install the names of a service that is registered
 lodctr /S:FILE            save all names and settings
 lodctr /R:FILE            restore them from a file
-lodctr /R                 go back to the newest version that is whole, if the one in use is not
+lodctr /R                 return to the newest undamaged version, if the one in use is damaged
 lodctr /T:SERVICE         mark the library of a service as trusted
 lodctr /E:SERVICE         enable a service
 lodctr /D:SERVICE         disable a service
 lodctr /Q                 show all services
 lodctr /Q:SERVICE         show one
 lodctr /L:LANGUAGE /C:FILE /H:FILE
-                          put names and help texts of a language in place of those that are there
-lodctr /M:FILE.man [PATH] install the counter sets of a manifest; PATH is its program or the folder of that
-Options begin with / or -. Names with blanks stand in quotation marks.";
+                          replace names and help texts of a language
+lodctr /M:FILE.man [PATH] install the counter sets of a manifest; PATH is its program or the program's folder
+Options begin with / or -. Put names with spaces in quotation marks.";
 
 const UNLODCTR_USAGE: &str = "\
 unlodctr SERVICE          remove the names of a service
 unlodctr /M:FILE.man      remove the counter sets of a manifest
 unlodctr /G:{GUID}        remove those of a provider, by its GUID
 unlodctr /P:NAME          remove those of a provider, by its name
-Options begin with / or -. Names with blanks stand in quotation marks.";
+Options begin with / or -. Put names with spaces in quotation marks.";
 
 /// One word of the command line.
 #[derive(Debug, PartialEq, Eq)]
 enum Word<'a> {
-    /// A letter, in upper case, and what stands behind its colon.
+    /// A letter, in upper case, and the text after its colon.
     Option(char, Option<&'a str>),
     /// Anything else.
     Name(&'a str),
 }
 
-/// An option is a letter behind `-` or `/`, and then nothing or a colon: `/tmp/my.ini` is a path.
+/// An option is `-` or `/` and one letter, alone or followed by a colon: `/tmp/my.ini` is a path.
 fn word(text: &str) -> Word<'_> {
     let mut letters = text.chars();
     let option = letters.next().filter(|mark| matches!(mark, '-' | '/')).and_then(|_| letters.next());
@@ -171,8 +171,8 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// The language and the texts of `/L:LANGUAGE`, `/C:FILE` and `/H:FILE`; `None` when something else is among them, or
-/// there is no file.
+/// The language and the texts of `/L:LANGUAGE`, `/C:FILE` and `/H:FILE`; `None` if there is another option,
+/// or no file.
 fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
     let (mut language, mut names, mut helps) = (None, None, None);
     for word in words {
@@ -200,8 +200,8 @@ fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
     Ok(Some((language, titles)))
 }
 
-/// A file of texts: a list of pairs that each end with a zero, as Windows' `perfc009.dat` has it, or lines of index, tab and
-/// text.
+/// Reads a file of texts: zero-terminated pairs, as Windows' `perfc009.dat` has them, or lines of index,
+/// tab and text.
 fn texts(path: &Path, is_help: bool) -> Result<Titles, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::file(path, &error))?;
     let wrong = |words: String| Failure::new(Kind::BadFile, format_args!("{}: {words}", path.display()));
@@ -255,7 +255,7 @@ fn install_manifest(
 fn query(roots: &Roots, only: Option<&str>) -> Result<(), Failure> {
     let installed = Installed::read(roots)?;
     let mut out = io::stdout().lock();
-    // The user's indexes are the higher ones as soon as there are any.
+    // If the user has services, their indexes are the higher ones.
     let shown = if installed.user.services().next().is_some() { &installed.user } else { &installed.system };
     writeln!(out, "Performance Counter ID Queries [PERFLIB]:")?;
     number(&mut out, "Base Index", BASE_INDEX)?;
@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_and_paths_are_told_apart() {
+    fn tells_options_from_paths() {
         for (text, wanted) in [
             ("/Q", Word::Option('Q', None)),
             ("-q", Word::Option('Q', None)),

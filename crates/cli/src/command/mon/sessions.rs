@@ -51,7 +51,7 @@ impl Sessions for StoredSessions {
         let names = self.store.names().map_err(|error| words(error.into()))?;
         let session = |name: String| match self.read(&name) {
             Ok(settings) => self.session(settings),
-            // The others are no worse for it.
+            // A damaged session does not hide the others.
             Err(error) => Session {
                 last_error: Some(error),
                 errors: 1,
