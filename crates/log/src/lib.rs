@@ -63,7 +63,7 @@ pub use compare::{Comparison, compare};
 pub use error::{Damage, LogError, LogErrorKind, Notes};
 pub use format::{BytesRead, FORMATS, Format, FormatInfo, ReadOptions, open, read_bytes};
 pub use info::{Info, info};
-pub use reader::{About, Column, Cooker, LogReader, Passed, ReadPlace, Record, Records};
+pub use reader::{About, Column, Cooker, LogReader, Record, RecordPosition, Records, ScannedRecord};
 pub use relog::{Report, relog, relog_to};
 pub use select::Selection;
 pub use stats::{Stats, stats};

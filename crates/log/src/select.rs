@@ -52,14 +52,14 @@ pub fn is_meant(wanted: &CounterPath, counter: &CounterPath) -> bool {
 
 /// Goes through columns, and remembers which of the wanted paths meant one.
 #[derive(Debug)]
-pub(crate) struct Search<'s> {
+pub(crate) struct PathMatcher<'s> {
     wanted: &'s [CounterPath],
     found: Vec<bool>,
 }
 
-impl<'s> Search<'s> {
-    pub(crate) fn new(selection: &'s Selection) -> Search<'s> {
-        Search { wanted: &selection.counters, found: vec![false; selection.counters.len()] }
+impl<'s> PathMatcher<'s> {
+    pub(crate) fn new(selection: &'s Selection) -> PathMatcher<'s> {
+        PathMatcher { wanted: &selection.counters, found: vec![false; selection.counters.len()] }
     }
 
     /// Whether a column is asked for.

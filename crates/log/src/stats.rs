@@ -11,7 +11,7 @@ use crate::error::{LogError, Notes};
 use crate::format::{ReadOptions, open};
 use crate::quantile::Quantiles;
 use crate::reader::{Column, Cooker, table_order};
-use crate::select::{Search, Selection, nothing_found};
+use crate::select::{PathMatcher, Selection, nothing_found};
 
 /// The percentiles of [`Summary::percentiles`], in hundredths.
 pub const PERCENTILES: [u32; 5] = [5, 50, 90, 95, 99];
@@ -109,9 +109,9 @@ pub(crate) fn gather(
     selection: &Selection,
     options: &ReadOptions,
 ) -> Result<Stats, LogError> {
-    let mut gathered: Vec<Gathered> = Vec::new();
+    let mut gathered: Vec<Accumulator> = Vec::new();
     let mut by_path: HashMap<(String, u32), usize> = HashMap::new();
-    let mut search = Search::new(selection);
+    let mut search = PathMatcher::new(selection);
     let mut stats = Stats {
         columns: Vec::new(),
         records: 0,
@@ -141,7 +141,7 @@ pub(crate) fn gather(
                 *same = same.saturating_add(1);
                 places.push(search.keep(column).then(|| {
                     *by_path.entry(key).or_insert_with(|| {
-                        gathered.push(Gathered::new(column, exact_values(columns.len())));
+                        gathered.push(Accumulator::new(column, exact_values(columns.len())));
                         gathered.len().saturating_sub(1)
                     })
                 }));
@@ -173,7 +173,7 @@ fn exact_values(columns: usize) -> usize {
 }
 
 /// What is known of a column while its log is read.
-struct Gathered {
+struct Accumulator {
     column: Column,
     quantiles: Quantiles,
     count: u64,
@@ -196,9 +196,9 @@ struct Gathered {
     unbroken: bool,
 }
 
-impl Gathered {
-    fn new(column: &Column, exact_values: usize) -> Gathered {
-        Gathered {
+impl Accumulator {
+    fn new(column: &Column, exact_values: usize) -> Accumulator {
+        Accumulator {
             column: column.clone(),
             quantiles: Quantiles::new(exact_values),
             count: 0,

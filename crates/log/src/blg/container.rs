@@ -240,7 +240,7 @@ impl<R: Read> Container<R> {
     }
 
     /// Goes to the event at a byte of the file; `seek` brings the input to the buffer that it is in.
-    pub(super) fn go_to(
+    pub(super) fn seek_to(
         &mut self,
         byte: u64,
         seek: impl FnOnce(&mut R, u64) -> io::Result<()>,

@@ -47,7 +47,7 @@ pub(super) struct Decoder<'d> {
     pub(super) record: u64,
     pub(super) cells: Vec<Result<Sample, NoValue>>,
     /// Cells are not wanted.
-    pub(super) passing: bool,
+    pub(super) scanning: bool,
     /// Distance from UTC that a sample showed.
     pub(super) minutes: Option<i32>,
     /// Something of the record could be used.
@@ -56,7 +56,7 @@ pub(super) struct Decoder<'d> {
 
 impl Decoder<'_> {
     pub(super) fn decode(&mut self, entries: &mut [ReadEntry]) {
-        if !self.passing {
+        if !self.scanning {
             self.cells.resize(self.about.columns.len(), Err(NoValue::NoData(Absence::Other)));
             for (cell, column) in self.cells.iter_mut().zip(&self.about.columns) {
                 if column.wild {
@@ -87,7 +87,7 @@ impl Decoder<'_> {
             match next {
                 Ok(SubRecord::Single(raw)) if !read.entry.is_wildcard() && !read.entry.is_object() => {
                     self.any = true;
-                    if self.passing {
+                    if self.scanning {
                         self.evidence(&read.entry, raw);
                         continue;
                     }
@@ -204,7 +204,7 @@ impl Decoder<'_> {
                 }
             };
             position = position.saturating_add(1);
-            if self.passing {
+            if self.scanning {
                 self.evidence(&read.entry, raw);
                 continue;
             }
@@ -279,7 +279,7 @@ impl Decoder<'_> {
         if read.object.counters != counters || read.object.instances != names {
             self.object_columns(read, &object, counters, names, snapshot);
         }
-        if self.passing {
+        if self.scanning {
             return;
         }
         let cache = &read.object;

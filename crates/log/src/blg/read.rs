@@ -15,7 +15,7 @@ use super::parts::Pending;
 use super::records::{self, Entry, kind};
 use crate::error::LogError;
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, LogReader, Passed, ReadPlace, Record};
+use crate::reader::{About, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::{Zone, add_minutes};
 
 /// A record of more than this many bytes is damage: the largest machines make a few of them.
@@ -49,11 +49,11 @@ pub struct BlgReader<R> {
     list_byte: u64,
     lists: HashMap<u64, Vec<ReadEntry>>,
     /// Where the last record stands.
-    place: Option<ReadPlace>,
+    place: Option<RecordPosition>,
     /// Brings the input to a byte, when it can go back.
     seek: Option<fn(&mut R, u64) -> io::Result<()>>,
     /// Only times, places and columns are wanted.
-    passing: bool,
+    scanning: bool,
 }
 
 impl<R: Read + Seek> BlgReader<R> {
@@ -101,7 +101,7 @@ impl<R: Read> BlgReader<R> {
             lists: HashMap::new(),
             place: None,
             seek: None,
-            passing: false,
+            scanning: false,
         };
         reader.ahead = reader.read_record()?;
         Ok(reader)
@@ -191,7 +191,7 @@ impl<R: Read> BlgReader<R> {
         match kind {
             kind::DATA => {
                 let record = self.data_record(pending);
-                if record.is_some() && !self.passing {
+                if record.is_some() && !self.scanning {
                     self.raw.clone_from(&pending.body);
                 }
                 return record;
@@ -290,7 +290,7 @@ impl<R: Read> BlgReader<R> {
             pending,
             record: self.decoded.saturating_add(1),
             cells: Vec::new(),
-            passing: self.passing,
+            scanning: self.scanning,
             minutes: None,
             any: false,
         };
@@ -300,7 +300,7 @@ impl<R: Read> BlgReader<R> {
         if !any {
             return None;
         }
-        self.place = Some(ReadPlace {
+        self.place = Some(RecordPosition {
             byte: event.byte,
             records: self.decoded,
             list: self.list_byte,
@@ -365,20 +365,20 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
         Ok(record)
     }
 
-    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
+    fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
         loop {
             let record = match self.ahead.take() {
                 Some(record) => Some((record.cells.len(), record)),
                 None => {
-                    self.passing = true;
+                    self.scanning = true;
                     let record = self.read_record();
-                    self.passing = false;
+                    self.scanning = false;
                     record?.map(|record| (self.about.columns.len(), record))
                 }
             };
             let Some((columns, Record { time, local_minutes, .. })) = record else { return Ok(()) };
             self.about.records = self.about.records.saturating_add(1);
-            if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+            if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break() {
                 return Ok(());
             }
         }
@@ -388,11 +388,11 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
         Some(self.raw.as_slice()).filter(|raw| !raw.is_empty())
     }
 
-    fn place(&self) -> Option<ReadPlace> {
+    fn position(&self) -> Option<RecordPosition> {
         self.place.filter(|_| self.seek.is_some() && self.ahead.is_none())
     }
 
-    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+    fn seek_to(&mut self, place: RecordPosition) -> Result<bool, LogError> {
         let Some(seek) = self.seek else { return Ok(false) };
         if place.list != self.list_byte && !self.choose_list(place.list) {
             return Ok(false);
@@ -402,7 +402,7 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
         self.decoded = place.records;
         self.minutes = place.minutes;
         let record = place.records.saturating_add(1);
-        self.container.go_to(place.byte, seek, &mut self.about.notes, record)?;
+        self.container.seek_to(place.byte, seek, &mut self.about.notes, record)?;
         Ok(true)
     }
 }

@@ -14,7 +14,7 @@ use super::fields::{Blank, is_plain, parse_time, parse_value, split};
 use super::lines::{LONGEST_LINE, Line, Lines, encoding};
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, Column, LogReader, Passed, ReadPlace, Record};
+use crate::reader::{About, Column, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::{Zone, add_minutes};
 
 /// Reads a text log line by line.
@@ -28,7 +28,7 @@ pub struct CsvReader<R> {
     /// What the headers so far said, by their lines: the columns of their fields, and the time zone.
     headers: HashMap<u64, (Vec<usize>, Zone)>,
     /// Only times and columns are wanted.
-    passing: bool,
+    scanning: bool,
     known: HashMap<(String, u32), usize>,
     fixed_bias: Option<i32>,
     /// Text lines that are no rows were noted.
@@ -36,7 +36,7 @@ pub struct CsvReader<R> {
     /// The line of the last record.
     last_line: String,
     /// Where it stands, and the line of the header before it.
-    place: Option<ReadPlace>,
+    place: Option<RecordPosition>,
     header_line: u64,
     /// Brings the input to a byte, when it can go back.
     seek: Option<fn(&mut R, u64) -> io::Result<()>>,
@@ -69,7 +69,7 @@ impl<R: BufRead> CsvReader<R> {
             separator: ',',
             places: Vec::new(),
             headers: HashMap::new(),
-            passing: false,
+            scanning: false,
             known: HashMap::new(),
             fixed_bias: options.bias,
             text_noted: false,
@@ -193,12 +193,12 @@ impl<R: BufRead> CsvReader<R> {
         let minutes = self.about.zone.minutes_at_local(local);
         let time = add_minutes(local, minutes.saturating_neg());
         let missing = Err(NoValue::NoData(Absence::Other));
-        let columns = if self.passing { 0 } else { self.about.columns.len() };
+        let columns = if self.scanning { 0 } else { self.about.columns.len() };
         let mut cells = vec![missing; columns];
         let places = std::mem::take(&mut self.places);
         for (place, field) in places.iter().zip(values) {
             // Who passes looks at values for their faults alone.
-            if self.passing && is_plain(&field.text) {
+            if self.scanning && is_plain(&field.text) {
                 continue;
             }
             let value = parse_value(&field.text);
@@ -206,7 +206,7 @@ impl<R: BufRead> CsvReader<R> {
                 let shown: String = field.text.chars().take(40).collect();
                 self.damage(line, field.at, format!("{shown:?} is no number"));
             }
-            if self.passing {
+            if self.scanning {
                 continue;
             }
             // Its separator and quotation marks are its own.
@@ -229,7 +229,7 @@ impl<R: BufRead> CsvReader<R> {
             }
         }
         self.places = places;
-        self.place = Some(ReadPlace {
+        self.place = Some(RecordPosition {
             byte: line.byte,
             records: self.about.records,
             list: self.header_line,
@@ -308,15 +308,15 @@ impl<R: BufRead + Send> LogReader for CsvReader<R> {
     }
 
     fn next_record(&mut self) -> Result<Option<Record>, LogError> {
-        self.passing = false;
+        self.scanning = false;
         self.next_row()
     }
 
-    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
-        self.passing = true;
+    fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
+        self.scanning = true;
         while let Some(Record { time, local_minutes, .. }) = self.next_row()? {
             let columns = self.about.columns.len();
-            if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+            if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break() {
                 break;
             }
         }
@@ -327,11 +327,11 @@ impl<R: BufRead + Send> LogReader for CsvReader<R> {
         Some(self.last_line.as_bytes()).filter(|line| !line.is_empty())
     }
 
-    fn place(&self) -> Option<ReadPlace> {
+    fn position(&self) -> Option<RecordPosition> {
         self.place.filter(|_| self.seek.is_some())
     }
 
-    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+    fn seek_to(&mut self, place: RecordPosition) -> Result<bool, LogError> {
         let Some(seek) = self.seek else { return Ok(false) };
         if place.list != self.header_line {
             // Logs that were put behind each other have several headers.

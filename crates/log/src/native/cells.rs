@@ -89,7 +89,7 @@ impl Stream {
 
 /// The row that is being noted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct ChunkRow {
     /// Its number in the chunk.
     pub(super) number: u32,
     /// Its number over all chunks, from 1.
@@ -144,7 +144,7 @@ impl Cells {
     pub(super) fn put<V: Borrow<Result<Sample, NoValue>>>(
         &mut self,
         cells: std::ops::Range<usize>,
-        row: Row,
+        row: ChunkRow,
         now: &mut [Option<u64>; CLOCKS],
         values: impl IntoIterator<Item = (V, bool)>,
     ) -> bool {
@@ -158,7 +158,7 @@ impl Cells {
         let mut there = false;
         let places = self.cells.get_mut(cells).unwrap_or_default();
         for ((at, cell), (value, stale)) in (first..).zip(places).zip(values) {
-            let at = Place { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: at >= self.fresh };
+            let at = Target { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: at >= self.fresh };
             self.seen.1 = self.seen.1.wrapping_add(usize::from(cell.seen != row.stamp));
             cell.seen = row.stamp;
             match value.borrow() {
@@ -178,13 +178,13 @@ impl Cells {
     }
 
     /// Ends a row in which the object was sampled: what was not seen is gone.
-    pub(super) fn end_row(&mut self, row: Row) {
+    pub(super) fn end_row(&mut self, row: ChunkRow) {
         if self.seen == (row.stamp, self.cells.len()) {
             return;
         }
         for (at, cell) in self.cells.iter_mut().enumerate() {
             if cell.seen != row.stamp && !cell.is_gone() {
-                let at = Place { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: false };
+                let at = Target { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: false };
                 let [.., state, _, _] = &mut self.streams;
                 state.reserve(1);
                 self.changed =
@@ -258,9 +258,9 @@ impl Cells {
 
 /// Where a number is noted.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Target {
     cell: u32,
-    row: Row,
+    row: ChunkRow,
     /// The column began in this chunk.
     is_fresh: bool,
 }
@@ -271,7 +271,7 @@ impl Cell {
     fn put(
         &mut self,
         streams: &mut [Stream; STREAMS],
-        at: Place,
+        at: Target,
         now: &mut [Option<u64>; CLOCKS],
         sample: &Sample,
         stale: bool,
@@ -305,7 +305,7 @@ impl Cell {
 
     /// Notes the numbers of a sample that seldom change, or all that a column begins with.
     #[cold]
-    fn put_rest(&mut self, streams: &mut [Stream; STREAMS], at: Place, numbers: &[u64; STREAMS]) -> usize {
+    fn put_rest(&mut self, streams: &mut [Stream; STREAMS], at: Target, numbers: &[u64; STREAMS]) -> usize {
         let [.., state, _, _] = numbers;
         let mut more = self.put_status(streams, at, *state);
         let begins = std::mem::replace(&mut self.begins, false);
@@ -326,7 +326,7 @@ impl Cell {
     }
 
     /// Notes whether there is a value, or why not. Returns how many more streams have changes of this column.
-    fn put_status(&mut self, streams: &mut [Stream; STREAMS], at: Place, code: u64) -> usize {
+    fn put_status(&mut self, streams: &mut [Stream; STREAMS], at: Target, code: u64) -> usize {
         let [.., known, _, _] = &mut self.numbers;
         let difference = code.wrapping_sub(std::mem::replace(known, code));
         if difference == 0 || at.is_fresh && at.row.number == 0 {

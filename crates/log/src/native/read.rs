@@ -19,7 +19,7 @@ use super::state::{Lane, State};
 use super::{HEAD, MOST_COLUMNS, MOST_NUMBERS};
 use crate::error::{Damage, LogError};
 use crate::format::Format;
-use crate::reader::{About, LogReader, Passed, ReadPlace, Record};
+use crate::reader::{About, LogReader, Record, RecordPosition, ScannedRecord};
 
 /// Columns that a log may have before it has any bytes, and for each byte that was read: a log of a few bytes does not
 /// fill the memory with names.
@@ -50,7 +50,7 @@ pub struct NativeReader<R> {
     /// Where the chunk begins, when it stands for itself.
     key_at: Option<u64>,
     /// Only times and columns of chunks are wanted.
-    passing: bool,
+    scanning: bool,
     /// Brings the input to a byte, when it can go back.
     to_byte: Option<fn(&mut R, u64) -> std::io::Result<()>>,
 }
@@ -107,7 +107,7 @@ impl<R: Read> NativeReader<R> {
             cells: Vec::new(),
             index: None,
             key_at: None,
-            passing: false,
+            scanning: false,
             to_byte: None,
         };
         reader.next_chunk()?;
@@ -228,7 +228,7 @@ impl<R: Read> NativeReader<R> {
         let mut decode = || {
             self.times.decode(&mut bits, head.rows, head.key)?;
             self.minutes.decode(&mut bits, head.rows, head.key)?;
-            if self.passing {
+            if self.scanning {
                 return Some(());
             }
             let (mut room, about) = (MOST_NUMBERS, &mut self.about);
@@ -297,12 +297,12 @@ impl<R: Read> NativeReader<R> {
     }
 
     /// Moves all objects to a row of the chunk.
-    fn go_to(&mut self, row: usize) {
+    fn seek_to(&mut self, row: usize) {
         let time = self.times.at(row);
         let mut before = vec![[time, 0, 0, 0, time, time]; self.hosts.len()];
         for table in &mut self.tables {
             if let Some(before) = before.get_mut(table.host) {
-                table.go_to(row, before);
+                table.seek_to(row, before);
             }
         }
     }
@@ -313,7 +313,7 @@ impl<R: Read> NativeReader<R> {
             return None;
         }
         let row = self.row;
-        self.go_to(row);
+        self.seek_to(row);
         for table in &self.tables {
             if table.is_sampled(row) {
                 table.values(&mut self.cells);
@@ -366,14 +366,14 @@ impl<R: Read + Seek> NativeReader<R> {
         self.index = Some((length, known));
         self.frames.input().seek(SeekFrom::Start(place))?;
         self.frames.restart(place);
-        (self.rows, self.row, self.whole, self.passing) = (0, 0, false, false);
+        (self.rows, self.row, self.whole, self.scanning) = (0, 0, false, false);
         while self.next_chunk()? {
             let found = self.times.values.iter().position(|found| *found >= time.0);
             self.row = found.unwrap_or(self.rows);
             if found.is_some() {
                 return Ok(true);
             }
-            self.go_to(self.rows.saturating_sub(1));
+            self.seek_to(self.rows.saturating_sub(1));
         }
         Ok(false)
     }
@@ -416,11 +416,11 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
         self.texts.get(&table.text(cell)?).map(String::as_str)
     }
 
-    fn place(&self) -> Option<ReadPlace> {
+    fn position(&self) -> Option<RecordPosition> {
         self.to_byte?;
         // Only the first row of a chunk can be gone to.
         let byte = self.key_at.filter(|_| self.row == 1)?;
-        Some(ReadPlace {
+        Some(RecordPosition {
             byte,
             records: self.about.records.saturating_sub(1),
             list: 0,
@@ -429,17 +429,17 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
         })
     }
 
-    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+    fn seek_to(&mut self, place: RecordPosition) -> Result<bool, LogError> {
         let Some(to_byte) = self.to_byte else { return Ok(false) };
         to_byte(self.frames.input(), place.byte)?;
         self.frames.restart(place.byte);
-        (self.rows, self.row, self.whole, self.passing) = (0, 0, false, false);
+        (self.rows, self.row, self.whole, self.scanning) = (0, 0, false, false);
         self.about.records = place.records;
         Ok(true)
     }
 
-    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
-        self.passing = true;
+    fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
+        self.scanning = true;
         loop {
             while self.row < self.rows {
                 let minutes = super::series::unzigzag(self.minutes.at(self.row));
@@ -448,7 +448,8 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
                 self.about.records = self.about.records.saturating_add(1);
                 let local_minutes = i32::try_from(minutes).unwrap_or_default();
                 let columns = self.cells.len();
-                if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+                if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break()
+                {
                     return Ok(());
                 }
             }

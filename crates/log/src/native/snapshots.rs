@@ -59,15 +59,15 @@ struct Object {
     /// The row that it was last in, and the epoch of the writer then.
     written: (u64, u64),
     /// The instances of the last snapshot in their order.
-    last: Vec<(Identity, Option<Place>)>,
-    known: HashMap<Identity, (u32, Option<Place>)>,
+    last: Vec<(Identity, Option<InstanceColumns>)>,
+    known: HashMap<Identity, (u32, Option<InstanceColumns>)>,
     /// Numbers behind a name that are in use.
     used: HashMap<(Option<String>, String), BTreeSet<u32>>,
 }
 
 /// Where the values of an instance go.
 #[derive(Debug, Clone)]
-struct Place {
+struct InstanceColumns {
     id: InstanceId,
     /// Positions in `positions` of its columns; `None` when these are all.
     columns: Option<Arc<[usize]>>,
@@ -293,10 +293,15 @@ impl Object {
     }
 
     /// Notes the values of an instance.
-    fn put<W: Output>(&self, writer: &mut NativeWriter<W>, place: &Place, instance: &SnapshotInstance<'_>) {
+    fn put<W: Output>(
+        &self,
+        writer: &mut NativeWriter<W>,
+        place: &InstanceColumns,
+        instance: &SnapshotInstance<'_>,
+    ) {
         let value =
             |position: usize| (instance.sample(position), instance.state(position) == ValueState::Stale);
-        let Place { id, columns } = place;
+        let InstanceColumns { id, columns } = place;
         if columns.is_none() && !self.has_texts {
             writer.put_all(*id, self.positions.iter().map(|position| value(*position)));
             return;
@@ -336,7 +341,7 @@ impl Object {
         writer: &mut NativeWriter<W>,
         named: bool,
         identity: &Identity,
-    ) -> io::Result<Option<Place>> {
+    ) -> io::Result<Option<InstanceColumns>> {
         if let Some((_, place)) = self.known.get(identity) {
             return Ok(place.clone());
         }
@@ -348,7 +353,7 @@ impl Object {
         let place = match self.columns(named, identity, index) {
             None => {
                 let id = writer.instance(self.table, named.then_some(&*path))?;
-                Some(Place { id, columns: None })
+                Some(InstanceColumns { id, columns: None })
             }
             Some(columns) if columns.is_empty() => None,
             Some(columns) => {
@@ -360,7 +365,7 @@ impl Object {
                 });
                 let instance = Instance { text: named.then_some(path), columns: Some(listed.collect()) };
                 let id = writer.instance_with(self.table, instance, 0)?;
-                Some(Place { id, columns: Some(columns.into()) })
+                Some(InstanceColumns { id, columns: Some(columns.into()) })
             }
         };
         self.known.insert(identity.clone(), (index, place.clone()));

@@ -63,7 +63,7 @@ struct Cell {
 
 /// An instance and where its columns are.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct InstanceState {
     pub(super) instance: Instance,
     /// How many just the same come before it.
     pub(super) nth: usize,
@@ -81,7 +81,7 @@ pub(super) struct State {
     /// Number of its host.
     pub(super) host: usize,
     cells: Vec<Cell>,
-    instances: Vec<Placed>,
+    instances: Vec<InstanceState>,
     /// First cell and number of cells of the instances whose first numbers are not read yet.
     untold: Vec<(usize, usize)>,
     streams: [Stream; STREAMS],
@@ -114,7 +114,7 @@ impl State {
     pub(super) fn add(&mut self, instance: &Instance, nth: usize, columns: &[usize]) {
         let (cell, width) = (self.cells.len(), columns.len());
         self.untold.push((cell, width));
-        self.instances.push(Placed { instance: instance.clone(), nth, cell, width });
+        self.instances.push(InstanceState { instance: instance.clone(), nth, cell, width });
         for (nth, column) in columns.iter().enumerate() {
             let Some(counter) = self.definition.counters.get(instance.counter(nth)) else { continue };
             self.cells.push(Cell {
@@ -128,14 +128,14 @@ impl State {
     }
 
     /// The columns of an instance: their places in the object, and in the log.
-    pub(super) fn columns_of(&self, placed: &Placed) -> impl Iterator<Item = (usize, usize)> + Clone {
+    pub(super) fn columns_of(&self, placed: &InstanceState) -> impl Iterator<Item = (usize, usize)> + Clone {
         let cells = placed.cell..placed.cell.saturating_add(placed.width);
         let columns = self.cells.get(cells.clone()).unwrap_or_default();
         cells.zip(columns.iter().map(|cell| cell.column))
     }
 
     /// Its instances in the order of their columns.
-    pub(super) fn instances(&self) -> &[Placed] {
+    pub(super) fn instances(&self) -> &[InstanceState] {
         &self.instances
     }
 
@@ -185,7 +185,7 @@ impl State {
     }
 
     /// Moves to a row of the chunk. `before` are the clocks of the object before this one of the same host.
-    pub(super) fn go_to(&mut self, row: usize, before: &mut [u64; CLOCKS]) {
+    pub(super) fn seek_to(&mut self, row: usize, before: &mut [u64; CLOCKS]) {
         for stream in &mut self.streams {
             let rows = stream.values.len().checked_div(stream.changed.len()).unwrap_or(0);
             let values = stream.values.get(row..).unwrap_or_default().iter().step_by(rows.max(1));

@@ -9,7 +9,7 @@ use tallymon_core::counter::Denominator;
 use tallymon_core::flow::{NoValue, Sample};
 
 use super::bits::BitWriter;
-use super::cells::{Cell, Cells, Row};
+use super::cells::{Cell, Cells, ChunkRow};
 use super::schema::{Definition, Instance};
 use super::series::{self, Parameters, Scratch};
 
@@ -170,7 +170,7 @@ impl Table {
         &mut self,
         position: usize,
         from: usize,
-        row: Row,
+        row: ChunkRow,
         values: impl IntoIterator<Item = (V, bool)>,
     ) {
         let Some(Some(live)) = self.instances.get(position) else { return };
@@ -181,7 +181,7 @@ impl Table {
     }
 
     /// Ends a row in which the object was sampled: what was not seen is gone.
-    pub(super) fn end_row(&mut self, row: Row) {
+    pub(super) fn end_row(&mut self, row: ChunkRow) {
         self.cells.end_row(row);
     }
 

@@ -10,7 +10,7 @@ use tallymon_core::flow::{NoValue, Sample};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
 use super::bits::BitWriter;
-use super::cells::Row;
+use super::cells::ChunkRow;
 use super::fields::PutFields;
 use super::frame::{LONGEST, frame, kind};
 use super::index::{self, Entry};
@@ -282,8 +282,8 @@ impl<W: Output> NativeWriter<W> {
     }
 
     /// The row that is being filled.
-    fn now(&self) -> Row {
-        Row { number: u32::try_from(self.rows).unwrap_or(u32::MAX), stamp: self.stamp }
+    fn now(&self) -> ChunkRow {
+        ChunkRow { number: u32::try_from(self.rows).unwrap_or(u32::MAX), stamp: self.stamp }
     }
 
     /// Notes the text of a text counter in this row.

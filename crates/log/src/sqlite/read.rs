@@ -14,7 +14,7 @@ use tallymon_core::time::{FileTime, Frequency, SystemTime};
 use crate::blg::records::no_value;
 use crate::error::{LogError, LogErrorKind};
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, Column, LogReader, Passed, ReadPlace, Record};
+use crate::reader::{About, Column, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::Zone;
 
 use super::failed;
@@ -370,8 +370,8 @@ impl LogReader for SqliteReader {
         }
     }
 
-    fn place(&self) -> Option<ReadPlace> {
-        Some(ReadPlace {
+    fn position(&self) -> Option<RecordPosition> {
+        Some(RecordPosition {
             byte: self.given?.cast_unsigned(),
             records: self.about.records.saturating_sub(1),
             list: self.begun as u64,
@@ -380,7 +380,7 @@ impl LogReader for SqliteReader {
         })
     }
 
-    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+    fn seek_to(&mut self, place: RecordPosition) -> Result<bool, LogError> {
         let Ok(begun) = usize::try_from(place.list) else { return Ok(false) };
         self.begun = begun;
         self.about.records = place.records;
@@ -388,7 +388,7 @@ impl LogReader for SqliteReader {
         Ok(true)
     }
 
-    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
+    fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
         let columns = self.about.columns.len();
         let mut after = self.given.unwrap_or(i64::MIN);
         while let Some(set) = self.set() {
@@ -404,7 +404,7 @@ impl LogReader for SqliteReader {
             let Some(time) = time else { continue };
             self.about.records = self.about.records.saturating_add(1);
             self.given = Some(record);
-            if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+            if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break() {
                 break;
             }
         }

@@ -14,7 +14,7 @@ use tallymon_core::flow::{NoValue, SourceError, Value};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon_log::{Column, LogError, LogErrorKind, Notes, ReadOptions, Record};
 
-use super::place::{Marks, Moment, Wanted};
+use super::cursor::{Marks, Moment, Wanted};
 use super::shelf::Shelf;
 use super::values::Values;
 use super::{Log, LogSummary, Opened};
@@ -168,7 +168,7 @@ fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
         summary,
         marks: Marks::default(),
         wanted: Mutex::new(Wanted::At(FileTime(0))),
-        place: Mutex::new(None),
+        cursor: Mutex::new(None),
         spare: Mutex::new(None),
         joined: Some(Joined {
             overlaps: overlaps(&parts, &sources),

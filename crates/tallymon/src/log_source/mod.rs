@@ -6,8 +6,8 @@
 //! Values in it come computed, since a log of computed values has nothing else; the definitions say what type they were, and
 //! [`Log::complete`] adds the samples that they were computed from.
 
+mod cursor;
 mod joined;
-mod place;
 mod shelf;
 mod source;
 mod values;
@@ -21,7 +21,7 @@ use tallymon_core::flow::{Cell, NoValue, Sample, SourceError, SourceErrorKind, V
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::TitleIndex;
-use tallymon_log::{Column, Format, LogError, LogErrorKind, LogReader, Notes, Passed, ReadOptions};
+use tallymon_log::{Column, Format, LogError, LogErrorKind, LogReader, Notes, ReadOptions, ScannedRecord};
 
 use crate::matching::InstanceKey;
 use crate::query::Reading;
@@ -30,8 +30,8 @@ pub use source::LogSource;
 
 pub use joined::Overlap;
 
+use cursor::{Cursor, Mark, Marks, Moment, Wanted};
 use joined::Joined;
-use place::{Mark, Marks, Moment, Place, Wanted};
 use shelf::{LogHost, LogObject, Shelf};
 
 /// One host of a log of any format that can be read: the first one, until [`Log::of_host`] asks for another. Clones are of
@@ -52,11 +52,11 @@ struct Opened {
     columns: Vec<Column>,
     summary: LogSummary,
     marks: Marks,
-    /// What snapshots are of. It is held for a moment only, while the place is held as long as reading takes.
+    /// The time that snapshots are taken at. This lock is held for a moment only, the one of the cursor as long as reading takes.
     wanted: Mutex<Wanted>,
-    place: Mutex<Option<Place>>,
+    cursor: Mutex<Option<Cursor>>,
     /// Whoever read columns last and knows all of them.
-    spare: Mutex<Option<Place>>,
+    spare: Mutex<Option<Cursor>>,
     /// The logs that it is of, when these are several; then it has no reader of its own.
     joined: Option<Joined>,
 }
@@ -123,7 +123,7 @@ impl Log {
         let (mut first, mut last, mut records, mut local_minutes) = (None, FileTime(0), 0u64, 0);
         let mut marks = Marks::default();
         let mut is_ended = false;
-        let mut note = |passed: Passed| {
+        let mut note = |passed: ScannedRecord| {
             first.get_or_insert(passed.time);
             last = passed.time;
             local_minutes = passed.local_minutes;
@@ -132,7 +132,7 @@ impl Log {
             is_ended = !is_wanted();
             if is_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        reader.pass(&mut note).map_err(|error| error.in_file(path))?;
+        reader.scan(&mut note).map_err(|error| error.in_file(path))?;
         if is_ended {
             return Ok(None);
         }
@@ -163,7 +163,7 @@ impl Log {
             summary,
             wanted: Mutex::new(Wanted::At(FileTime(0))),
             // A reader that knows all columns can begin anywhere; another one has to find them in their order.
-            place: Mutex::new(begin_at(reader, marks.first()).map_err(|error| unusable(error.to_string()))?),
+            cursor: Mutex::new(begin_at(reader, marks.first()).map_err(|error| unusable(error.to_string()))?),
             spare: Mutex::new(None),
             marks,
             joined: None,
@@ -282,8 +282,8 @@ impl Log {
             let wanted = *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
             return Ok(then(&joined.moment(wanted, self.opened.columns.len())?));
         }
-        let mut place = self.place();
-        Ok(then(&self.go(&mut place)?.moment))
+        let mut cursor = self.cursor();
+        Ok(then(&self.go(&mut cursor)?.moment))
     }
 
     /// Reads some columns from the first record to the last: `each` gets the time and the values in the order of the
@@ -327,25 +327,25 @@ impl Log {
     }
 
     /// A reader of its own before a time. One that knows all columns can begin anywhere, so one that does is kept.
-    fn begin_before(&self, from: FileTime, is_wanted: impl Fn() -> bool) -> Result<Place, SourceError> {
+    fn begin_before(&self, from: FileTime, is_wanted: impl Fn() -> bool) -> Result<Cursor, SourceError> {
         let mark = self.opened.marks.before(Wanted::At(from)).filter(|mark| mark.count > 0);
-        let Some(mark) = mark else { return Ok(Place::new(self.reader()?, 0)) };
+        let Some(mark) = mark else { return Ok(Cursor::new(self.reader()?, 0)) };
         let spare = self.opened.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut reader = match spare {
-            Some(place) => place.reader,
+            Some(cursor) => cursor.reader,
             None => self.reader()?,
         };
         let all = self.opened.columns.len();
         if reader.about().columns.len() < all {
-            let mut find = |passed: Passed| match passed.columns < all && is_wanted() {
+            let mut find = |passed: ScannedRecord| match passed.columns < all && is_wanted() {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             };
-            reader.pass(&mut find).map_err(source_error)?;
+            reader.scan(&mut find).map_err(source_error)?;
         }
         match begin_at(reader, Some(mark))? {
-            Some(place) => Ok(place),
-            None => Ok(Place::new(self.reader()?, 0)),
+            Some(cursor) => Ok(cursor),
+            None => Ok(Cursor::new(self.reader()?, 0)),
         }
     }
 
@@ -355,39 +355,39 @@ impl Log {
 
     /// Minutes to add to the time of the log to get its local time.
     pub fn local_minutes(&self) -> i32 {
-        let place = self.place();
-        let newer = place.as_ref().and_then(|place| place.moment.newer.as_ref());
+        let cursor = self.cursor();
+        let newer = cursor.as_ref().and_then(|cursor| cursor.moment.newer.as_ref());
         newer.map_or(self.opened.summary.local_minutes, |record| record.local_minutes)
     }
 
-    fn place(&self) -> MutexGuard<'_, Option<Place>> {
-        self.opened.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cursor(&self) -> MutexGuard<'_, Option<Cursor>> {
+        self.opened.cursor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Goes to the time of the log: from where it is, or from the last place before it that reading can begin at.
-    fn go<'p>(&self, place: &'p mut Option<Place>) -> Result<&'p Place, SourceError> {
+    /// Goes to the time of the log: from where it is, or from the last position before it that reading can begin at.
+    fn go<'p>(&self, cursor: &'p mut Option<Cursor>) -> Result<&'p Cursor, SourceError> {
         let wanted = *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         let marks = &self.opened.marks;
         let mark = marks.before(wanted);
         let is_near =
-            |place: &Place| !place.is_behind(wanted) && mark.is_none_or(|mark| mark.count <= place.count);
-        let near = match place.take() {
-            Some(place) if is_near(&place) => Some(place),
-            Some(place) => begin_at(place.reader, mark)?,
+            |cursor: &Cursor| !cursor.is_behind(wanted) && mark.is_none_or(|mark| mark.count <= cursor.count);
+        let near = match cursor.take() {
+            Some(cursor) if is_near(&cursor) => Some(cursor),
+            Some(cursor) => begin_at(cursor.reader, mark)?,
             None => None,
         };
-        let place = place.insert(match near {
-            Some(place) => place,
-            None => Place::new(self.reader()?, 0),
+        let cursor = cursor.insert(match near {
+            Some(cursor) => cursor,
+            None => Cursor::new(self.reader()?, 0),
         });
-        while let Some(record) = place.take_next()? {
-            if place.is_enough(&record, wanted) {
-                place.ahead = Some(record);
+        while let Some(record) = cursor.take_next()? {
+            if cursor.is_enough(&record, wanted) {
+                cursor.ahead = Some(record);
                 break;
             }
-            place.accept(record, marks);
+            cursor.accept(record, marks);
         }
-        Ok(place)
+        Ok(cursor)
     }
 
     /// Goes to the next record from `from` to `to`, both included, which is at least so many units after the one that the
@@ -405,28 +405,28 @@ impl Log {
             }
             return Ok(time);
         }
-        let mut place = self.place();
-        let place = match &mut *place {
-            Some(place) => place,
-            none => none.insert(Place::new(self.reader()?, 0)),
+        let mut cursor = self.cursor();
+        let cursor = match &mut *cursor {
+            Some(cursor) => cursor,
+            none => none.insert(Cursor::new(self.reader()?, 0)),
         };
-        let before = place.time();
+        let before = cursor.time();
         if before.is_none()
             && let Some(mark) =
-                self.opened.marks.before(Wanted::At(from)).filter(|mark| mark.count > place.count)
-            && place.reader.go_to(mark.place).map_err(source_error)?
+                self.opened.marks.before(Wanted::At(from)).filter(|mark| mark.count > cursor.count)
+            && cursor.reader.seek_to(mark.position).map_err(source_error)?
         {
-            (place.count, place.ahead) = (mark.count, None);
+            (cursor.count, cursor.ahead) = (mark.count, None);
         }
-        while let Some(record) = place.take_next()? {
+        while let Some(record) = cursor.take_next()? {
             let time = record.time;
             let is_soon = |before: FileTime| time >= before && time.0.saturating_sub(before.0) < every;
             if time < from || time > to || before.is_some_and(is_soon) {
-                place.count = place.count.saturating_add(1);
+                cursor.count = cursor.count.saturating_add(1);
                 continue;
             }
-            place.accept(record, &self.opened.marks);
-            self.want(Wanted::Nth(place.count.saturating_sub(1)));
+            cursor.accept(record, &self.opened.marks);
+            self.want(Wanted::Nth(cursor.count.saturating_sub(1)));
             return Ok(Some(time));
         }
         Ok(None)
@@ -437,18 +437,18 @@ impl Log {
         if let Some(joined) = &self.opened.joined {
             return joined.rewind();
         }
-        let mut place = self.place();
-        let reader = place.take().map(|place| place.reader);
+        let mut cursor = self.cursor();
+        let reader = cursor.take().map(|cursor| cursor.reader);
         // What can not go back is opened again when it is read.
-        *place = reader.and_then(|reader| begin_at(reader, self.opened.marks.first()).ok().flatten());
+        *cursor = reader.and_then(|reader| begin_at(reader, self.opened.marks.first()).ok().flatten());
     }
 }
 
-/// The place of a reader that knows all columns; `None` when it can not begin there.
-fn begin_at(mut reader: Box<dyn LogReader>, mark: Option<&Mark>) -> Result<Option<Place>, SourceError> {
+/// The cursor of a reader that knows all columns; `None` if it can not begin there.
+fn begin_at(mut reader: Box<dyn LogReader>, mark: Option<&Mark>) -> Result<Option<Cursor>, SourceError> {
     let Some(mark) = mark else { return Ok(None) };
-    let goes = reader.go_to(mark.place).map_err(source_error)?;
-    Ok(goes.then(|| Place::new(reader, mark.count)))
+    let goes = reader.seek_to(mark.position).map_err(source_error)?;
+    Ok(goes.then(|| Cursor::new(reader, mark.count)))
 }
 
 /// What two samples of a column come to.

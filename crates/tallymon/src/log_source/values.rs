@@ -6,7 +6,7 @@ use tallymon_core::flow::{NoValue, SourceError, Value};
 use tallymon_core::time::FileTime;
 use tallymon_log::{Cooker, LogReader, Record};
 
-use super::{Log, Place, source_error};
+use super::{Cursor, Log, source_error};
 
 /// Records on their way through a reader of its own.
 pub(super) struct Values {
@@ -29,7 +29,7 @@ impl Log {
         from: FileTime,
         is_wanted: impl Fn() -> bool,
     ) -> Result<Values, SourceError> {
-        let Place { reader, count, .. } = self.begin_before(from, is_wanted)?;
+        let Cursor { reader, count, .. } = self.begin_before(from, is_wanted)?;
         let wanted = Record { time: FileTime(0), local_minutes: 0, cells: Vec::new() };
         Ok(Values {
             log: self.clone(),
@@ -46,7 +46,7 @@ impl Log {
     pub(super) fn keep(&self, values: Values) {
         if values.reader.about().columns.len() >= self.opened.columns.len() {
             *self.opened.spare.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some(Place::new(values.reader, values.count));
+                Some(Cursor::new(values.reader, values.count));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use tallymon_core::counter::Format as Shown;
 use tallymon_core::flow::{Cell, NoValue, Sample, SourceError};
 use tallymon_core::time::FileTime;
-use tallymon_log::{Column, LogReader, Passed, ReadPlace, Record};
+use tallymon_log::{Column, LogReader, Record, RecordPosition, ScannedRecord};
 
 use super::{LogReading, source_error, value};
 
@@ -24,7 +24,7 @@ pub(super) enum Wanted {
 /// A record that reading can begin at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
-    pub(super) place: ReadPlace,
+    pub(super) position: RecordPosition,
     /// Records before it.
     pub(super) count: u64,
     /// The latest time of these: a clock may have been set back.
@@ -45,17 +45,17 @@ pub(super) struct Marks {
 
 impl Marks {
     /// Notes the next record.
-    pub(super) fn note(&mut self, passed: &Passed) {
+    pub(super) fn note(&mut self, passed: &ScannedRecord) {
         let count = self.records;
         self.records = count.saturating_add(1);
         if self.columns.last().is_none_or(|(_, columns)| *columns < passed.columns) {
             self.columns.push((count, passed.columns));
         }
         let is_far = |last: &Mark| count >= last.count.saturating_add(self.every);
-        if let Some(place) = passed.place
+        if let Some(position) = passed.position
             && self.marks.last().is_none_or(is_far)
         {
-            self.marks.push(Mark { place, count, most: self.most });
+            self.marks.push(Mark { position, count, most: self.most });
         }
         if self.marks.len() > MOST {
             let mut keep = false;
@@ -73,7 +73,7 @@ impl Marks {
         self.marks.first().filter(|mark| mark.count == 0)
     }
 
-    /// The last place from which reading comes to the wanted record and the one before it.
+    /// The last position from which reading comes to the wanted record and the one before it.
     pub(super) fn before(&self, wanted: Wanted) -> Option<&Mark> {
         let count = match wanted {
             // All records before such a mark are early enough, so that the wanted one is the last of them, or behind.
@@ -111,7 +111,7 @@ pub(super) struct Moment {
 }
 
 /// How far a log was read.
-pub(super) struct Place {
+pub(super) struct Cursor {
     pub(super) reader: Box<dyn LogReader>,
     pub(super) moment: Moment,
     /// Records up to the newer one.
@@ -120,10 +120,10 @@ pub(super) struct Place {
     pub(super) ahead: Option<Record>,
 }
 
-impl Place {
+impl Cursor {
     /// Before the record of a reader that has so many before it.
-    pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Place {
-        Place { reader, moment: Moment { older: None, newer: None }, count, ahead: None }
+    pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Cursor {
+        Cursor { reader, moment: Moment { older: None, newer: None }, count, ahead: None }
     }
 
     pub(super) fn time(&self) -> Option<FileTime> {
@@ -189,9 +189,9 @@ impl Moment {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place")
+        f.debug_struct("Cursor")
             .field("time", &self.time())
             .field("count", &self.count)
             .finish_non_exhaustive()
