@@ -23,27 +23,27 @@ pub struct CsvReader<R> {
     lines: Lines<R>,
     about: About,
     separator: char,
-    /// The column of each field behind the time.
+    /// The column of each field after the time.
     places: Vec<usize>,
-    /// What the headers so far said, by their lines: the columns of their fields, and the time zone.
+    /// The headers so far by their line numbers: the columns of their fields, and the time zone.
     headers: HashMap<u64, (Vec<usize>, Zone)>,
-    /// Only times and columns are wanted.
+    /// Only times and columns are read, not values.
     scanning: bool,
     known: HashMap<(String, u32), usize>,
     fixed_bias: Option<i32>,
-    /// Text lines that are no rows were noted.
+    /// Text between the rows was reported already.
     text_noted: bool,
     /// The line of the last record.
     last_line: String,
-    /// Where it stands, and the line of the header before it.
+    /// Its position, and the line number of the header before it.
     place: Option<RecordPosition>,
     header_line: u64,
-    /// Brings the input to a byte, when it can go back.
+    /// Moves the input to a byte; `None` if it can not seek.
     seek: Option<fn(&mut R, u64) -> io::Result<()>>,
 }
 
 impl<R: BufRead + Seek> CsvReader<R> {
-    /// As [`CsvReader::new`], of what can go back to any line.
+    /// As [`CsvReader::new`], for an input that can seek.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl<R: BufRead> CsvReader<R> {
     ///
     /// # Errors
     ///
-    /// Those of the operating system, a code page that nobody knows, and a text without a first line of a log.
+    /// Errors of the operating system, an unknown code page, and a text without the first line of a log.
     pub fn new(input: R, options: &ReadOptions) -> Result<CsvReader<R>, LogError> {
         let code_page = options.code_page.as_deref().map(encoding).transpose()?;
         let mut reader = CsvReader {
@@ -98,7 +98,7 @@ impl<R: BufRead> CsvReader<R> {
         }
     }
 
-    /// Takes a line with the paths of the columns. There is another one where logs were put behind each other.
+    /// Reads a header: a line with the paths of the columns. Concatenated logs have several.
     fn header(&mut self, line: &Line) {
         self.note_line(line);
         self.header_line = line.number;
@@ -140,8 +140,8 @@ impl<R: BufRead> CsvReader<R> {
         self.headers.insert(line.number, (self.places.clone(), self.about.zone.clone()));
     }
 
-    /// Takes the first field: `(PDH-CSV 4.0) (zone)(bias)`. Windows cuts it at the first character that is not ASCII,
-    /// and then the bias is lost.
+    /// Reads the first field of a header: `(PDH-CSV 4.0) (zone)(bias)`. Windows cuts it at the first
+    /// character that is not ASCII, and then the bias is lost.
     fn zone(&mut self, field: &str, line: &Line) {
         let rest = field.split_once(')').map(|(_, rest)| rest.trim()).unwrap_or_default();
         let bias = rest
@@ -167,7 +167,7 @@ impl<R: BufRead> CsvReader<R> {
         };
     }
 
-    /// Takes a row; `None` when the line is none.
+    /// Reads a row; `None` if the line is not a row.
     fn row(&mut self, line: &Line) -> Option<Record> {
         self.note_line(line);
         let fields = split(&line.text, self.separator);
@@ -179,7 +179,7 @@ impl<R: BufRead> CsvReader<R> {
         let needed = self.places.len();
         let whole =
             values.len() >= needed && fields.iter().take(needed.saturating_add(1)).all(|field| field.closed);
-        // A log that is cut off just behind a separator has a last field that looks empty.
+        // If a log is cut just after a separator, its last field looks empty.
         let cut = !line.ended && first.quoted && values.last().is_some_and(|last| !last.quoted);
         if !whole || cut {
             let words = if line.ended {
@@ -197,7 +197,7 @@ impl<R: BufRead> CsvReader<R> {
         let mut cells = vec![missing; columns];
         let places = std::mem::take(&mut self.places);
         for (place, field) in places.iter().zip(values) {
-            // Who passes looks at values for their faults alone.
+            // A scan checks values for faults only.
             if self.scanning && is_plain(&field.text) {
                 continue;
             }
@@ -209,7 +209,7 @@ impl<R: BufRead> CsvReader<R> {
             if self.scanning {
                 continue;
             }
-            // Its separator and quotation marks are its own.
+            // The separator and the quotation marks count as part of the value.
             let marks = if field.quoted { 3 } else { 1 };
             let letters = (field.text.len() as u64).saturating_add(marks);
             self.about.took(*place, letters.saturating_mul(self.lines.unit()).saturating_mul(8));
@@ -240,7 +240,7 @@ impl<R: BufRead> CsvReader<R> {
         Some(Record { time, local_minutes: minutes, cells })
     }
 
-    /// A line that does not begin with a time: what typeperf prints around its rows, or damage.
+    /// Reports a line that does not begin with a time: text that typeperf prints around its rows, or damage.
     fn no_row(&mut self, line: &Line, first: &str) {
         let begin = line.text.trim_start().chars().next().unwrap_or(' ');
         if begin != '"' && !begin.is_ascii_digit() {
