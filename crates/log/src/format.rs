@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_told() {
+    fn a_file_that_is_not_a_log_is_described() {
         for (bytes, words) in [
             (&b""[..], "an empty file"),
             (b"This is BibTeX, Version 0.99d", "text \"This is BibTeX"),

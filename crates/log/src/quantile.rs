@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn many_numbers_are_near() {
+    fn many_numbers_are_approximate() {
         let mut quantiles = Quantiles::new(16);
         let mut random = tallymon_testkit::raw::Random::new(7);
         let mut numbers: Vec<f64> = Vec::new();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_all_numbers() {
+    fn the_smallest_and_largest_numbers_are_counted() {
         let mut quantiles = Quantiles::new(0);
         for number in [f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324, -5e-324, 0.0] {
             quantiles.add(number);

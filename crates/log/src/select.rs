@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_mean_counters() {
+    fn patterns_match_counters() {
         let path = |text: &str| text.parse::<CounterPath>().unwrap();
         let counter = path(r"\\SRV1\Process(svchost#1)\% Processor Time");
         for (wanted, meant) in [

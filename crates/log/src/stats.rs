@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn no_numbers_have_a_reason() {
+    fn a_column_without_numbers_has_a_reason() {
         let column = summary("none", &[" ", " "]);
         assert!(column.summary.is_err());
         assert_eq!(column.missing, 2);

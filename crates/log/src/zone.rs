@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn southern_summers_go_over_the_new_year() {
+    fn southern_summers_include_the_new_year() {
         let change = |month, day| SystemTime { month, day, hour: 2, ..SystemTime::default() };
         let zone = Zone::Rules(Box::new(ZoneRules {
             bias: -600,
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_go_round() {
+    fn rules_are_read_back() {
         let Zone::Rules(rules) = pacific() else { unreachable!() };
         let bytes = rules.to_bytes();
         assert_eq!(bytes.len(), ZONE_RULES_SIZE);

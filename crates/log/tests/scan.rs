@@ -51,7 +51,7 @@ fn compare(path: &Path, what: &str) -> usize {
 }
 
 #[test]
-fn passing_finds_what_reading_finds() {
+fn a_scan_finds_the_records_that_reading_finds() {
     for name in SAMPLES {
         let Some(sample) = shared(&format!("logs/{name}")) else { return };
         assert!(compare(&sample, name) > 0);
@@ -66,7 +66,7 @@ fn passing_finds_what_reading_finds() {
 }
 
 #[test]
-fn passing_finds_the_damage_that_reading_finds() {
+fn a_scan_finds_the_damage_that_reading_finds() {
     let mut state = 88_172_645_463_325_252u64;
     let mut random = move |most: usize| {
         state ^= state << 13;
@@ -104,7 +104,7 @@ fn passing_finds_the_damage_that_reading_finds() {
 }
 
 #[test]
-fn a_text_log_with_several_headers_is_gone_to_in_each_part() {
+fn a_reader_seeks_into_each_part_of_a_concatenated_text_log() {
     let scratch = Scratch::new();
     let path = scratch.join("several.csv");
     let part = |zone: &str, names: [&str; 2], day: u32, rows: u32| {

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_go_round_in_every_width_at_every_place() {
+    fn bits_of_every_width_are_read_back_at_every_offset() {
         let mut writer = BitWriter::default();
         let value =
             |width: u32, n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).checked_shr(64 - width).unwrap_or(0);

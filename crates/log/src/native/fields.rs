@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_go_round() {
+    fn fields_are_read_back() {
         let mut data = Vec::new();
         let numbers = [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), 1 << 63, u64::MAX];
         for number in numbers {

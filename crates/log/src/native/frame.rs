@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sum_is_that_of_rfc_3720() {
+    fn the_checksum_is_that_of_rfc_3720() {
         let of = |bytes: &[u8]| {
             let mut sum = Sum::default();
             sum.add(bytes);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_found_around_damage() {
+    fn records_are_found_before_and_after_damage() {
         let records: Vec<Vec<u8>> = (0..20u8).map(|n| frame(n, &vec![n; usize::from(n) * 7000])).collect();
         let data = records.concat();
         let all = |data: &[u8]| {

@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_series_comes_back() {
+    fn every_kind_of_series_is_read_back() {
         let mut state = 5u64;
         let mut random = || {
             state ^= state << 13;
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn any_bits_end() {
+    fn decoding_random_bits_ends() {
         let mut state = 3u64;
         for length in 0..400 {
             let mut bytes = vec![0; length % 37];

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_go_round() {
+    fn reasons_are_read_back() {
         let absences = Absence::ALL.map(NoValue::NoData);
         for no_value in REASONS.map(|(reason, _)| reason).into_iter().chain(absences) {
             assert_eq!(reason(code(no_value)), Some(no_value));

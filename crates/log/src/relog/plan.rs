@@ -1,4 +1,4 @@
-//! What a copy writes: the columns and records that are chosen from its inputs.
+//! The plan of a copy: which columns and records of its inputs it writes.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -17,17 +17,17 @@ use crate::zone::Zone;
 #[derive(Debug, Clone)]
 pub(super) struct Chosen {
     pub(super) column: Column,
-    /// The column of each input that it comes from.
+    /// The column of each input from which it is copied.
     sources: Vec<Option<usize>>,
 }
 
-/// All that has to be known before the first record is written.
+/// What must be known before the first record is written.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) report: Report,
     pub(super) chosen: Vec<Chosen>,
     pub(super) zone: Zone,
-    /// Distance from UTC of the first record that is kept.
+    /// The distance from UTC of the first kept record.
     pub(super) minutes: i32,
 }
 
@@ -156,12 +156,12 @@ impl Chosen {
     }
 }
 
-/// What the first pass over an input found.
+/// What the scan of an input found.
 struct ScannedInput {
     report: InputReport,
     columns: Vec<Column>,
     zone: Zone,
-    /// Distance from UTC of the first record that is kept, and whether there is one.
+    /// The distance from UTC of the first kept record, and whether there is one.
     minutes: i32,
     kept: bool,
 }
