@@ -1,4 +1,5 @@
-//! How far a log was read, and places of it to go on from, so that going to a time does not mean reading all before it.
+//! The position of a reader in a log, and marks to continue from, so that seeking to a time does not read
+//! everything before it.
 
 use std::fmt;
 
@@ -9,42 +10,42 @@ use tallymon_log::{Column, LogReader, Record, RecordPosition, ScannedRecord};
 
 use super::{LogReading, source_error, value};
 
-/// Places that are kept of a log of any length: of longer ones each is for more records.
+/// The number of marks for a log of any length: in longer logs each mark covers more records.
 const MOST: usize = 4096;
 
-/// The record that a snapshot is of.
+/// Which record a snapshot shows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Wanted {
-    /// The last one at or before a time, or the first one.
+    /// The last record at or before a time, or the first record.
     At(FileTime),
-    /// The one with so many before it, or the last one.
+    /// The record with this many records before it, or the last record.
     Nth(u64),
 }
 
-/// A record that reading can begin at.
+/// A record at which reading can begin.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     pub(super) position: RecordPosition,
     /// Records before it.
     pub(super) count: u64,
-    /// The latest time of these: a clock may have been set back.
+    /// The latest time of the records before it: a clock may have been set back.
     most: FileTime,
 }
 
-/// What was noted of a log while it was gone through.
+/// The marks of a log, collected while it was scanned.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     marks: Vec<Mark>,
-    /// Records that lie at least between two marks.
+    /// The smallest number of records between two marks.
     every: u64,
-    /// Columns that there are from a record on.
+    /// The number of columns from a record on.
     columns: Vec<(u64, usize)>,
     records: u64,
     most: FileTime,
 }
 
 impl Marks {
-    /// Notes the next record.
+    /// Adds the next record.
     pub(super) fn note(&mut self, passed: &ScannedRecord) {
         let count = self.records;
         self.records = count.saturating_add(1);
@@ -68,15 +69,16 @@ impl Marks {
         self.most = self.most.max(passed.time);
     }
 
-    /// The first record of the log, when reading can begin there.
+    /// The first record of the log, if reading can begin there.
     pub(super) fn first(&self) -> Option<&Mark> {
         self.marks.first().filter(|mark| mark.count == 0)
     }
 
-    /// The last position from which reading comes to the wanted record and the one before it.
+    /// The last mark from which reading reaches the wanted record and the record before it.
     pub(super) fn before(&self, wanted: Wanted) -> Option<&Mark> {
         let count = match wanted {
-            // All records before such a mark are early enough, so that the wanted one is the last of them, or behind.
+            // All records before such a mark are early enough, so the wanted one is the last of them or
+            // later.
             Wanted::At(time) => {
                 let early = self.marks.partition_point(|mark| mark.most <= time);
                 self.marks.get(early.checked_sub(1)?)?.count.saturating_sub(2)
@@ -87,15 +89,14 @@ impl Marks {
         self.marks.get(early.checked_sub(1)?)
     }
 
-    /// Columns that a record has which has so many before it; `None` behind the records that are known.
+    /// The number of columns of a record; `None` for records after the scanned ones.
     fn columns(&self, count: u64) -> Option<usize> {
         let early = self.columns.partition_point(|(from, _)| *from <= count);
         let (_, columns) = self.columns.get(early.checked_sub(1)?)?;
         (count < self.records).then_some(*columns)
     }
 
-    /// Cuts columns that come later from a record that has so many before it: a reader that went through the log before
-    /// knows them.
+    /// Removes later columns from a record: a reader that has read the whole log knows them.
     pub(super) fn cut(&self, count: u64, record: &mut Record) {
         if let Some(columns) = self.columns(count) {
             record.cells.truncate(columns);
@@ -103,25 +104,25 @@ impl Marks {
     }
 }
 
-/// A record, and the one before it.
+/// A record and the record before it.
 #[derive(Debug, Default)]
 pub(super) struct Moment {
     pub(super) older: Option<Record>,
     pub(super) newer: Option<Record>,
 }
 
-/// How far a log was read.
+/// The position of a reader in a log.
 pub(super) struct Cursor {
     pub(super) reader: Box<dyn LogReader>,
     pub(super) moment: Moment,
-    /// Records up to the newer one.
+    /// The number of records up to the newer one.
     pub(super) count: u64,
-    /// The record behind it, when it was read already.
+    /// The next record, if it was read already.
     pub(super) ahead: Option<Record>,
 }
 
 impl Cursor {
-    /// Before the record of a reader that has so many before it.
+    /// A cursor before the next record of a reader, with this many records before it.
     pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Cursor {
         Cursor { reader, moment: Moment { older: None, newer: None }, count, ahead: None }
     }
@@ -130,7 +131,7 @@ impl Cursor {
         self.moment.time()
     }
 
-    /// Whether it is behind what is wanted, so that reading has to begin anew.
+    /// Whether it is past the wanted record, so that reading has to start again.
     pub(super) fn is_behind(&self, wanted: Wanted) -> bool {
         match wanted {
             Wanted::At(wanted) => self.time().map_or(self.count > 0, |time| time > wanted),
@@ -138,7 +139,7 @@ impl Cursor {
         }
     }
 
-    /// Whether a record that follows is too late.
+    /// Whether the next record is too late.
     pub(super) fn is_enough(&self, next: &Record, wanted: Wanted) -> bool {
         self.moment.newer.is_some()
             && match wanted {
@@ -163,7 +164,7 @@ impl Cursor {
 }
 
 impl Moment {
-    /// When the record was taken.
+    /// The time of the record.
     pub(super) fn time(&self) -> Option<FileTime> {
         self.newer.as_ref().map(|record| record.time)
     }

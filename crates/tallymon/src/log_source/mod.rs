@@ -1,10 +1,10 @@
-//! A performance log as a source: what was recorded, at a time of choice.
+//! A performance log as a source: its values at any time.
 //!
-//! A log is gone through once for its counters and its range, and for places to go on from: values are not looked at meanwhile,
-//! but those of a text log for what is no number. Whoever wants the values of a chart reads the columns that are in it from
-//! beginning to end; whoever wants everything at one time asks a [`LogSource`] for a snapshot, as any source.
-//! Values in it come computed, since a log of computed values has nothing else; the definitions say what type they were, and
-//! [`Log::complete`] adds the samples that they were computed from.
+//! Opening a log scans it once for its counters, its range and marks to seek to. The scan skips values,
+//! except in text logs, where it checks that they are numbers. For a chart, read some columns from beginning
+//! to end. For everything at one time, ask a [`LogSource`] for a snapshot, as any source. Values in a
+//! snapshot are computed, because some logs have nothing else; the definitions have their original types, and
+//! [`Log::complete`] adds the samples behind them.
 
 mod cursor;
 mod joined;
@@ -34,8 +34,8 @@ use cursor::{Cursor, Mark, Marks, Moment, Wanted};
 use joined::Joined;
 use shelf::{LogHost, LogObject, Shelf};
 
-/// One host of a log of any format that can be read: the first one, until [`Log::of_host`] asks for another. Clones are of
-/// the same log, at the same time.
+/// One host of a log of any readable format: the first host, or the one of [`Log::of_host`]. Clones share the
+/// log and its time.
 #[derive(Debug, Clone)]
 pub struct Log {
     opened: Arc<Opened>,
@@ -55,18 +55,18 @@ struct Opened {
     /// The time that snapshots are taken at. This lock is held for a moment only, the one of the cursor as long as reading takes.
     wanted: Mutex<Wanted>,
     cursor: Mutex<Option<Cursor>>,
-    /// Whoever read columns last and knows all of them.
+    /// The last reader of columns that knows all of them.
     spare: Mutex<Option<Cursor>>,
-    /// The logs that it is of, when these are several; then it has no reader of its own.
+    /// Its parts, if it joins several logs; it has no reader of its own then.
     joined: Option<Joined>,
 }
 
-/// What is in a log.
+/// The summary of a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogSummary {
     /// Its format.
     pub format: Format,
-    /// Number of records; where several logs have records of the same time about so many.
+    /// Number of records; approximate where several logs overlap.
     pub records: u64,
     /// Time of the first record, UTC.
     pub first: FileTime,
@@ -74,9 +74,9 @@ pub struct LogSummary {
     pub last: FileTime,
     /// Minutes to add to UTC to get the local time of the log at its last record.
     pub local_minutes: i32,
-    /// What is damaged, and remarks.
+    /// Faults and remarks.
     pub notes: Notes,
-    /// Hosts that it has counters of, in its order; the name is empty where the log has none.
+    /// Its hosts, in the order of the log; the name is empty if the log has none.
     pub hosts: Vec<String>,
 }
 
@@ -85,31 +85,31 @@ pub struct LogSummary {
 pub struct LogReading {
     /// The full path, spelled as the log has it.
     pub path: String,
-    /// Its parts, when it has some.
+    /// Its parts; `None` if it is not a counter path.
     pub parts: Option<CounterPath>,
     /// Its counter type.
     pub counter_type: CounterType,
     /// Its default scale.
     pub default_scale: i32,
-    /// What was read, and what it means.
+    /// The sample and the value.
     pub cell: Cell,
     /// The sample of the record before.
     pub older: Option<Sample>,
 }
 
 impl Log {
-    /// Goes through a log once, for what is in it. Memory holds its columns, and nothing of its records.
+    /// Opens a log and scans it once. Memory holds its columns, not its records.
     ///
     /// # Errors
     ///
-    /// It can not be read, is no log, or has no counters.
+    /// The file can not be read, is not a log, or has no counters.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Log, LogError> {
         let log = Log::open_while(path, options, || true)?;
         let unread = || LogErrorKind::Unusable("it was not read to its end".to_string());
         log.ok_or_else(|| LogError::new(unread()).in_file(path))
     }
 
-    /// The same for somebody who may no longer want it, as is asked after each record: then it is `None`.
+    /// As [`Log::open`], but calls `is_wanted` after each record, and returns `None` when it is false.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Log {
             columns: about.columns.clone(),
             summary,
             wanted: Mutex::new(Wanted::At(FileTime(0))),
-            // A reader that knows all columns can begin anywhere; another one has to find them in their order.
+            // A reader that knows all columns can begin anywhere; another one must find them in order.
             cursor: Mutex::new(begin_at(reader, marks.first()).map_err(|error| unusable(error.to_string()))?),
             spare: Mutex::new(None),
             marks,
@@ -171,13 +171,13 @@ impl Log {
         Ok(Some(Log { opened: Arc::new(opened), host: 0 }))
     }
 
-    /// The same log, at the same time, of another of its hosts; letter case does not matter.
+    /// The same log at the same time for another of its hosts; case is ignored.
     pub fn of_host(&self, name: &str) -> Option<Log> {
         let host = self.opened.hosts.iter().position(|host| host.name.eq_ignore_ascii_case(name))?;
         Some(Log { host, ..self.clone() })
     }
 
-    /// The host that this is of; empty where the log does not say.
+    /// The host; empty if the log does not name it.
     pub fn host(&self) -> &str {
         self.opened.hosts.get(self.host).map_or("", |host| host.name.as_str())
     }
@@ -186,12 +186,12 @@ impl Log {
         self.opened.hosts.get(self.host).map_or(&[], |host| host.objects.as_slice())
     }
 
-    /// What is in it.
+    /// Its summary.
     pub fn summary(&self) -> &LogSummary {
         &self.opened.summary
     }
 
-    /// Every column of all its hosts, also those of instances that came late.
+    /// Every column of all hosts, also of instances that appear late.
     pub fn columns(&self) -> &[Column] {
         &self.opened.columns
     }
@@ -201,17 +201,17 @@ impl Log {
         &self.opened.path
     }
 
-    /// A source over it. Its snapshots have all instances that the log ever has.
+    /// A source over the log. Its snapshots have all instances of the whole log.
     pub fn source(&self) -> LogSource {
         LogSource::new(self.clone())
     }
 
-    /// Snapshots are of the last record at or before this time from now on; of the first one when there is none before.
+    /// Sets the time of snapshots: the last record at or before this time, or the first record.
     pub fn set_time(&self, time: FileTime) {
         self.want(Wanted::At(time));
     }
 
-    /// Snapshots are of the record with so many before it from now on; of the last one when there are fewer.
+    /// Sets the record of snapshots: the one with this many records before it, or the last record.
     pub fn set_record(&self, nth: u64) {
         self.want(Wanted::Nth(nth));
     }
@@ -220,7 +220,7 @@ impl Log {
         *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
     }
 
-    /// The column of a counter; without an instance for an object that has none.
+    /// The column of a counter; without an instance for an object without instances.
     pub fn column(
         &self,
         object: TitleIndex,
@@ -230,7 +230,7 @@ impl Log {
         let object = self.objects().iter().find(|known| known.name == object)?;
         let counter = object.counters.iter().position(|known| known.name == counter)?;
         let instance = match key {
-            // Somebody who is not there is not the first one.
+            // An instance that does not exist must not be found as the first one.
             None if object.has_instances => return None,
             None => 0,
             Some(key) => {
@@ -241,7 +241,7 @@ impl Log {
         object.columns.get(&(instance, counter)).copied()
     }
 
-    /// One column at the time of the log; `None` when there is none, or it comes later.
+    /// One column at the time of the log; `None` if there is none, or if it appears later.
     ///
     /// # Errors
     ///
@@ -254,8 +254,8 @@ impl Log {
         })
     }
 
-    /// Puts the samples of the log, and their values, into what a [`Query`](crate::Query) over its source has read. A snapshot
-    /// has only values.
+    /// Adds the samples of the log, and their values, to the readings of a [`Query`](crate::Query) over its
+    /// source. A snapshot has only values.
     ///
     /// # Errors
     ///
@@ -276,7 +276,7 @@ impl Log {
         })
     }
 
-    /// What the log has at its time.
+    /// The records at the time of the log.
     fn at<T>(&self, then: impl FnOnce(&Moment) -> T) -> Result<T, SourceError> {
         if let Some(joined) = &self.opened.joined {
             let wanted = *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -286,8 +286,8 @@ impl Log {
         Ok(then(&self.go(&mut cursor)?.moment))
     }
 
-    /// Reads some columns from the first record to the last: `each` gets the time and the values in the order of the
-    /// columns, and says whether to go on.
+    /// Reads some columns from the first record to the last. `each` receives the time and the values in the
+    /// order of the columns, and returns whether to continue.
     ///
     /// # Errors
     ///
@@ -300,8 +300,9 @@ impl Log {
         self.read_from(columns, FileTime(0), || true, each)
     }
 
-    /// The same from some record before a time on, as near as reading can begin; where that is the first one, all before the
-    /// time are read. It may take as long as opening did until the first of them comes: `is_wanted` is asked meanwhile.
+    /// As [`Log::read`], but begins at the last possible record before a time, which may be the first one of
+    /// the log. The first call of `each` may come as late as opening the log takes; `is_wanted` is called
+    /// meanwhile.
     ///
     /// # Errors
     ///
@@ -326,7 +327,8 @@ impl Log {
         Ok(())
     }
 
-    /// A reader of its own before a time. One that knows all columns can begin anywhere, so one that does is kept.
+    /// A new reader before a time. A reader that knows all columns can begin anywhere, so one of these is
+    /// kept.
     fn begin_before(&self, from: FileTime, is_wanted: impl Fn() -> bool) -> Result<Cursor, SourceError> {
         let mark = self.opened.marks.before(Wanted::At(from)).filter(|mark| mark.count > 0);
         let Some(mark) = mark else { return Ok(Cursor::new(self.reader()?, 0)) };
@@ -353,7 +355,7 @@ impl Log {
         tallymon_log::open(&self.opened.path, &self.opened.options).map_err(source_error)
     }
 
-    /// Minutes to add to the time of the log to get its local time.
+    /// Minutes to add to the time of the log for its local time.
     pub fn local_minutes(&self) -> i32 {
         let cursor = self.cursor();
         let newer = cursor.as_ref().and_then(|cursor| cursor.moment.newer.as_ref());
@@ -364,7 +366,7 @@ impl Log {
         self.opened.cursor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Goes to the time of the log: from where it is, or from the last position before it that reading can begin at.
+    /// Moves to the time of the log, from the current position or from the last mark before that time.
     fn go<'p>(&self, cursor: &'p mut Option<Cursor>) -> Result<&'p Cursor, SourceError> {
         let wanted = *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         let marks = &self.opened.marks;
@@ -390,9 +392,10 @@ impl Log {
         Ok(cursor)
     }
 
-    /// Goes to the next record from `from` to `to`, both included, which is at least so many units after the one that the
-    /// log is at; its time, `None` behind the last one, where the log stays. Records between the two are passed over:
-    /// rates are over the whole interval. A record that is older than the one before it, after a clock was set back, is not waited for.
+    /// Moves to the next record between `from` and `to`, both included, that is at least this many units
+    /// after the current one. Returns its time; `None` after the last record, where the log stays. Records in
+    /// between are skipped, so rates cover the whole interval. A record that is older than the one before it,
+    /// after a clock was set back, is always taken.
     ///
     /// # Errors
     ///
@@ -432,14 +435,14 @@ impl Log {
         Ok(None)
     }
 
-    /// Goes back before the first record, from where [`Log::advance`] begins.
+    /// Moves back before the first record, where [`Log::advance`] begins.
     pub fn rewind(&self) {
         if let Some(joined) = &self.opened.joined {
             return joined.rewind();
         }
         let mut cursor = self.cursor();
         let reader = cursor.take().map(|cursor| cursor.reader);
-        // What can not go back is opened again when it is read.
+        // A reader that can not seek is opened again when it is needed.
         *cursor = reader.and_then(|reader| begin_at(reader, self.opened.marks.first()).ok().flatten());
     }
 }
@@ -451,7 +454,7 @@ fn begin_at(mut reader: Box<dyn LogReader>, mark: Option<&Mark>) -> Result<Optio
     Ok(goes.then(|| Cursor::new(reader, mark.count)))
 }
 
-/// What two samples of a column come to.
+/// The value of two samples of a column.
 fn value(
     older: Option<Sample>,
     newer: Result<Sample, NoValue>,

@@ -1,4 +1,4 @@
-//! The values of some columns of one log, record after record.
+//! Reads the values of some columns of one log, record by record.
 
 use std::sync::PoisonError;
 
@@ -8,12 +8,12 @@ use tallymon_log::{Cooker, LogReader, Record};
 
 use super::{Cursor, Log, source_error};
 
-/// Records on their way through a reader of its own.
+/// Some columns of a log, with a reader of their own.
 pub(super) struct Values {
     log: Log,
     columns: Vec<usize>,
     reader: Box<dyn LogReader>,
-    /// Records before the next one.
+    /// The number of records before the next one.
     count: u64,
     cooker: Cooker,
     wanted: Record,
@@ -21,8 +21,8 @@ pub(super) struct Values {
 }
 
 impl Log {
-    /// The values of some columns from some record before a time on. It may take as long as opening did until that is
-    /// found: `is_wanted` is asked meanwhile.
+    /// Reads some columns from a record before a time on. Finding that record may take as long as opening the
+    /// log; `is_wanted` is called meanwhile.
     pub(super) fn values(
         &self,
         columns: Vec<usize>,
@@ -42,7 +42,7 @@ impl Log {
         })
     }
 
-    /// A reader that knows all columns can begin anywhere: it is kept for who reads next.
+    /// Keeps the reader for the next call if it knows all columns, because it can begin anywhere then.
     pub(super) fn keep(&self, values: Values) {
         if values.reader.about().columns.len() >= self.opened.columns.len() {
             *self.opened.spare.lock().unwrap_or_else(PoisonError::into_inner) =
@@ -52,7 +52,7 @@ impl Log {
 }
 
 impl Values {
-    /// Goes to the next record; its time, `None` behind the last one.
+    /// Moves to the next record. Returns its time; `None` after the last record.
     pub(super) fn next(&mut self) -> Result<Option<FileTime>, SourceError> {
         let Some(mut record) = self.reader.next_record().map_err(source_error)? else { return Ok(None) };
         self.log.opened.marks.cut(self.count, &mut record);
@@ -69,12 +69,12 @@ impl Values {
         &self.row
     }
 
-    /// Takes them, and leaves other memory for those of the next record.
+    /// Swaps the values with memory for the next record.
     pub(super) const fn take_row(&mut self, other: &mut Vec<Result<Value, NoValue>>) {
         std::mem::swap(&mut self.row, other);
     }
 
-    /// The log that is read.
+    /// The log.
     pub(super) const fn log(&self) -> &Log {
         &self.log
     }
