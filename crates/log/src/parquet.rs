@@ -1,9 +1,9 @@
 //! Writes rows as Parquet files, for DuckDB, pandas, Spark and the like.
 //!
-//! One row is one value: the time, the counter in its parts, the computed value, and the raw numbers that it came from. A
-//! long table of this shape has room for every instance that ever comes, and its columns of names cost nearly nothing,
-//! because a row group is sorted by counter and names are stored once. An instance that does not exist at a time has no
-//! row; a value that can not be computed is NULL, and `missing` says why.
+//! One row is one value: the time, the parts of the counter path, the computed value, and its raw numbers.
+//! Such a table has room for new instances at any time, and its columns of names cost nearly nothing, because
+//! a row group is sorted by counter and names are stored once. An instance that does not exist at a time has
+//! no row; a value that can not be computed is NULL, and `missing` has the reason.
 //!
 //! | column | type | is |
 //! |---|---|---|

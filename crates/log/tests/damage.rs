@@ -130,7 +130,7 @@ fn a_damaged_byte_costs_one_record_at_most() {
 }
 
 #[test]
-fn lost_buffers_are_told_and_cost_only_themselves() {
+fn lost_buffers_are_reported_and_cost_only_their_records() {
     let Some(data) = sample("Tx_BasicPerfCounters.blg") else { return };
     let (all, _) = read(&data);
     for fill in [0u8, 0xff, 0x5a] {
@@ -149,7 +149,7 @@ fn lost_buffers_are_told_and_cost_only_themselves() {
 }
 
 #[test]
-fn a_missing_part_of_a_record_is_told() {
+fn a_missing_part_of_a_record_is_reported() {
     let Some(data) = sample("PAL_SampleLog.blg") else { return };
     let (all, _) = read(&data);
     // The second part of the third record stands at 23928 + 8072 + 8072 of buffer 3; its provider is overwritten.

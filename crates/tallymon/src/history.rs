@@ -45,7 +45,7 @@ pub struct Statistics {
     pub minimum: f64,
     /// The largest.
     pub maximum: f64,
-    /// Their sum, divided by their number.
+    /// The mean.
     pub mean: f64,
     /// The last.
     pub last: f64,
@@ -60,7 +60,7 @@ impl History {
         History { samples: VecDeque::new(), most: if most < 2 { 2 } else { most } }
     }
 
-    /// Adds the newest sample; the oldest goes when there are too many.
+    /// Adds the newest sample, and drops the oldest if there are too many.
     pub fn push(&mut self, sample: Result<Sample, NoValue>) {
         if self.samples.len() >= self.most {
             self.samples.pop_front();

@@ -38,6 +38,7 @@
 mod catalog;
 pub mod clock;
 mod explain;
+mod exports;
 mod history;
 mod location;
 mod log_source;
@@ -55,6 +56,7 @@ mod timer;
 
 pub use catalog::{Catalog, CatalogObject};
 pub use explain::{Explanation, explain};
+pub use exports::{core, log};
 pub use history::{History, Statistics};
 pub use location::{FileSource, Location, open};
 pub use log_source::{Log, LogReading, LogSource, LogSummary, Overlap};
@@ -70,11 +72,9 @@ pub use search::{SearchHit, search};
 pub use source_info::SourceInfo;
 pub use timer::{Ticks, Timer};
 
-pub use tallymon_core as core;
 pub use tallymon_host::{
     Host, LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial, events, registry, try_library,
 };
-pub use tallymon_log as log;
 pub use tallymon_provider::library;
 #[cfg(target_os = "linux")]
 pub use tallymon_provider::shm;

@@ -1,4 +1,4 @@
-//! What logs of whole objects have besides their records: the names of objects and counters, and a catalogue.
+//! The other parts of logs of whole objects: the names of objects and counters, and a catalogue.
 
 use tallymon_core::bytes::Bytes;
 use tallymon_core::counter::CounterType;
@@ -9,7 +9,7 @@ use tallymon_core::time::FileTime;
 use super::align8;
 use super::records::{take_text, until_nul};
 
-/// What the catalogue at the end of a log of whole objects says.
+/// The catalogue at the end of a log of whole objects.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Catalogue {
     /// Local time of the first record.
@@ -27,8 +27,8 @@ pub struct Catalogue {
 pub struct CatalogueObject {
     /// Its counters: title index, type, time base, default scale.
     pub counters: Vec<(u32, CounterType, i64, i32)>,
-    /// All instances that were there at any time, with their number among those of the same name; `None` for an object
-    /// without instances.
+    /// All instances of the whole log, with their number among equal names; `None` for an object without
+    /// instances.
     pub instances: Option<Vec<(String, u32)>>,
 }
 
@@ -37,7 +37,7 @@ impl Catalogue {
     ///
     /// # Errors
     ///
-    /// A length or offset in it leads outside.
+    /// A length or offset leads outside the catalogue.
     pub fn parse(body: &[u8]) -> Result<Catalogue, Error> {
         const WHAT: &str = "catalogue";
         let mut catalogue = Catalogue {
@@ -68,7 +68,7 @@ impl CatalogueObject {
         let types = column(titles, n_counters, 4);
         let bases = column(types, n_counters, 4);
         let scales = column(bases, n_counters, 8);
-        // All four arrays have to be there before anything grows by their number.
+        // Check that all four arrays are there before anything is allocated by their length.
         Bytes::little(data).slice(0, column(scales, n_counters, 4), WHAT)?.data();
         let mut counters = Vec::new();
         for position in 0..n_counters {
@@ -114,7 +114,7 @@ pub(super) fn names(body: &[u8], mut each: impl FnMut(u32, String)) {
         return;
     };
     while let Some((index, after)) = take_text(rest) {
-        // Behind the last pair stands rubbish up to the alignment.
+        // After the last pair there is garbage up to the alignment.
         let (Ok(index), Some((name, after))) = (index.parse(), take_text(after)) else {
             return;
         };

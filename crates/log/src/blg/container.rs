@@ -1,8 +1,8 @@
-//! Buffers and events of a BLG, one buffer in memory at a time.
+//! Reads the buffers and events of a BLG, with one buffer in memory at a time.
 //!
-//! All buffers have the same size, so a fault in one costs nothing behind it. Inside of a buffer the events follow each
-//! other without a gap; where one does not lead to the next, the next is found by the identifier of the provider that
-//! every event carries.
+//! All buffers have the same size, so a fault in one does not affect later buffers. Inside a buffer events
+//! follow each other without gaps. If the size of an event is damaged, the next event is found by the
+//! provider identifier, which every event has.
 
 use std::io::{self, Read};
 
@@ -23,16 +23,17 @@ pub const PROVIDER: [u8; 16] =
 pub(super) const BUFFER_HEADER: usize = 0x48;
 /// Size of the header of an event of the provider, part numbers included.
 pub(super) const EVENT_HEADER: usize = 0x48;
-/// Where the log file header stands in the first buffer.
+/// The offset of the log file header in the first buffer.
 pub(super) const FILE_HEADER: usize = 0x68;
-/// The size of buffers in every log that was ever seen.
+/// The size of buffers in every log that we have seen.
 pub(super) const USUAL_BUFFER: usize = 0x1_0000;
 /// Event trace buffers are from 1 KiB to 16 MiB.
 const BUFFER_SIZES: std::ops::RangeInclusive<usize> = 0x400..=0x100_0000;
 /// The flags byte of every event header.
 const EVENT_FLAGS: u8 = 0xc0;
 
-/// Whether a file begins like a BLG: two of its three signs are there, so that one damaged byte does not hide it.
+/// Whether a file begins as a BLG: two of three signs are enough, so that one damaged byte does not hide the
+/// format.
 pub(crate) fn detect(head: &[u8]) -> bool {
     let size = |at| Bytes::little(head).length(at, "").ok().filter(|size| is_buffer_size(*size));
     let (first, second) = (size(0), size(FILE_HEADER));
@@ -61,7 +62,7 @@ fn provider_distance(data: &[u8], at: usize) -> Option<usize> {
     Some(found.iter().zip(&PROVIDER).filter(|(one, other)| one != other).count())
 }
 
-/// What the first buffer says about the log as a whole.
+/// The header of the log, from the first buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileHeader {
     /// Size of every buffer in bytes.
@@ -72,21 +73,21 @@ pub struct FileHeader {
     pub os_build: u32,
     /// Bytes of a pointer in the writing program: 4 or 8.
     pub pointer_size: u32,
-    /// Buffers of the file, this one included, as its writer noted at the end.
+    /// The number of buffers in the file, this one included, as its writer noted at the end.
     pub buffers: u32,
     /// Events that the writer lost.
     pub events_lost: u32,
     /// When the writer began, UTC. It is not the time of the first sample: the log may have been exported later.
     pub start: FileTime,
-    /// When the writer ended, UTC; 0 when it did not end as it should.
+    /// When the writer ended, UTC; 0 if it crashed.
     pub end: FileTime,
-    /// When the machine was started, UTC; 0 when the writer did not say.
+    /// When the machine was started, UTC; 0 if the writer did not say.
     pub boot: FileTime,
     /// Ticks per second of the performance clock.
     pub perf_frequency: Frequency,
     /// Time zone of the writer.
     pub zone: ZoneRules,
-    /// Where the log was, on the machine that wrote it. It may name a user.
+    /// The path of the log on the machine that wrote it. It may contain the name of a user.
     pub file_name: String,
 }
 
@@ -137,7 +138,7 @@ pub(super) struct Event {
     pub(super) byte: u64,
     /// Number of the buffer that it is in.
     pub(super) buffer: u64,
-    /// What it holds, see [`super`].
+    /// Its kind, see [`super`].
     pub(super) kind: u8,
     /// Local time.
     pub(super) time: FileTime,
@@ -145,7 +146,7 @@ pub(super) struct Event {
     pub(super) part: u32,
     /// How many parts the record has.
     pub(super) parts: u32,
-    /// Where its body stands in the buffer.
+    /// Its body in the buffer.
     body: (usize, usize),
 }
 
@@ -153,7 +154,7 @@ pub(super) struct Event {
 #[derive(Debug)]
 pub(super) struct Container<R> {
     input: R,
-    /// Bytes that were read: the buffer, and perhaps some of the next.
+    /// The bytes of the buffer, and perhaps some of the next one.
     data: Vec<u8>,
     /// Size of all buffers.
     size: usize,
@@ -161,10 +162,10 @@ pub(super) struct Container<R> {
     index: u64,
     /// Byte of the file where it begins.
     at: u64,
-    /// Where the next event of it begins, and where its events end.
+    /// The offsets of the next event and of the end of the events.
     next: usize,
     end: usize,
-    /// The length of the events in it was found to be wrong: they end where nothing looks like one.
+    /// The stated length of its events is wrong: they end where no event is found any more.
     end_unknown: bool,
     pub(super) header: Option<FileHeader>,
 }
@@ -181,7 +182,7 @@ impl<R: Read> Container<R> {
     ///
     /// # Errors
     ///
-    /// Only those of the operating system. What is wrong with the buffer goes into the notes.
+    /// Only errors of the operating system. Faults of the buffer go into the notes.
     pub(super) fn new(mut input: R, notes: &mut Notes) -> io::Result<Container<R>> {
         let mut data = Vec::new();
         let size = buffer_size(&mut input, &mut data)?;
@@ -211,7 +212,7 @@ impl<R: Read> Container<R> {
         Ok(Container { input, data, size, index: 0, at: 0, next: 0, end: 0, end_unknown: false, header })
     }
 
-    /// The body of an event that [`Container::next_event`] gave last.
+    /// The body of the last event of [`Container::next_event`].
     pub(super) fn body(&self, event: &Event) -> &[u8] {
         self.data.get(event.body.0..event.body.1).unwrap_or_default()
     }
@@ -239,8 +240,8 @@ impl<R: Read> Container<R> {
         self.take_buffer(notes, record)
     }
 
-    /// Goes to the event at a byte of the file; `seek` brings the input to the buffer that it is in.
-    pub(super) fn go_to(
+    /// Moves to the event at a byte of the file; `seek` moves the input to its buffer.
+    pub(super) fn seek_to(
         &mut self,
         byte: u64,
         seek: impl FnOnce(&mut R, u64) -> io::Result<()>,
@@ -297,7 +298,7 @@ impl<R: Read> Container<R> {
         Ok(true)
     }
 
-    /// Whether events follow where the buffer says that there are none: its length of used bytes is damaged.
+    /// Whether events follow after the stated length of used bytes, which is damaged then.
     fn more_in_buffer(&mut self, notes: &mut Notes, record: u64) -> bool {
         let limit = self.limit();
         if self.index == 0 || self.end_unknown || self.next >= limit || !has_provider(&self.data, self.next) {
@@ -313,7 +314,7 @@ impl<R: Read> Container<R> {
         true
     }
 
-    /// The event at `next`, `None` when there is none of the provider; goes on behind it.
+    /// Reads the event at `next` and moves on; `None` if it is not an event of the provider.
     fn event(&mut self, notes: &mut Notes, record: u64) -> Option<Event> {
         let at = self.next;
         let distance = provider_distance(&self.data, at);
@@ -369,8 +370,8 @@ impl<R: Read> Container<R> {
         })
     }
 
-    /// Where an event ends whose size does not lead to another one. What is inside of it has lengths of its own, so that
-    /// too much is better than too little; but the next event ends it.
+    /// The end of an event with a damaged size. Its content has lengths of its own, so too much is better
+    /// than too little; but it ends at the next event.
     fn end_of_event(&mut self, notes: &mut Notes, record: u64, at: usize, stated: usize) -> usize {
         let limit = self.limit();
         let stated_end = at.saturating_add(stated);
@@ -408,7 +409,7 @@ impl<R: Read> Container<R> {
         self.end
     }
 
-    /// Goes past what is no event of the provider: an event of another one, or damage.
+    /// Skips an event of another provider, or damage.
     fn foreign_event(&mut self, notes: &mut Notes, record: u64, at: usize) {
         let size = usize::from(Bytes::little(&self.data).u16(at, "").unwrap_or(0));
         let end = align8(at.saturating_add(size));
@@ -426,7 +427,7 @@ impl<R: Read> Container<R> {
         let next = self.find_event(at);
         let fill_follows =
             self.end_unknown && self.data.get(at..at.saturating_add(8)).is_none_or(|rest| rest == [0xff; 8]);
-        // Where the end of the events is not known, the fill behind them is no fault of its own.
+        // If the end of the events is unknown, the filler behind them is not another fault.
         if next.is_some() || !fill_follows {
             let until = next.unwrap_or(self.end);
             let words = format!("{} bytes are no event and were skipped", until.saturating_sub(at));
@@ -434,7 +435,7 @@ impl<R: Read> Container<R> {
         }
         self.next = next.unwrap_or_else(|| self.limit());
         if next.is_none() {
-            // Nothing of the provider follows, so there is nothing to look for behind the used bytes either.
+            // No event of the provider follows, so there is nothing to find after the used bytes either.
             (self.end, self.end_unknown) = (self.next, true);
         }
     }
@@ -449,7 +450,7 @@ impl<R: Read> Container<R> {
             || (self.end_unknown && self.data.get(end) == Some(&0xff) && self.find_event(end).is_none())
     }
 
-    /// The first place from `from` on where an event of the provider begins.
+    /// The first offset from `from` on at which an event of the provider begins.
     fn find_event(&self, from: usize) -> Option<usize> {
         let limit = self.limit();
         let mut at = align8(from);
@@ -472,14 +473,14 @@ impl<R: Read> Container<R> {
     }
 }
 
-/// Reads until `data` has `length` bytes or the input ends. Memory grows with what is there, not with `length`.
+/// Reads until `data` has `length` bytes or the input ends. Memory grows with the input, not with `length`.
 fn fill(input: &mut impl Read, data: &mut Vec<u8>, length: usize) -> io::Result<()> {
     let missing = length.saturating_sub(data.len());
     input.take(missing as u64).read_to_end(data)?;
     Ok(())
 }
 
-/// The size of the buffers: it stands at two places of the first one, and the second one begins with it.
+/// The size of the buffers: the first buffer has it twice, and the second one begins with it.
 fn buffer_size(input: &mut impl Read, data: &mut Vec<u8>) -> io::Result<usize> {
     fill(input, data, FILE_HEADER.saturating_add(4))?;
     let first = Bytes::little(data).length(0, "").unwrap_or(0);

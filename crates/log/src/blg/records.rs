@@ -1,6 +1,6 @@
-//! What stands in the events of a BLG: the counter list, data records, names and the catalogue.
+//! Parses the bodies of events: the counter list and data records.
 //!
-//! Offsets in errors are from the start of the body, or of the assembled record; the reader adds where that is.
+//! Offsets in errors are relative to the body, or to the assembled record; the reader adds its position.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub mod flags {
     pub const WILDCARD: u32 = 0x01;
     /// A whole object: its sub-record is a data block.
     pub const OBJECT: u32 = 0x10;
-    /// Seen in an exported log only; nobody knows what it says.
+    /// Seen in exported logs only; its meaning is unknown.
     pub const EXPORTED: u32 = 0x2000_0000;
 }
 
@@ -53,12 +53,12 @@ pub(super) const ITEM: usize = 24;
 /// Size of a multi sub-record's block before its items.
 pub(super) const MULTI_HEADER: usize = 0x18;
 
-/// An entry of the counter list: what one sub-record of every data record is.
+/// An entry of the counter list. It describes one sub-record of every data record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Bits of [`flags`].
     pub flags: u32,
-    /// A number of the program that chose the counter, without meaning for others.
+    /// A private number of the program that selected the counter.
     pub user: u32,
     /// Counter type; 0x10 for whole objects.
     pub counter_type: CounterType,
@@ -74,7 +74,7 @@ pub struct Entry {
     pub instance: Option<String>,
     /// Parent of the instance.
     pub parent: Option<String>,
-    /// Which of several instances of that name.
+    /// Its number among instances of that name.
     pub instance_index: u32,
     /// Counter; `*` for whole objects.
     pub counter: Option<String>,
@@ -91,10 +91,11 @@ impl Entry {
         self.flags & flags::OBJECT != 0
     }
 
-    /// The entry at the start of `data`, and its length; `fault` hears of what could be repaired.
+    /// Reads the entry at the start of `data`; also returns its length. `fault` receives faults that could be
+    /// repaired.
     ///
-    /// All texts together take `budget` bytes at most: entries that share a text are no list, and would need far more
-    /// memory than the list.
+    /// All texts together may take `budget` bytes: entries that share a text are damage, and would need far
+    /// more memory than the list.
     fn parse(
         data: &[u8],
         at: usize,
@@ -137,7 +138,7 @@ impl Entry {
             time_base: Bytes::little(data).u64(at.saturating_add(0x10), WHAT)?.cast_signed(),
             scale: i32(0x18)?,
         };
-        // The texts end an entry, so they tell its length too: the stated one may be damaged.
+        // An entry ends with its texts, so they show its length too: the stated length may be damaged.
         let by_texts = align8(texts_end.saturating_sub(at)).max(ENTRY);
         let fits = |length: usize| {
             let end = at.saturating_add(length);
@@ -165,7 +166,7 @@ fn looks_like_entry(data: &[u8], at: usize) -> bool {
         && object.is_some_and(|object| object >= -1)
 }
 
-/// Reads a counter list. What can not be read is told to `fault`; the entries before it are given.
+/// Reads a counter list. `fault` receives what can not be read; the entries before it are returned.
 pub fn parse_list(body: &[u8], fault: &mut dyn FnMut(Error)) -> Vec<Entry> {
     match (
         Bytes::little(body).u32(0, "counter list, version"),
@@ -194,7 +195,7 @@ pub fn parse_list(body: &[u8], fault: &mut dyn FnMut(Error)) -> Vec<Entry> {
     entries
 }
 
-/// What `PDH_RAW_COUNTER` holds.
+/// The content of a `PDH_RAW_COUNTER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RawCounter {
     /// Status of the Performance Data Helper: 0 is good, see [`no_value`].
@@ -232,7 +233,7 @@ pub enum SubRecord<'a> {
     Multi(Multi<'a>),
     /// A data block with one object.
     Object(&'a [u8]),
-    /// A sub-type that nobody has described; it has its place in the order all the same.
+    /// A sub-record of an unknown type. It counts in the order of sub-records.
     Unknown(u8),
 }
 
@@ -260,7 +261,7 @@ impl<'a> Multi<'a> {
 
     /// Its items. It ends after an error.
     ///
-    /// All names together are not longer than the block: items that share a name are damage.
+    /// All names together must fit the block: items that share a name are damage.
     pub fn items(&self) -> impl Iterator<Item = Result<Item<'a>, Error>> + use<'a> {
         let Multi { block, count, .. } = *self;
         let mut budget = block.len();
@@ -296,8 +297,8 @@ fn item<'a>(block: &'a [u8], position: usize, budget: &mut usize) -> Result<Item
     })
 }
 
-/// The sub-records of a data record. Where one has a length that leads nowhere, the length of its own content is used;
-/// when that fails too it ends after the error.
+/// Iterates over the sub-records of a data record. If a length is wrong, the length of the content is used;
+/// if that fails too, the iteration ends after the error.
 #[derive(Debug, Clone)]
 pub struct SubRecords<'a> {
     data: &'a [u8],
@@ -332,7 +333,7 @@ impl<'a> SubRecords<'a> {
         self.at
     }
 
-    /// What was wrong with the record as a whole or with a length, when it could be read all the same.
+    /// A fault of the record or of a length that could be repaired.
     pub const fn take_fault(&mut self) -> Option<Error> {
         self.fault.take()
     }
@@ -401,7 +402,7 @@ impl<'a> Iterator for SubRecords<'a> {
         }
         let record = self.parse();
         if record.is_err() && self.at == at {
-            // The place of the next one is not known.
+            // The offset of the next one is unknown.
             self.at = self.data.len();
         }
         Some(record.map_err(|error| (at, error)))
@@ -428,7 +429,7 @@ pub enum Data {
     },
 }
 
-/// Why a status of the Performance Data Helper means that there is no value; `None` when there is one.
+/// The reason that a PDH status stands for; `None` if it means a value.
 pub const fn no_value(status: u32) -> Option<NoValue> {
     // The two upper bits are the severity: success and information are values.
     if status >> 30 < 2 {
@@ -446,13 +447,13 @@ pub const fn no_value(status: u32) -> Option<NoValue> {
     })
 }
 
-/// The bytes before the NUL of a text. `None` when there is no NUL.
+/// The bytes before the NUL of a text; `None` without a NUL.
 pub(super) fn until_nul(data: &[u8]) -> Option<&[u8]> {
     let nul = data.chunks_exact(2).position(|unit| unit == [0, 0])?;
     data.get(..nul.checked_mul(2)?)
 }
 
-/// The text up to its NUL at the start of `data`, and what follows. `None` when there is no NUL.
+/// Splits `data` after the text at its start, which ends with NUL; `None` without a NUL.
 pub(super) fn take_text(data: &[u8]) -> Option<(String, &[u8])> {
     let text = until_nul(data)?;
     let rest = data.get(text.len().checked_add(2)?..)?;

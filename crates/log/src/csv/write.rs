@@ -66,7 +66,7 @@ impl<W: Write> CsvWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the writer below.
+    /// Errors of the output.
     pub fn header<P: AsRef<str>>(&mut self, paths: impl IntoIterator<Item = P>) -> io::Result<()> {
         let kind = if self.options.tabs { "TSV" } else { "CSV" };
         self.line.clear();
@@ -87,7 +87,7 @@ impl<W: Write> CsvWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the writer below.
+    /// Errors of the output.
     pub fn record<'v>(
         &mut self,
         local: FileTime,
@@ -113,11 +113,11 @@ impl<W: Write> CsvWriter<W> {
         self.end_line()
     }
 
-    /// Flushes and gives the writer below back.
+    /// Flushes, and returns the output.
     ///
     /// # Errors
     ///
-    /// Those of the writer below.
+    /// Errors of the output.
     pub fn into_inner(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)

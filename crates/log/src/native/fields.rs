@@ -1,4 +1,4 @@
-//! Numbers of seven bits a byte and texts, written and read: what records besides their packed numbers are made of.
+//! Writes and reads fields of records: numbers with seven bits in a byte, and texts.
 
 use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
@@ -7,11 +7,12 @@ use super::series::{unzigzag, zigzag};
 
 /// Writes fields.
 pub(super) trait PutFields {
-    /// A number, seven bits a byte, the lowest first; the highest bit of a byte says that another follows.
+    /// Writes a number with seven bits in each byte, the lowest first; the highest bit says that another byte
+    /// follows.
     fn put(&mut self, number: u64);
     /// A number that may be negative, see [`zigzag`].
     fn put_signed(&mut self, number: i64);
-    /// The length of a text in bytes, and the text as UTF-8.
+    /// Writes the length of a text in bytes, and the text in UTF-8.
     fn put_text(&mut self, text: &str);
 }
 
@@ -34,7 +35,7 @@ impl PutFields for Vec<u8> {
     }
 }
 
-/// Reads fields one after the other. Errors tell the byte within the data.
+/// Reads fields one after another. Errors name the byte within the data.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'a> {
     data: &'a [u8],
@@ -79,7 +80,7 @@ impl<'a> Fields<'a> {
         u32::try_from(number).map_err(|_| Error::value(what, at, "at most 32 bits", number))
     }
 
-    /// A count of things of which each takes at least one byte from here on.
+    /// Reads a count of items that take at least one byte each from here on.
     pub(super) fn count(&mut self, what: &'static str) -> Result<usize, Error> {
         let at = self.at;
         let number = self.number(what)?;
@@ -106,7 +107,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Everything that is left.
+    /// The rest of the data.
     pub(super) fn rest(&mut self) -> &'a [u8] {
         let rest = self.data.get(self.at..).unwrap_or_default();
         self.at = self.data.len();
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_go_round() {
+    fn fields_are_read_back() {
         let mut data = Vec::new();
         let numbers = [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), 1 << 63, u64::MAX];
         for number in numbers {

@@ -38,7 +38,7 @@ struct Object {
     by_text: HashMap<Option<String>, usize>,
 }
 
-/// An instance with its columns and the positions of these in a row.
+/// An instance with its columns, and their positions in a row.
 struct Named {
     text: Option<String>,
     columns: Vec<(Listed, usize)>,
@@ -166,7 +166,7 @@ impl Object {
             wild: column.wild,
         };
         let rebuilt = self.definition.path(instance.as_deref(), &counter).to_string();
-        // The group of the first instance is that of the counter; others have their own where it differs.
+        // A counter has the group of its first instance; other instances have their own group if it differs.
         let key = Counter { group: 0, ..counter.clone() };
         let definition = &mut self.definition;
         let number = *self.counters.entry(key).or_insert_with(|| {

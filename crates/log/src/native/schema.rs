@@ -1,4 +1,4 @@
-//! What is in a log besides values: objects with their counters, instances, and the columns that they make.
+//! The parts of a log besides values: objects with their counters, instances, and their columns.
 
 use tallymon_core::bytes::Bytes;
 use tallymon_core::counter::CounterType;
@@ -10,10 +10,10 @@ use super::fields::{Fields, PutFields};
 use crate::reader::Column;
 use crate::zone::{Zone, ZoneRules};
 
-/// An object of a host, with its counters. A log has each definition once and names it by its hash.
+/// An object of a host with its counters. A log has each definition once, and refers to it by its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Definition {
-    /// Name of the host without backslashes; empty when it is not known.
+    /// Name of the host without backslashes; empty if it is unknown.
     pub host: String,
     /// Name of the object, or its title index in decimal digits.
     pub object: String,
@@ -41,22 +41,22 @@ pub struct Counter {
 /// An instance and its columns.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Instance {
-    /// As it stands between the parentheses of a path; `None` for an object without instances.
+    /// The text between the parentheses of a path; `None` for an object without instances.
     pub(super) text: Option<String>,
-    /// Its columns; `None` when these are all the counters of the object in their order.
+    /// Its columns; `None` means all counters of the object, in order.
     pub(super) columns: Option<Vec<Listed>>,
 }
 
-/// A column of an instance that has not just all the counters of its object.
+/// A column of an instance that does not have exactly the counters of its object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Listed {
     /// Position of its counter.
     pub(super) counter: usize,
     /// Its group.
     pub(super) group: u32,
-    /// Its path where it is spelled otherwise than its parts would be.
+    /// Its path, if that is spelled differently from the path of its parts.
     pub(super) path: Option<String>,
-    /// It is no counter path, but some text.
+    /// The column is not a counter path, but some text.
     pub(super) bare: bool,
 }
 
@@ -201,14 +201,14 @@ impl Instance {
     }
 }
 
-/// The name of a definition: FNV-1a of its record's body.
+/// The hash of a definition: FNV-1a of the body of its record.
 pub(super) fn hash(body: &[u8]) -> u64 {
     body.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// The body of the record that holds for the whole log.
+/// The body of the record for the whole log.
 pub(super) fn encode_log(zone: &Zone, writer: &str) -> Vec<u8> {
     let mut body = Vec::new();
     body.put_text(writer);

@@ -5,14 +5,14 @@ use std::fmt;
 use tallymon_core::counter::Format as Shown;
 use tallymon_core::flow::{Cell, NoValue, Sample, SourceError};
 use tallymon_core::time::FileTime;
-use tallymon_log::{Column, LogReader, Passed, ReadPlace, Record};
+use tallymon_log::{Column, LogReader, Record, RecordPosition, ScannedRecord};
 
 use super::{LogReading, source_error, value};
 
 /// The most seek points of a log of any length: in longer logs they are further apart.
 const MOST: usize = 4096;
 
-/// The record that a snapshot is of.
+/// Which record a snapshot shows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Wanted {
     /// The last record at or before a time, or the first one.
@@ -24,7 +24,7 @@ pub(super) enum Wanted {
 /// A record that a reader can seek to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SeekPoint {
-    pub(super) place: ReadPlace,
+    pub(super) position: RecordPosition,
     /// Records before it.
     pub(super) count: u64,
     /// The latest time of the records before it: a clock may have been set back.
@@ -45,17 +45,17 @@ pub(super) struct SeekIndex {
 
 impl SeekIndex {
     /// Notes the next record.
-    pub(super) fn note(&mut self, passed: &Passed) {
+    pub(super) fn note(&mut self, passed: &ScannedRecord) {
         let count = self.records;
         self.records = count.saturating_add(1);
         if self.columns.last().is_none_or(|(_, columns)| *columns < passed.columns) {
             self.columns.push((count, passed.columns));
         }
         let is_far = |last: &SeekPoint| count >= last.count.saturating_add(self.every);
-        if let Some(place) = passed.place
+        if let Some(position) = passed.position
             && self.points.last().is_none_or(is_far)
         {
-            self.points.push(SeekPoint { place, count, most: self.most });
+            self.points.push(SeekPoint { position, count, most: self.most });
         }
         if self.points.len() > MOST {
             let mut keep = false;
@@ -103,7 +103,7 @@ impl SeekIndex {
     }
 }
 
-/// A record, and the one before it.
+/// A record and the record before it.
 #[derive(Debug, Default)]
 pub(super) struct RecordPair {
     pub(super) older: Option<Record>,

@@ -21,7 +21,7 @@ use tallymon_core::flow::{Cell, NoValue, Sample, SourceError, SourceErrorKind, V
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::TitleIndex;
-use tallymon_log::{Column, Format, LogError, LogErrorKind, LogReader, Notes, Passed, ReadOptions};
+use tallymon_log::{Column, Format, LogError, LogErrorKind, LogReader, Notes, ReadOptions, ScannedRecord};
 
 use crate::matching::InstanceKey;
 use crate::query::Reading;
@@ -62,7 +62,7 @@ struct Opened {
     joined: Option<Joined>,
 }
 
-/// What is in a log.
+/// The summary of a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogSummary {
     /// Its format.
@@ -103,7 +103,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// It can not be read, is no log, or has no counters.
+    /// The file can not be read, is not a log, or has no counters.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Log, LogError> {
         let log = Log::open_while(path, options, || true)?;
         let unread = || LogErrorKind::Unusable("it was not read to its end".to_string());
@@ -124,7 +124,7 @@ impl Log {
         let (mut first, mut last, mut records, mut local_minutes) = (None, FileTime(0), 0u64, 0);
         let mut seeks = SeekIndex::default();
         let mut is_ended = false;
-        let mut note = |passed: Passed| {
+        let mut note = |passed: ScannedRecord| {
             first.get_or_insert(passed.time);
             last = passed.time;
             local_minutes = passed.local_minutes;
@@ -133,7 +133,7 @@ impl Log {
             is_ended = !is_wanted();
             if is_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        reader.pass(&mut note).map_err(|error| error.in_file(path))?;
+        reader.scan(&mut note).map_err(|error| error.in_file(path))?;
         if is_ended {
             return Ok(None);
         }
@@ -187,7 +187,7 @@ impl Log {
         self.opened.hosts.get(self.host).map_or(&[], |host| host.objects.as_slice())
     }
 
-    /// What is in it.
+    /// Its summary.
     pub fn summary(&self) -> &LogSummary {
         &self.opened.summary
     }
@@ -341,11 +341,11 @@ impl Log {
         };
         let all = self.opened.columns.len();
         if reader.about().columns.len() < all {
-            let mut find = |passed: Passed| match passed.columns < all && is_wanted() {
+            let mut find = |passed: ScannedRecord| match passed.columns < all && is_wanted() {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             };
-            reader.pass(&mut find).map_err(source_error)?;
+            reader.scan(&mut find).map_err(source_error)?;
         }
         match begin_at(reader, Some(mark))? {
             Some(cursor) => Ok(cursor),
@@ -420,7 +420,7 @@ impl Log {
         if before.is_none()
             && let Some(mark) =
                 self.opened.seeks.before(Wanted::At(from)).filter(|mark| mark.count > cursor.count)
-            && cursor.reader.go_to(mark.place).map_err(source_error)?
+            && cursor.reader.seek_to(mark.position).map_err(source_error)?
         {
             (cursor.count, cursor.ahead) = (mark.count, None);
         }
@@ -453,7 +453,7 @@ impl Log {
 /// A cursor at a point, with a reader that knows all columns; `None` when the reader can not seek there.
 fn begin_at(mut reader: Box<dyn LogReader>, mark: Option<&SeekPoint>) -> Result<Option<Cursor>, SourceError> {
     let Some(mark) = mark else { return Ok(None) };
-    let goes = reader.go_to(mark.place).map_err(source_error)?;
+    let goes = reader.seek_to(mark.position).map_err(source_error)?;
     Ok(goes.then(|| Cursor::new(reader, mark.count)))
 }
 

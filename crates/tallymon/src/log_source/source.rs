@@ -104,7 +104,7 @@ impl LogSource {
     ///
     /// # Errors
     ///
-    /// It is no counter path.
+    /// The text is not a counter path.
     pub fn add(&mut self, path: &str) -> Result<CounterHandle, PathError> {
         let wanted = CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?.path;
         let columns = self.log.columns().iter().enumerate();

@@ -13,7 +13,7 @@ pub(super) struct Values {
     log: Log,
     columns: Vec<usize>,
     reader: Box<dyn LogReader>,
-    /// Records before the next one.
+    /// The number of records before the next one.
     count: u64,
     cooker: Cooker,
     wanted: Record,
@@ -74,7 +74,7 @@ impl Values {
         std::mem::swap(&mut self.row, other);
     }
 
-    /// The log that is read.
+    /// The log.
     pub(super) const fn log(&self) -> &Log {
         &self.log
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::slice::from_ref;
 
 use tallymon_log::relog::Options;
-use tallymon_log::{FORMATS, Passed, ReadOptions, open, relog};
+use tallymon_log::{FORMATS, ReadOptions, ScannedRecord, open, relog};
 use tallymon_testkit::{Scratch, shared};
 
 const SAMPLES: [&str; 4] = [
@@ -19,11 +19,11 @@ const SAMPLES: [&str; 4] = [
 /// Goes through a log in both ways; the number of its records.
 fn compare(path: &Path, what: &str) -> usize {
     let options = ReadOptions::default();
-    let (Ok(mut reading), Ok(mut passing)) = (open(path, &options), open(path, &options)) else { return 0 };
+    let (Ok(mut reading), Ok(mut scanning)) = (open(path, &options), open(path, &options)) else { return 0 };
     let (mut records, mut expected) = (Vec::new(), Vec::new());
     while let Some(record) = reading.next_record().unwrap() {
         let (time, local_minutes, columns) = (record.time, record.local_minutes, record.cells.len());
-        expected.push(Passed { time, local_minutes, columns, place: reading.place() });
+        expected.push(ScannedRecord { time, local_minutes, columns, position: reading.position() });
         records.push(record);
     }
     let mut found = Vec::new();
@@ -31,27 +31,27 @@ fn compare(path: &Path, what: &str) -> usize {
         found.push(passed);
         ControlFlow::Continue(())
     };
-    passing.pass(&mut note).unwrap();
+    scanning.scan(&mut note).unwrap();
     assert!(found == expected, "{what}: {found:?}\nis not\n{expected:?}");
-    assert_eq!(passing.about().columns, reading.about().columns, "{what}");
-    assert_eq!(passing.about().notes, reading.about().notes, "{what}");
-    assert_eq!(passing.about().records, reading.about().records, "{what}");
+    assert_eq!(scanning.about().columns, reading.about().columns, "{what}");
+    assert_eq!(scanning.about().notes, reading.about().notes, "{what}");
+    assert_eq!(scanning.about().records, reading.about().records, "{what}");
     // Whoever passed reads from any place, back and forth.
     let passed = found.len();
-    assert!(passing.next_record().unwrap().is_none(), "{what}");
+    assert!(scanning.next_record().unwrap().is_none(), "{what}");
     for nth in [passed / 2, passed.saturating_sub(1), 0, passed / 3] {
-        let Some(place) = found.get(nth).and_then(|passed| passed.place) else { continue };
-        assert!(passing.go_to(place).unwrap(), "{what}");
-        let mut record = passing.next_record().unwrap().unwrap();
+        let Some(place) = found.get(nth).and_then(|passed| passed.position) else { continue };
+        assert!(scanning.seek_to(place).unwrap(), "{what}");
+        let mut record = scanning.next_record().unwrap().unwrap();
         record.cells.truncate(records[nth].cells.len());
         assert!(record == records[nth], "{what}: record {nth}");
-        assert_eq!(passing.place(), Some(place), "{what}: record {nth}");
+        assert_eq!(scanning.position(), Some(place), "{what}: record {nth}");
     }
     passed
 }
 
 #[test]
-fn passing_finds_what_reading_finds() {
+fn a_scan_finds_the_records_that_reading_finds() {
     for name in SAMPLES {
         let Some(sample) = shared(&format!("logs/{name}")) else { return };
         assert!(compare(&sample, name) > 0);
@@ -66,7 +66,7 @@ fn passing_finds_what_reading_finds() {
 }
 
 #[test]
-fn passing_finds_the_damage_that_reading_finds() {
+fn a_scan_finds_the_damage_that_reading_finds() {
     let mut state = 88_172_645_463_325_252u64;
     let mut random = move |most: usize| {
         state ^= state << 13;
@@ -104,7 +104,7 @@ fn passing_finds_the_damage_that_reading_finds() {
 }
 
 #[test]
-fn a_text_log_with_several_headers_is_gone_to_in_each_part() {
+fn a_reader_seeks_into_each_part_of_a_concatenated_text_log() {
     let scratch = Scratch::new();
     let path = scratch.join("several.csv");
     let part = |zone: &str, names: [&str; 2], day: u32, rows: u32| {
@@ -120,18 +120,18 @@ fn a_text_log_with_several_headers_is_gone_to_in_each_part() {
     std::fs::write(&path, text.replace("\"7.25\"", "\"7.2.5\"")).unwrap();
     assert_eq!(compare(&path, "several headers"), 28);
     let options = ReadOptions::default();
-    let (mut passing, mut places) = (open(&path, &options).unwrap(), Vec::new());
-    let mut note = |passed: Passed| {
-        places.push((passed.time, passed.place.unwrap()));
+    let (mut scanning, mut places) = (open(&path, &options).unwrap(), Vec::new());
+    let mut note = |passed: ScannedRecord| {
+        places.push((passed.time, passed.position.unwrap()));
         ControlFlow::Continue(())
     };
-    passing.pass(&mut note).unwrap();
-    assert_eq!((passing.about().notes.damage_count, passing.about().columns.len()), (1, 3));
+    scanning.scan(&mut note).unwrap();
+    assert_eq!((scanning.about().notes.damage_count, scanning.about().columns.len()), (1, 3));
     // From part to part and back, with the columns and the time zone of each.
     for nth in [21, 3, 27, 22, 0] {
         let (time, place) = places[nth];
-        assert!(passing.go_to(place).unwrap());
-        let record = passing.next_record().unwrap().unwrap();
+        assert!(scanning.seek_to(place).unwrap());
+        let record = scanning.next_record().unwrap().unwrap();
         assert_eq!(
             (record.time, record.local_minutes),
             (time, if (20..23).contains(&nth) { 120 } else { -60 })
