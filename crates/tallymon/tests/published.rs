@@ -189,7 +189,7 @@ fn values_of_an_ended_program_are_stale() {
     }
     let scratch = Scratch::new();
     let program = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kept_values_of_a_program_that_ended_are_stale", "--test-threads=1"])
+        .args(["--exact", "values_of_an_ended_program_are_stale", "--test-threads=1"])
         .env(DIRECTORY, &scratch)
         .output()
         .unwrap();
