@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: our jobs and the peers' in the same run. What it prints is what `docs/benchmarks.md` keeps.
+//! `cargo xtask bench`: our jobs and the peers' in the same run. What it prints is what `docs/benchmarks.md`
+//! keeps.
 
 use crate::{cargo, root, run as execute};
 

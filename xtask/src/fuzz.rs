@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: every fuzz target for a fixed count, on the stable compiler.
 //!
-//! Coverage comes from the compiler's own pass, switched on by the flags that cargo-fuzz uses too; no sanitizer, since
-//! the code under test has no unsafe parts.
+//! Coverage comes from the compiler's own pass, switched on by the flags that cargo-fuzz uses too; no
+//! sanitizer, since the code under test has no unsafe parts.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use crate::{cargo, root, run as execute, target_folder};
 
-/// A picture: its name, the arguments of `tally` (`LOGS` is the folder of sample logs, `PROFILE` the file of a .NET program
-/// that runs meanwhile), and what is typed when, with the seconds to wait before each.
+/// A picture: its name, the arguments of `tally` (`LOGS` is the folder of sample logs, `PROFILE` the file of
+/// a .NET program that runs meanwhile), and what is typed when, with the seconds to wait before each.
 struct Shot {
     name: &'static str,
     arguments: &'static str,
@@ -47,8 +47,8 @@ const SHOTS: &[Shot] = &[
     Shot { name: "prof-top", arguments: "prof top PROFILE", keys: &[(5, &[])] },
 ];
 
-/// What runs beside the program: real work whose names tell nothing of the machine that the pictures are taken on. A list of
-/// processes of its own has only these.
+/// What runs beside the program: real work whose names tell nothing of the machine that the pictures are
+/// taken on. A list of processes of its own has only these.
 const WORK: &str = "\
 while :; do head -c 40000000 /dev/zero; sleep 0.9; done | gzip >/dev/null &
 while :; do head -c 60000000 /dev/zero; sleep 0.4; done | sha256sum >/dev/null &
@@ -111,8 +111,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Starts the shop of the profiler's tests under the profiler, for long enough to be looked at; returns the file of its
-/// profile too. `None` without what it needs.
+/// Starts the shop of the profiler's tests under the profiler, for long enough to be looked at; returns the
+/// file of its profile too. `None` without what it needs.
 fn shop(target: &Path, drafts: &Path, tally: &Path) -> Option<(Child, String)> {
     let runtime = target.join("peers/dotnet-8.0.15");
     let program = drafts.join("shop.exe");
@@ -317,8 +317,8 @@ fn draw(out: &mut String, text: &str, style: &Style, column: usize, row: usize, 
         if style.underlined { " text-decoration=\"underline\"" } else { "" },
     ]
     .concat();
-    // Dots are drawn as such: fonts have different ideas of how wide braille is. Every word stands at its own place, or the
-    // fonts of the reader would move those behind it.
+    // Dots are drawn as such: fonts have different ideas of how wide braille is. Every word stands at its own
+    // place, or the fonts of the reader would move those behind it.
     let mut word = String::new();
     let (mut at, mut start) = (x, x);
     for letter in text.chars().chain([' ']) {

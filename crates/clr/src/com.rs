@@ -1,12 +1,14 @@
-//! The border to the runtime: the class factory and the 98-slot callback that it calls, and the calls that are made of
-//! its `ICorProfilerInfo` and `IMetaDataImport2`.
+//! The border to the runtime: the class factory and the 98-slot callback that it calls, and the calls that
+//! are made of its `ICorProfilerInfo` and `IMetaDataImport2`.
 //!
-//! The runtime loads the library, asks [`DllGetClassObject`] for a factory, the factory for a callback, and calls
-//! `Initialize` with its own interface. What the callbacks decide is in [`crate::session`]; here a call is only turned
-//! into a Rust one and back. Every HRESULT is looked at: a profiler that ignores one runs and records nothing.
+//! The runtime loads the library, asks [`DllGetClassObject`] for a factory, the factory for a callback, and
+//! calls `Initialize` with its own interface. What the callbacks decide is in [`crate::session`]; here a call
+//! is only turned into a Rust one and back. Every HRESULT is looked at: a profiler that ignores one runs and
+//! records nothing.
 //!
-//! Unsafe code is here because all of this is C: tables of functions by number, pointers that a call fills in, and
-//! buffers with a length. No pointer of the runtime leaves this file but inside of [`Info`] and [`Metadata`].
+//! Unsafe code is here because all of this is C: tables of functions by number, pointers that a call fills
+//! in, and buffers with a length. No pointer of the runtime leaves this file but inside of [`Info`] and
+//! [`Metadata`].
 #![allow(unsafe_code)]
 
 use crate::hooks::Hooks;
@@ -104,7 +106,8 @@ const CALLBACKS: [Guid; 11] = [
     Guid::new(0x42350846_AAED_47F7_B128_FD0C98881CDE),
 ];
 
-// ---- what the runtime calls --------------------------------------------------------------------------------------
+// ---- what the runtime calls
+// --------------------------------------------------------------------------------------
 
 /// A COM object of ours: it lives as long as the process and counts no references.
 #[repr(C)]
@@ -132,8 +135,8 @@ static FACTORY_TABLE: Table<5> = Table([
 ]);
 
 static CALLBACK_TABLE: Table<98> = Table({
-    // Arguments are passed in registers and the caller cleans the stack, so one function that ignores them answers all
-    // calls that we do not need.
+    // Arguments are passed in registers and the caller cleans the stack, so one function that ignores them
+    // answers all calls that we do not need.
     let mut table = [nothing as *const c_void; 98];
     table[0] = callback_query as *const c_void;
     table[1] = add_reference as *const c_void;
@@ -373,7 +376,8 @@ unsafe extern "C" fn map_function(function: Id, _data: *mut c_void, hook: *mut i
     method.map_or(function.max(1), |number| number as usize)
 }
 
-// ---- what we call ------------------------------------------------------------------------------------------------
+// ---- what we call
+// ------------------------------------------------------------------------------------------------
 
 /// The function in a slot of a COM object.
 ///
@@ -561,8 +565,8 @@ impl Info {
         Ok([major, minor, build, revision])
     }
 
-    /// The stack pointer of the method that handles an exception now, to be asked for in a callback about that; 0 when the
-    /// runtime does not know.
+    /// The stack pointer of the method that handles an exception now, to be asked for in a callback about
+    /// that; 0 when the runtime does not know.
     pub(crate) fn handler_stack(self) -> usize {
         let mut clause = Clause::default();
         // SAFETY: it leads to a live variable.
@@ -637,7 +641,8 @@ impl Info {
         Ok(terminated(&name))
     }
 
-    /// The name of the application domain that an assembly belongs to. .NET Core has one, .NET Framework any number.
+    /// The name of the application domain that an assembly belongs to. .NET Core has one, .NET Framework any
+    /// number.
     pub(crate) fn domain_of(self, assembly: Id) -> Result<String, ComError> {
         let (mut used, mut domain, mut other) = (0, 0, 0);
         let mut name = [0u16; 512];
@@ -817,8 +822,8 @@ impl Metadata {
         }
         let mut bytes = Vec::new();
         if !signature.is_null() {
-            // SAFETY: the runtime says that so many bytes of the module's metadata stand there; the module is loaded
-            // while one of its methods is compiled, and they are copied at once.
+            // SAFETY: the runtime says that so many bytes of the module's metadata stand there; the module is
+            // loaded while one of its methods is compiled, and they are copied at once.
             bytes.extend_from_slice(unsafe {
                 std::slice::from_raw_parts(signature, signature_length as usize)
             });
@@ -875,7 +880,8 @@ impl Metadata {
     pub(crate) fn has_method(&self, class: Token, name: &str) -> bool {
         let name: Vec<u16> = name.encode_utf16().chain([0]).collect();
         let mut method = 0;
-        // SAFETY: the name ends with a zero; without a signature its length is 0; the last leads to a live variable.
+        // SAFETY: the name ends with a zero; without a signature its length is 0; the last leads to a live
+        // variable.
         unsafe { self.0.raw_find_method(class, name.as_ptr(), null(), 0, &raw mut method) }.is_ok()
     }
 

@@ -1,7 +1,8 @@
 //! The table from the runtime's `FunctionID` to the number of our method record, readable without a lock.
 //!
-//! Exception callbacks name functions by their ids while the garbage collector may wait for them, so a look-up must not
-//! wait for anybody. There is one writer at a time (its caller holds a lock); entries are never moved or removed.
+//! Exception callbacks name functions by their ids while the garbage collector may wait for them, so a
+//! look-up must not wait for anybody. There is one writer at a time (its caller holds a lock); entries are
+//! never moved or removed.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -67,7 +68,8 @@ impl<'a> Functions<'a> {
     /// The slot of `id` and true, or an empty slot for it and false; `None` when there is neither.
     fn find(&self, id: usize) -> Option<(&'a Slot, bool)> {
         let n_slots = self.slots.len();
-        // Ids are addresses: their low bits are alike, so they are multiplied by 2^64 over the golden ratio first.
+        // Ids are addresses: their low bits are alike, so they are multiplied by 2^64 over the golden ratio
+        // first.
         let hash = (id as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
         let start = (hash as usize).checked_rem(n_slots)?;
         let (before, from) = self.slots.split_at_checked(start)?;

@@ -1,12 +1,12 @@
-//! What happens at each enter, leave and tail call, behind the functions of [`crate::stubs`] that compiled code calls,
-//! and the state of the thread that is found there.
+//! What happens at each enter, leave and tail call, behind the functions of [`crate::stubs`] that compiled
+//! code calls, and the state of the thread that is found there.
 //!
-//! The thread is in cooperative mode there: while a hook runs, no garbage collection can begin. So hooks never wait,
-//! never call the runtime and never allocate. The first hook of a thread maps memory of the kernel once, for the state of
-//! the thread and its shadow stack.
+//! The thread is in cooperative mode there: while a hook runs, no garbage collection can begin. So hooks
+//! never wait, never call the runtime and never allocate. The first hook of a thread maps memory of the
+//! kernel once, for the state of the thread and its shadow stack.
 //!
-//! Unsafe code is here for the thread's own pointer to its state, which no other thread ever sees, and to call the stubs
-//! as compiled code does.
+//! Unsafe code is here for the thread's own pointer to its state, which no other thread ever sees, and to
+//! call the stubs as compiled code does.
 #![allow(unsafe_code)]
 
 use crate::clock;
@@ -27,7 +27,8 @@ const MAX_DEPTH: usize = 1 << 17;
 static MAP: OnceLock<Map> = OnceLock::new();
 
 thread_local! {
-    /// The state of this thread, null before its first event. No destructor: hooks may run until the very end.
+    /// The state of this thread, null before its first event. No destructor: hooks may run until the very
+    /// end.
     static CURRENT: Cell<*mut ThreadProfile<'static>> = const { Cell::new(null_mut()) };
 }
 
@@ -36,7 +37,8 @@ const NOT_SEEN: *mut ThreadProfile<'static> = without_provenance_mut(1);
 
 /// Makes the hooks write into this file; only the first call counts.
 pub(crate) fn set_map(map: Map) {
-    // A second profiler in the same process is refused by the runtime, so that the map is there already is a repetition.
+    // A second profiler in the same process is refused by the runtime, so that the map is there already is a
+    // repetition.
     let _ = MAP.set(map);
 }
 
@@ -77,9 +79,9 @@ pub(crate) fn with_thread(f: impl FnOnce(&mut ThreadProfile<'static>)) {
         state = attach();
     }
     if state != NOT_SEEN {
-        // SAFETY: the pointer is that of a live state: `attach` or `measure_overhead` put it there, and `end_thread`
-        // takes it away before it frees it. Only this thread has it, and `f` never leads back here, so the reference
-        // is the only one.
+        // SAFETY: the pointer is that of a live state: `attach` or `measure_overhead` put it there, and
+        // `end_thread` takes it away before it frees it. Only this thread has it, and `f` never leads back
+        // here, so the reference is the only one.
         f(unsafe { &mut *state });
     }
 }
@@ -98,7 +100,8 @@ pub(crate) fn os_thread_id() -> u32 {
     u32::try_from(id).unwrap_or(0)
 }
 
-/// Runs `f` with all signals blocked, so that a thread that it starts never gets one that is meant for the program.
+/// Runs `f` with all signals blocked, so that a thread that it starts never gets one that is meant for the
+/// program.
 pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: zeros are a signal set.
     let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
@@ -115,7 +118,8 @@ pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// This thread has ended for the runtime: its record is closed and its memory given back; later events are not seen.
+/// This thread has ended for the runtime: its record is closed and its memory given back; later events are
+/// not seen.
 pub(crate) fn end_thread() {
     let state = CURRENT.replace(NOT_SEEN);
     if state.is_null() || state == NOT_SEEN {
@@ -140,7 +144,8 @@ fn attach() -> *mut ThreadProfile<'static> {
     state
 }
 
-/// The state of a new thread, which is kept in memory of its own: the runtime's allocator must not be called here.
+/// The state of a new thread, which is kept in memory of its own: the runtime's allocator must not be called
+/// here.
 fn new_thread(map: &'static Map) -> Option<NonNull<ThreadProfile<'static>>> {
     let Some(record) = map.header.threads.take().and_then(|number| map.threads.get(number as usize)) else {
         map.header.lost_threads.fetch_add(1, Ordering::Relaxed);
@@ -164,8 +169,8 @@ fn new_thread(map: &'static Map) -> Option<NonNull<ThreadProfile<'static>>> {
 
 /// Measures what a call costs more because it is seen, by calling the hooks around nothing.
 ///
-/// Returns what the call's own record shows of it and what its caller is charged in addition, in 1/256 tick; `None`
-/// when there is no memory for it. The smallest of many rounds counts.
+/// Returns what the call's own record shows of it and what its caller is charged in addition, in 1/256 tick;
+/// `None` when there is no memory for it. The smallest of many rounds counts.
 pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
     const ROUNDS: u32 = 64;
     const CALLS: u64 = 64;
@@ -198,8 +203,8 @@ pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
 /// An enter and a leave of an empty call, as compiled code makes them.
 #[cfg(target_arch = "x86_64")]
 fn call_hooks(method: usize, stack: usize) {
-    // SAFETY: the registers are those that the hook wants, the stack is even here, and all that the hook may change is
-    // declared.
+    // SAFETY: the registers are those that the hook wants, the stack is even here, and all that the hook may
+    // change is declared.
     unsafe {
         asm!("call {hook}", hook = sym stubs::enter::<Hooks>, in("r14") method, in("r15") stack, clobber_abi("C"));
     }
@@ -235,7 +240,8 @@ fn call_hooks(method: usize, stack: usize) {
 mod tests {
     use super::*;
 
-    /// Changes every register that an ordinary function may change, so that the hooks must have kept what counts.
+    /// Changes every register that an ordinary function may change, so that the hooks must have kept what
+    /// counts.
     pub(super) fn trash() {
         // SAFETY: all that is changed is declared.
         unsafe {
@@ -262,10 +268,11 @@ mod tests {
         }
     }
 
-    /// Loads patterns into every register that arguments can stand in, calls the enter hook and stores what is there.
+    /// Loads patterns into every register that arguments can stand in, calls the enter hook and stores what
+    /// is there.
     fn registers_after_enter(general: &mut [u64; 9], vectors: &mut [u64; 16]) {
-        // SAFETY: the hook is called by its own convention; the registers that are used are saved or declared, and the
-        // two arrays are as long as what is loaded and stored.
+        // SAFETY: the hook is called by its own convention; the registers that are used are saved or
+        // declared, and the two arrays are as long as what is loaded and stored.
         unsafe {
             asm!(
                 "push rbx",

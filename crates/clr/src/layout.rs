@@ -1,11 +1,12 @@
 //! The records of a profile file, one structure each; `docs/formats/profile.md` draws them.
 //!
-//! The profiler has these structures mapped into memory and writes them with single stores; every reader, also one in
-//! another process while the program runs, takes the same offsets from here. All numbers are little-endian, which is
-//! the order of every machine that the profiler is built for. A record of zeros is an empty record.
+//! The profiler has these structures mapped into memory and writes them with single stores; every reader,
+//! also one in another process while the program runs, takes the same offsets from here. All numbers are
+//! little-endian, which is the order of every machine that the profiler is built for. A record of zeros is an
+//! empty record.
 //!
-//! What one thread alone writes (its nodes, its thread record) needs no lock: a reader sees each number as it was a
-//! moment ago, and a program that is killed leaves every store that it made.
+//! What one thread alone writes (its nodes, its thread record) needs no lock: a reader sees each number as it
+//! was a moment ago, and a program that is killed leaves every store that it made.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -20,7 +21,8 @@ pub const HEADER_SIZE: usize = 4096;
 
 /// Buckets of a histogram of times.
 ///
-/// Bucket 0 counts calls below 2^6 ticks, bucket *n* those from 2^(5+n) to below 2^(6+n), the last one all longer ones.
+/// Bucket 0 counts calls below 2^6 ticks, bucket *n* those from 2^(5+n) to below 2^(6+n), the last one all
+/// longer ones.
 pub const BUCKETS: usize = 34;
 
 /// Events of a ring.
@@ -127,7 +129,8 @@ pub struct Header {
     pub nodes: Region,
     /// Process id.
     pub pid: AtomicU32,
-    /// [`READY`] while the program runs, [`STATE_ENDED`] when the runtime ended in order; a killed program leaves READY.
+    /// [`READY`] while the program runs, [`STATE_ENDED`] when the runtime ended in order; a killed program
+    /// leaves READY.
     pub state: AtomicU32,
     /// The mode of the settings: 0 dormant, 1 user, 2 all.
     pub mode: AtomicU32,
@@ -169,8 +172,8 @@ pub struct Header {
     pub lost_modules: AtomicU64,
     /// Pieces of text that found no room.
     pub lost_text: AtomicU64,
-    /// What another process asks for: [`WANTED_ON`] or [`WANTED_OFF`] in the two lowest bits, and a number above them that
-    /// tells requests apart; 0 nothing.
+    /// What another process asks for: [`WANTED_ON`] or [`WANTED_OFF`] in the two lowest bits, and a number
+    /// above them that tells requests apart; 0 nothing.
     pub wanted: AtomicU32,
     /// Which request was answered last, as it stood in `wanted`.
     pub answered: AtomicU32,
@@ -186,7 +189,8 @@ pub struct Header {
     pub overhead_clock: AtomicU64,
 }
 
-/// Where the words of a request to switch begin, which go to the end of the header: see [`crate::settings::Filter::lines`].
+/// Where the words of a request to switch begin, which go to the end of the header: see
+/// [`crate::settings::Filter::lines`].
 pub const REQUEST: usize = 2048;
 
 /// [`Header::wanted`]: hooks on.
@@ -229,7 +233,8 @@ pub struct MethodRecord {
     pub name: AtomicU64,
     /// How often it was compiled.
     pub compiled: AtomicU32,
-    /// Places at which the compiler asked whether it may be inlined, and was not refused. It then weighs whether to do it.
+    /// Places at which the compiler asked whether it may be inlined, and was not refused. It then weighs
+    /// whether to do it.
     pub inlined: AtomicU32,
     /// Number of the method that has the last of these places, 0 when that is no method with hooks.
     pub inlined_into: AtomicU32,

@@ -1,13 +1,15 @@
 //! The profile file, mapped into the memory of the profiled process.
 //!
-//! What the hooks store goes straight into the pages of the file, so a killed process leaves all of it. No record is handed
-//! out before the file has its blocks: a store into a page that a full disk can not hold would kill the process that is
-//! profiled. The first of them are got at the start, the rest while the program runs already; in memory, where each block
-//! that is asked for is cleared first, only as they come to be needed.
+//! What the hooks store goes straight into the pages of the file, so a killed process leaves all of it. No
+//! record is handed out before the file has its blocks: a store into a page that a full disk can not hold
+//! would kill the process that is profiled. The first of them are got at the start, the rest while the
+//! program runs already; in memory, where each block that is asked for is cleared first, only as they come to
+//! be needed.
 //!
-//! Unsafe code is here to map memory and to see it as slices of the records of [`crate::layout`]. Those consist of
-//! atomics alone, so any bytes are valid records, and writers in other threads and readers in other processes are no
-//! data race; a mapping is never unmapped as long as the process lives, so the slices may be `'static`.
+//! Unsafe code is here to map memory and to see it as slices of the records of [`crate::layout`]. Those
+//! consist of atomics alone, so any bytes are valid records, and writers in other threads and readers in
+//! other processes are no data race; a mapping is never unmapped as long as the process lives, so the slices
+//! may be `'static`.
 #![allow(unsafe_code)]
 
 use crate::functions::Slot;
@@ -26,7 +28,8 @@ use std::thread::{self, Thread};
 /// Longest piece of text in bytes; longer ones are cut.
 const MAX_TEXT: usize = 8 * 1024;
 
-/// Bytes that are asked of the disk at a time while the program runs; a program that ends waits for one piece at most.
+/// Bytes that are asked of the disk at a time while the program runs; a program that ends waits for one piece
+/// at most.
 const PIECE: usize = 1 << 20;
 
 /// Bytes that there is room for from the start: on a disk, and in memory.
@@ -65,9 +68,9 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// Makes a profile file of `bytes` bytes and `n_rings` rings of events at `path`, or at that name with `.1` to `.99`
-    /// behind it when a file is there already, and maps it. Only its owner may read it. Its methods, text and nodes have
-    /// little room until [`Rest::reserve`] is done.
+    /// Makes a profile file of `bytes` bytes and `n_rings` rings of events at `path`, or at that name with
+    /// `.1` to `.99` behind it when a file is there already, and maps it. Only its owner may read it. Its
+    /// methods, text and nodes have little room until [`Rest::reserve`] is done.
     ///
     /// # Errors
     ///
@@ -89,7 +92,8 @@ impl Map {
         match Map::create_in(Rest::new(file)?, bytes, n_rings) {
             Ok((map, rest)) => Ok((map, rest, name)),
             Err(error) => {
-                // An empty file would look like a profile; that it stays when it can not be removed hurts nobody.
+                // An empty file would look like a profile; that it stays when it can not be removed hurts
+                // nobody.
                 let _ = std::fs::remove_file(&name);
                 Err(error)
             }
@@ -201,7 +205,8 @@ impl Map {
         Nodes::new(self.nodes, &self.header.nodes, wake_keeper)
     }
 
-    /// A ring of events for the thread of this record, which gets to know it; empty when there are none or no more.
+    /// A ring of events for the thread of this record, which gets to know it; empty when there are none or no
+    /// more.
     pub(crate) fn take_ring(&self, record: &ThreadRecord) -> &'static [Event] {
         if self.events.is_empty() {
             return &[];
@@ -215,8 +220,8 @@ impl Map {
         self.events.get(from..from.saturating_add(RING)).unwrap_or_default()
     }
 
-    /// Stores text and returns where it stands (offset in the upper half, length in the lower one); 0 when there is no
-    /// room, which the header counts.
+    /// Stores text and returns where it stands (offset in the upper half, length in the lower one); 0 when
+    /// there is no room, which the header counts.
     pub(crate) fn store_text(&self, text: &str) -> u64 {
         let length = text.floor_char_boundary(MAX_TEXT);
         let bytes = text.as_bytes().get(..length).unwrap_or_default();
@@ -253,8 +258,8 @@ impl Map {
 
 /// A profile file whose regions are to get the rest of their room on the disk.
 ///
-/// A file system in memory clears every page that is asked for, which would hold the program up at its start and take
-/// memory that it may never need.
+/// A file system in memory clears every page that is asked for, which would hold the program up at its start
+/// and take memory that it may never need.
 pub(crate) struct Rest {
     file: File,
     in_memory: bool,
@@ -297,8 +302,8 @@ impl Rest {
         let _ = KEEPER.set(thread::current());
     }
 
-    /// Gets room piece by piece, each of which is used from then on: on a disk for all that is mapped, in memory for what
-    /// will be needed soon. Whether there is more to get later.
+    /// Gets room piece by piece, each of which is used from then on: on a disk for all that is mapped, in
+    /// memory for what will be needed soon. Whether there is more to get later.
     ///
     /// # Errors
     ///
@@ -338,7 +343,8 @@ impl Rest {
         }
         let start = libc::off_t::try_from(start).map_err(io::Error::other)?;
         let bytes = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
-        // SAFETY: the descriptor is open for writing as long as the file lives, and the call touches no memory of ours.
+        // SAFETY: the descriptor is open for writing as long as the file lives, and the call touches no
+        // memory of ours.
         match unsafe { libc::posix_fallocate(self.file.as_raw_fd(), start, bytes) } {
             0 => Ok(()),
             error => Err(io::Error::from_raw_os_error(error)),
@@ -371,8 +377,8 @@ pub(crate) fn thread_memory(count: usize) -> Option<ThreadMemory> {
     let start = map(bytes, None).ok()?;
     // SAFETY: the mapping is longer than that.
     let first = unsafe { start.add(STATE_BYTES) };
-    // SAFETY: the mapping is new, so nothing else refers to it; behind the state it has room for `count` frames, which are
-    // aligned as the mapping begins at a page; and zeros are frames.
+    // SAFETY: the mapping is new, so nothing else refers to it; behind the state it has room for `count`
+    // frames, which are aligned as the mapping begins at a page; and zeros are frames.
     let frames = unsafe { std::slice::from_raw_parts_mut(first.cast::<Frame>().as_ptr(), count) };
     Some(ThreadMemory { state: start.cast(), frames })
 }
@@ -403,9 +409,9 @@ fn map(bytes: usize, file: Option<i32>) -> io::Result<NonNull<u8>> {
         return Err(io::Error::last_os_error());
     }
     if file.is_some() {
-        // Otherwise the first touch of each region reads zeros ahead, megabytes of them on some disks. It is advice: a
-        // kernel that does not take it is slower at the start.
-        // SAFETY: the range is the new mapping, whose contents the advice does not change.
+        // Otherwise the first touch of each region reads zeros ahead, megabytes of them on some disks. It is
+        // advice: a kernel that does not take it is slower at the start. SAFETY: the range is the new
+        // mapping, whose contents the advice does not change.
         unsafe { libc::madvise(start, bytes, libc::MADV_RANDOM) };
     }
     NonNull::new(start.cast()).ok_or_else(|| io::Error::other("the mapping begins at address 0"))
@@ -429,8 +435,8 @@ fn slice<T: Record>(start: NonNull<u8>, bytes: usize, (offset, capacity): (usize
     }
     // SAFETY: the offset was found to lie within the mapping.
     let first = unsafe { start.add(offset) };
-    // SAFETY: so do all the records; the offset and the page at which the mapping begins are aligned; any bytes are
-    // records made of atomics; and the mapping is never unmapped.
+    // SAFETY: so do all the records; the offset and the page at which the mapping begins are aligned; any
+    // bytes are records made of atomics; and the mapping is never unmapped.
     unsafe { std::slice::from_raw_parts(first.cast::<T>().as_ptr(), capacity) }
 }
 

@@ -1,9 +1,9 @@
 //! Names of methods as people write them, from the names that compilers put into metadata.
 //!
-//! You give a [`RawName`]; [`RawName::display`] gives namespaces, nested types, generic parameters and overloads the way
-//! C# source shows them, and folds the types and methods that a compiler made up (state machines of `async` methods and
-//! iterators, lambdas, closures, local functions) back into the method that was written. The raw name is never lost:
-//! it is what stands in the file.
+//! You give a [`RawName`]; [`RawName::display`] gives namespaces, nested types, generic parameters and
+//! overloads the way C# source shows them, and folds the types and methods that a compiler made up (state
+//! machines of `async` methods and iterators, lambdas, closures, local functions) back into the method that
+//! was written. The raw name is never lost: it is what stands in the file.
 //!
 //! | metadata | shown |
 //! |---|---|
@@ -22,9 +22,11 @@ const MAX_NESTED: u32 = 8;
 /// The parts of a method's name, as metadata has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawName {
-    /// The type: namespace with dots, nested types behind `+`, arity behind a backtick. Empty for a global method.
+    /// The type: namespace with dots, nested types behind `+`, arity behind a backtick. Empty for a global
+    /// method.
     pub type_name: String,
-    /// Names of the type's generic parameters (of the outermost type first), or the types that stand for them.
+    /// Names of the type's generic parameters (of the outermost type first), or the types that stand for
+    /// them.
     pub type_parameters: Vec<String>,
     /// The method.
     pub method: String,
@@ -37,8 +39,8 @@ pub struct RawName {
 }
 
 impl RawName {
-    /// The name as one text for the file: type, type parameters, method, method parameters and signature with a NUL
-    /// between them, parameters with a line feed between them.
+    /// The name as one text for the file: type, type parameters, method, method parameters and signature with
+    /// a NUL between them, parameters with a line feed between them.
     pub fn encode(&self) -> String {
         let type_parameters = self.type_parameters.join("\n");
         let method_parameters = self.method_parameters.join("\n");
@@ -117,7 +119,8 @@ impl RawName {
     }
 }
 
-/// Type names without their namespaces, nested types with a dot: `(System.String, N.A+B[])` is `(String, A.B[])`.
+/// Type names without their namespaces, nested types with a dot: `(System.String, N.A+B[])` is `(String,
+/// A.B[])`.
 pub fn short_types(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut word = String::new();
@@ -194,7 +197,8 @@ fn type_path(name: &str, parameters: &[String]) -> (String, Option<Made>) {
         }
         let plain = without_arity(part);
         path = join(&path, plain);
-        // Each type shows the parameters that it adds; those of the types around it stand before them in metadata.
+        // Each type shows the parameters that it adds; those of the types around it stand before them in
+        // metadata.
         let own = part
             .get(plain.len().saturating_add(1)..)
             .and_then(|arity| arity.parse::<usize>().ok())

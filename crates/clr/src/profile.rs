@@ -1,15 +1,17 @@
-//! Shadow stacks and call trees: what an enter, a leave, a tail call and an exception do to the records of a thread.
+//! Shadow stacks and call trees: what an enter, a leave, a tail call and an exception do to the records of a
+//! thread.
 //!
-//! You give the events of one thread with the stack pointer of the caller; the thread's nodes count calls and add up
-//! times. Nothing here knows .NET, the file or the clock: nodes and frames are slices, the clock is a function, so that
-//! everything is tested without a runtime. Nothing here allocates, waits or panics, for it runs inside of the calls that
-//! it measures.
+//! You give the events of one thread with the stack pointer of the caller; the thread's nodes count calls and
+//! add up times. Nothing here knows .NET, the file or the clock: nodes and frames are slices, the clock is a
+//! function, so that everything is tested without a runtime. Nothing here allocates, waits or panics, for it
+//! runs inside of the calls that it measures.
 //!
 //! # The stack pointer heals
 //!
-//! An exception ends calls without a leave, and a runtime may report that twice or not at all. So each frame keeps the
-//! stack pointer of its caller: the stack grows downwards, and a frame whose pointer is at or below that of a call that
-//! begins (below that of a call that ends) can not be there any more. Such frames are dropped, and counted.
+//! An exception ends calls without a leave, and a runtime may report that twice or not at all. So each frame
+//! keeps the stack pointer of its caller: the stack grows downwards, and a frame whose pointer is at or below
+//! that of a call that begins (below that of a call that ends) can not be there any more. Such frames are
+//! dropped, and counted.
 
 use crate::layout::{
     EVENT_DROP, EVENT_ENTER, EVENT_LEAVE, EVENT_TAIL, EVENT_THROW, EVENT_UNWIND, Event, Node, Region,
@@ -43,8 +45,8 @@ pub struct Nodes<'a> {
 
 /// One thread: its open calls and its call tree.
 ///
-/// Its depth changes with each call, so that it must share no cache line, nor the one fetched along with it, with the
-/// state of another thread.
+/// Its depth changes with each call, so that it must share no cache line, nor the one fetched along with it,
+/// with the state of another thread.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct ThreadProfile<'a> {
@@ -77,8 +79,9 @@ enum End {
 }
 
 impl<'a> Nodes<'a> {
-    /// The nodes and the region that hands them out. Number 0 must have been taken already: it stands for no node.
-    /// `taken` is called now and then when nodes were handed out, so that somebody makes room for more; it must not wait.
+    /// The nodes and the region that hands them out. Number 0 must have been taken already: it stands for no
+    /// node. `taken` is called now and then when nodes were handed out, so that somebody makes room for more;
+    /// it must not wait.
     pub fn new(nodes: &'a [Node], region: &'a Region, taken: fn()) -> Nodes<'a> {
         Nodes { nodes, region, taken }
     }
@@ -145,7 +148,8 @@ impl<'a> ThreadProfile<'a> {
         Some(ThreadProfile { tree, record, root, frames, depth: 0, pending, n_pending: 0, ring: &[] })
     }
 
-    /// Keeps the newest events in a ring from now on; older ones are lost, and the count of all tells how many.
+    /// Keeps the newest events in a ring from now on; older ones are lost, and the count of all tells how
+    /// many.
     pub fn keep_events(&mut self, ring: &'a [Event]) {
         self.ring = ring;
     }
@@ -159,7 +163,8 @@ impl<'a> ThreadProfile<'a> {
         event.ticks.store(ticks, Relaxed);
         event.method.store(method, Relaxed);
         event.kind.store(kind, Relaxed);
-        // A reader that looks at the count before and behind its copy knows which events were overwritten meanwhile.
+        // A reader that looks at the count before and behind its copy knows which events were overwritten
+        // meanwhile.
         self.record.events.store(count.wrapping_add(1), Release);
     }
 
@@ -207,7 +212,8 @@ impl<'a> ThreadProfile<'a> {
         *frame = Frame { stack, node: number };
         self.depth = self.depth.wrapping_add(1);
         node.open_callees.store(0, Relaxed);
-        // The start stands there before the call counts as open, or a reader would take an old start for the new one.
+        // The start stands there before the call counts as open, or a reader would take an old start for the
+        // new one.
         let now = clock();
         node.open_start.store(now, Relaxed);
         node.enters.store(node.enters.load(Relaxed).wrapping_add(1), Release);
@@ -240,7 +246,8 @@ impl<'a> ThreadProfile<'a> {
         }
     }
 
-    /// The unwinding of a function begins; 0 for one without hooks. Its `finally` blocks may run before it is over.
+    /// The unwinding of a function begins; 0 for one without hooks. Its `finally` blocks may run before it is
+    /// over.
     pub fn unwind_enter(&mut self, method: u32) {
         // What an exception out of a finally block left behind belongs to frames that are gone.
         while let Some(last) = self.last_pending()
@@ -260,8 +267,8 @@ impl<'a> ThreadProfile<'a> {
 
     /// The function that began to unwind last is gone.
     ///
-    /// A report without its beginning, or about a function that is not the innermost one, changes nothing: the stack
-    /// pointer will tell.
+    /// A report without its beginning, or about a function that is not the innermost one, changes nothing:
+    /// the stack pointer will tell.
     pub fn unwind_leave(&mut self, now: u64) {
         let Some(pending) = self.last_pending() else { return };
         self.n_pending = self.n_pending.saturating_sub(1);
@@ -279,8 +286,8 @@ impl<'a> ThreadProfile<'a> {
         }
     }
 
-    /// A function handles an exception, where the unwinding of the calls inside of it was not reported reliably: they are
-    /// gone now.
+    /// A function handles an exception, where the unwinding of the calls inside of it was not reported
+    /// reliably: they are gone now.
     ///
     /// `method` is 0 for one without hooks, `stack` its own stack pointer, 0 when that is not known.
     pub fn handler_enter(&mut self, method: u32, stack: usize, now: u64) {
@@ -292,7 +299,8 @@ impl<'a> ThreadProfile<'a> {
             }
             nodes.get(frame.node as usize).is_some_and(|node| node.method.load(Relaxed) == method)
         };
-        // Without the pointer the innermost call of a method that calls itself is taken; the next event drops it when it is not.
+        // Without the pointer the innermost call of a method that calls itself is taken; the next event drops
+        // it when it is not.
         let remaining = open.iter().rposition(remains).map_or(0, |at| at.saturating_add(1));
         if remaining == 0 && stack == 0 {
             return;
@@ -447,8 +455,9 @@ mod tests {
         }
     }
 
-    /// Plays events on a fresh thread. `+m@s` enters, `-m@s` leaves, `t m@s` tail-calls, `{m` and `}` unwind, `c m`
-    /// catches, `C m@s` handles where unwinding is not reported, `!` throws; each event advances the clock by 10.
+    /// Plays events on a fresh thread. `+m@s` enters, `-m@s` leaves, `t m@s` tail-calls, `{m` and `}` unwind,
+    /// `c m` catches, `C m@s` handles where unwinding is not reported, `!` throws; each event advances the
+    /// clock by 10.
     fn play(events: &str) -> (Bench, String) {
         let mut bench = Bench::new(64, 16);
         let now = Cell::new(0);

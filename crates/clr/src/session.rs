@@ -1,9 +1,9 @@
-//! The profiler of this process: what it does when the runtime starts it, loads a module, compiles a method, names a
-//! thread, throws, and ends.
+//! The profiler of this process: what it does when the runtime starts it, loads a module, compiles a method,
+//! names a thread, throws, and ends.
 //!
-//! Callbacks about exceptions come while the garbage collector may be waiting for the thread, so they take no lock. All
-//! others may; none calls the runtime while it holds the lock, for the runtime may call back. The one exception is the
-//! event mask, whose setting calls nobody and must not be overtaken by another.
+//! Callbacks about exceptions come while the garbage collector may be waiting for the thread, so they take no
+//! lock. All others may; none calls the runtime while it holds the lock, for the runtime may call back. The
+//! one exception is the event mask, whose setting calls nobody and must not be overtaken by another.
 
 use crate::clock;
 use crate::com::{Id, Info, Metadata, Token, events};
@@ -70,7 +70,8 @@ struct Thread {
     name: String,
 }
 
-/// Says something to the person who started the program. That nobody listens is no reason to stop the program.
+/// Says something to the person who started the program. That nobody listens is no reason to stop the
+/// program.
 pub(crate) fn tell(message: &str) {
     let _ = writeln!(std::io::stderr(), "tallymon profiler: {message}");
 }
@@ -125,8 +126,8 @@ fn start_with(
     if settings.mode == Mode::Dormant {
         events |= events::ENABLE_REJIT;
     }
-    // With hooks in the first mask the runtime throws all precompiled code away, so only the mode that wants to see the
-    // framework begins with them; user code gets them when the first module is loaded.
+    // With hooks in the first mask the runtime throws all precompiled code away, so only the mode that wants
+    // to see the framework begins with them; user code gets them when the first module is loaded.
     let first_mask = if settings.mode == Mode::All { events | events::ENTERLEAVE } else { events };
     let slots = map::slots(N_FUNCTIONS).ok_or("no memory for the table of functions")?;
     hooks::set_map(map);
@@ -203,8 +204,8 @@ pub(crate) fn ended() {
     session.map.header.state.store(STATE_ENDED, Release);
 }
 
-/// The keeper's thread: gets more room for the file, writes the clock pair now and then, and switches the hooks when
-/// another process asks for it.
+/// The keeper's thread: gets more room for the file, writes the clock pair now and then, and switches the
+/// hooks when another process asks for it.
 fn keep(rest: Rest) {
     let Some(session) = SESSION.get() else { return };
     rest.keep_here();
@@ -295,8 +296,9 @@ pub(crate) fn function_unloaded(id: Id) {
     }
 }
 
-/// Whether calls of a function may be inlined into another: never one of a user module when counts are to be exact. What
-/// may be is counted for the methods that would have hooks, so that a report can say whose calls are missing.
+/// Whether calls of a function may be inlined into another: never one of a user module when counts are to be
+/// exact. What may be is counted for the methods that would have hooks, so that a report can say whose calls
+/// are missing.
 pub(crate) fn may_inline(caller: Id, callee: Id) -> bool {
     let Some(session) = SESSION.get() else { return true };
     if session.settings.exact {
@@ -396,7 +398,8 @@ pub(crate) fn catcher_enter(function: Id) {
     }
 }
 
-/// A function is about to be compiled with hooks: the number of its method, `None` when it is to have no hooks.
+/// A function is about to be compiled with hooks: the number of its method, `None` when it is to have no
+/// hooks.
 pub(crate) fn map_function(id: Id) -> Option<u32> {
     let session = SESSION.get()?;
     let known = match session.functions.get(id) {
@@ -413,12 +416,14 @@ pub(crate) fn map_function(id: Id) -> Option<u32> {
     Some(number)
 }
 
-/// Whether a module is the user's own: not beside the runtime's library in the folder of a shared framework, and not
-/// named like a part of a framework that a program brings along. A module without a path was made by the program.
+/// Whether a module is the user's own: not beside the runtime's library in the folder of a shared framework,
+/// and not named like a part of a framework that a program brings along. A module without a path was made by
+/// the program.
 fn is_user(file: &Path, framework: Option<&Path>) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let belongs = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.'));
-    // A program that brings its runtime along, in its folder or in its one file, has its own modules beside it.
+    // A program that brings its runtime along, in its folder or in its one file, has its own modules beside
+    // it.
     let shared = |folder: &Path| folder.components().any(|part| part.as_os_str() == "Microsoft.NETCore.App");
     let beside = framework.is_some_and(|folder| shared(folder) && file.parent() == Some(folder));
     !beside
@@ -429,8 +434,9 @@ fn is_user(file: &Path, framework: Option<&Path>) -> bool {
         && name != "WindowsBase.dll"
 }
 
-/// Whether a type is part of how .NET 9 and newer throw, in the middle of which the exception is reported: it would be
-/// that type's, and its calls never return. Older ones do the same in native code, which nobody sees.
+/// Whether a type is part of how .NET 9 and newer throw, in the middle of which the exception is reported: it
+/// would be that type's, and its calls never return. Older ones do the same in native code, which nobody
+/// sees.
 fn throws_for_others(type_name: &str, user: bool) -> bool {
     let outermost = type_name.split('+').next().unwrap_or_default();
     let types = [
@@ -447,8 +453,8 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the event mask that the state wants. Hooks stay off while a module is loaded, or the runtime would not use
-    /// the module's precompiled code.
+    /// Sets the event mask that the state wants. Hooks stay off while a module is loaded, or the runtime
+    /// would not use the module's precompiled code.
     fn set_events(&self, state: &State) {
         if self.settings.mode == Mode::All {
             return;
@@ -562,7 +568,8 @@ impl Session {
         hooks::with_thread(|thread| thread.handler_enter(method, stack, now));
     }
 
-    /// The types that stand for generic parameters; the parameter's own name where code is shared by many types.
+    /// The types that stand for generic parameters; the parameter's own name where code is shared by many
+    /// types.
     fn named_arguments(&self, declared: Vec<String>, arguments: &[Id], depth: u32) -> Vec<String> {
         let arguments = arguments.iter().map(Some).chain(std::iter::repeat(None));
         let named = |(name, argument): (String, Option<&Id>)| {
@@ -615,8 +622,8 @@ impl Session {
         })
     }
 
-    /// Gives the methods that the settings and the filter want hooks, or takes them away, by having all that the settings
-    /// want compiled again.
+    /// Gives the methods that the settings and the filter want hooks, or takes them away, by having all that
+    /// the settings want compiled again.
     fn switch(&self, on: bool, filter: Filter, may_ask: &mut bool) -> Result<(), String> {
         if self.settings.mode != Mode::Dormant {
             return Err("only a program that was started in mode dormant can be switched".into());

@@ -1,7 +1,9 @@
-//! The settings of a profiled process, which come by environment variables, and the environment for such a process.
+//! The settings of a profiled process, which come by environment variables, and the environment for such a
+//! process.
 //!
-//! You give a look-up of variables; you get [`Settings`] or what is wrong with them. The reverse, [`environment`], makes
-//! the variables that a child process needs so that its runtime loads the profiler. `docs/profiler.md` lists them all.
+//! You give a look-up of variables; you get [`Settings`] or what is wrong with them. The reverse,
+//! [`environment`], makes the variables that a child process needs so that its runtime loads the profiler.
+//! `docs/profiler.md` lists them all.
 
 use crate::names::RawName;
 use std::ffi::OsString;
@@ -73,10 +75,11 @@ pub struct Settings {
     pub file: Option<PathBuf>,
     /// `TALLYMON_PROF_SIZE`: size of the file in MiB, within [`SIZES`].
     pub size: u32,
-    /// `TALLYMON_PROF_EVENTS`: MiB in addition for the newest events of threads, one for each thread, within [`EVENTS`].
+    /// `TALLYMON_PROF_EVENTS`: MiB in addition for the newest events of threads, one for each thread, within
+    /// [`EVENTS`].
     pub events: u32,
-    /// `TALLYMON_PROF_RUN`: a word that all files of one run have in their settings, so that those of child processes are
-    /// found again.
+    /// `TALLYMON_PROF_RUN`: a word that all files of one run have in their settings, so that those of child
+    /// processes are found again.
     pub run: String,
 }
 
@@ -98,8 +101,8 @@ impl Default for Settings {
 
 /// Which methods are seen, by the beginning of their raw names.
 ///
-/// `N.C` takes in the type, what is nested in it and its methods (`N.C::Run` one of these), but not a type `N.Cat`; a
-/// star at the end takes in that as well.
+/// `N.C` takes in the type, what is nested in it and its methods (`N.C::Run` one of these), but not a type
+/// `N.Cat`; a star at the end takes in that as well.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
     /// Only these, when there are any.
@@ -123,7 +126,8 @@ pub struct SettingsError {
 const PROCESSOR_PATH: &str =
     if cfg!(target_arch = "aarch64") { "CORECLR_PROFILER_PATH_ARM64" } else { "CORECLR_PROFILER_PATH_64" };
 
-/// The environment that makes a .NET process load the profiler at `library`, to be added to that of the process.
+/// The environment that makes a .NET process load the profiler at `library`, to be added to that of the
+/// process.
 ///
 /// Child processes inherit it and are profiled too, each into its own file.
 pub fn environment(settings: &Settings, library: &Path) -> Vec<(&'static str, OsString)> {
@@ -131,14 +135,16 @@ pub fn environment(settings: &Settings, library: &Path) -> Vec<(&'static str, Os
         ("CORECLR_ENABLE_PROFILING", "1".into()),
         ("CORECLR_PROFILER", CLASS_ID.into()),
         ("CORECLR_PROFILER_PATH", library.into()),
-        // The variable for the processor wins over the plain one, so one that another profiler left would win over ours.
+        // The variable for the processor wins over the plain one, so one that another profiler left would win
+        // over ours.
         (PROCESSOR_PATH, library.into()),
     ];
     variables.extend(settings.variables());
     variables
 }
 
-/// The profiler's library in a folder or beside it, as it is installed (`lib`) or built (the folder of the program).
+/// The profiler's library in a folder or beside it, as it is installed (`lib`) or built (the folder of the
+/// program).
 pub fn find_library(program_folder: &Path) -> Option<PathBuf> {
     let places = ["", "../lib", "../lib/tallymon", "deps"];
     places.iter().map(|place| program_folder.join(place).join(LIBRARY)).find(|file| file.is_file())

@@ -1,16 +1,17 @@
 //! Method signatures as they stand in metadata (ECMA-335, II.23.2), turned into text.
 //!
-//! You give the bytes of a signature and a way to name types; you get the types of the parameters and of the result as
-//! C# writes them. The bytes come from a foreign file, so nothing in them is believed: the decoder stops at the end of
-//! the bytes, at [`MAX_DEPTH`] nested types and at [`MAX_TEXT`] bytes of text, and it never allocates by a number that
-//! stands in the input.
+//! You give the bytes of a signature and a way to name types; you get the types of the parameters and of the
+//! result as C# writes them. The bytes come from a foreign file, so nothing in them is believed: the decoder
+//! stops at the end of the bytes, at [`MAX_DEPTH`] nested types and at [`MAX_TEXT`] bytes of text, and it
+//! never allocates by a number that stands in the input.
 
 use std::fmt;
 
 /// Types inside types that are followed; real programs stay far below.
 pub const MAX_DEPTH: u32 = 32;
 
-/// Bytes of text after which a signature is cut with an error, so that a small input can not make a large output.
+/// Bytes of text after which a signature is cut with an error, so that a small input can not make a large
+/// output.
 pub const MAX_TEXT: usize = 16 * 1024;
 
 /// What a decoder asks about types that stand elsewhere in the metadata.
@@ -108,8 +109,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// A compressed unsigned number: one byte below 0x80, two from `10xxxxxx`, four from `110xxxxx`, the first byte
-    /// the most significant.
+    /// A compressed unsigned number: one byte below 0x80, two from `10xxxxxx`, four from `110xxxxx`, the
+    /// first byte the most significant.
     fn number(&mut self, needed: &'static str) -> Result<u32, SignatureError> {
         let start = self.at;
         let first = u32::from(self.byte(needed)?);

@@ -21,8 +21,8 @@ pub(crate) struct Listed<'a> {
     pub(crate) enabled: bool,
 }
 
-/// Whether each service is asked, in their order. `is_built_in` knows the objects that need no library; `this_host` is
-/// the name of this machine.
+/// Whether each service is asked, in their order. `is_built_in` knows the objects that need no library;
+/// `this_host` is the name of this machine.
 pub(crate) fn asked(
     kind: &RequestKind,
     services: &[Listed<'_>],
@@ -54,8 +54,8 @@ pub(crate) fn asked(
     }
 }
 
-/// The query string that a library gets. A library need not know metadata queries: it is asked for the objects, and
-/// their definitions are taken.
+/// The query string that a library gets. A library need not know metadata queries: it is asked for the
+/// objects, and their definitions are taken.
 pub(crate) fn query(kind: &RequestKind) -> String {
     match kind {
         RequestKind::Metadata { costly: true, .. } => RequestKind::Costly.to_string(),

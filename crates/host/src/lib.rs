@@ -1,11 +1,11 @@
 //! Collects from all providers of a machine, and answers a request with one snapshot.
 //!
-//! You pass a [`Request`]; the [`Host`] finds the providers of the requested objects, adds the objects that their
-//! instances name as parents, lets each provider write into one block under one header, and validates the result as it
-//! would validate a foreign block.
+//! You pass a [`Request`]; the [`Host`] finds the providers of the requested objects, adds the objects that
+//! their instances name as parents, lets each provider write into one block under one header, and validates
+//! the result as it would validate a foreign block.
 //!
-//! A provider that fails costs its own objects, never the snapshot. [`Host::trouble`](Source::trouble) says why an object
-//! is missing.
+//! A provider that fails costs its own objects, never the snapshot. [`Host::trouble`](Source::trouble) says
+//! why an object is missing.
 //!
 //! The host does not parse counter paths, compute or format values, or open connections.
 #![forbid(unsafe_code)]
@@ -69,8 +69,8 @@ impl Host {
     ///
     /// This system has no built-in objects, or their sources can not be opened at all.
     ///
-    /// The environment variables [`TierChoice::VARIABLE`] and [`Profile::VARIABLE`] may say how processes are read and
-    /// which objects there are; they must name a tier and a profile.
+    /// The environment variables [`TierChoice::VARIABLE`] and [`Profile::VARIABLE`] may say how processes are
+    /// read and which objects there are; they must name a tier and a profile.
     pub fn open() -> Result<Host, SourceError> {
         let tier = TierChoice::of_environment().map_err(|error| {
             SourceError::new(SourceErrorKind::Io, format!("{}: {error}", TierChoice::VARIABLE))
@@ -140,8 +140,8 @@ impl Host {
         Host { roots: Some(roots), ..self }
     }
 
-    /// The same host with the libraries of the services in these registries, and their names. Events are written beside
-    /// the registries, and nowhere else.
+    /// The same host with the libraries of the services in these registries, and their names. Events are
+    /// written beside the registries, and nowhere else.
     #[must_use]
     pub fn with_libraries(self, roots: Roots, options: LibraryOptions) -> Host {
         let events = EventLog::of(&roots);
@@ -246,7 +246,8 @@ impl Host {
             return Ok(snapshot);
         }
         if matches!(request.kind, RequestKind::Metadata { .. }) {
-            // A service need not know metadata queries: it changes the whole objects, and their definitions are taken.
+            // A service need not know metadata queries: it changes the whole objects, and their definitions
+            // are taken.
             let whole = self.snapshot(&Request::objects(objects.keys().copied()))?;
             for object in objects_of(&whole)? {
                 if let Some(bytes) = objects.get_mut(&object.header().name) {

@@ -1,7 +1,7 @@
 //! "Tallymon Provider": how each source of counters is, and what it costs to ask it.
 //!
-//! It has one instance a source: built-in objects by their names, libraries and programs by what they call themselves.
-//! Whoever is a source hands out a [`SourceStatus`]; nobody else knows this object.
+//! It has one instance a source: built-in objects by their names, libraries and programs by what they call
+//! themselves. Whoever is a source hands out a [`SourceStatus`]; nobody else knows this object.
 
 use std::time::Duration;
 

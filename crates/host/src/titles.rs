@@ -1,7 +1,8 @@
-//! Names and help texts: of NT's own indexes, 1 to 1847, in the languages that we have, and of installed services.
+//! Names and help texts: of NT's own indexes, 1 to 1847, in the languages that we have, and of installed
+//! services.
 //!
-//! NT's own indexes mean the same on every machine, so that a block from anywhere can be read with them. Those above
-//! mean something on the machine only that has the service.
+//! NT's own indexes mean the same on every machine, so that a block from anywhere can be read with them.
+//! Those above mean something on the machine only that has the service.
 
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_core::title::{Language, Titles};
@@ -34,8 +35,8 @@ pub fn titles(language: Language) -> Result<Titles, SourceError> {
         .map_err(|error| SourceError::new(SourceErrorKind::BadData, format!("built-in titles: {error}")))
 }
 
-/// The texts in a language, those of installed services among them. A registry that is damaged costs its own texts only;
-/// [`registry_finding`] tells about it.
+/// The texts in a language, those of installed services among them. A registry that is damaged costs its own
+/// texts only; [`registry_finding`] tells about it.
 pub(crate) fn installed_titles(roots: Option<&Roots>, language: Language) -> Result<Titles, SourceError> {
     let mut all = titles(language)?;
     if let Some(roots) = roots {

@@ -1,4 +1,5 @@
-//! Installing and removing names: the samples, the languages, and every fault by which Windows damages its tables.
+//! Installing and removing names: the samples, the languages, and every fault by which Windows damages its
+//! tables.
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::fs;

@@ -108,8 +108,8 @@ pub(crate) fn seconds(name: &str, unit: Option<Unit>) -> Option<f64> {
 
 /// The nearest whole number; 0 for what is negative or not a number.
 fn whole(value: f64) -> u64 {
-    // A cast of a floating point number cuts, saturates, and makes 0 out of what is no number. Rounding before would be
-    // a call of the C library.
+    // A cast of a floating point number cuts, saturates, and makes 0 out of what is no number. Rounding
+    // before would be a call of the C library.
     (value + 0.5) as u64
 }
 

@@ -1,4 +1,5 @@
-//! Publishes what a program counts with the crate `metrics` as performance counters, by one line in its `main`.
+//! Publishes what a program counts with the crate `metrics` as performance counters, by one line in its
+//! `main`.
 //!
 //! ```no_run
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,13 +21,14 @@
 //! \shop checkout_seconds(unlabelled)\Time (99 %)
 //! ```
 //!
-//! A histogram is one of times if it is described with a unit of time, or if it is not described and its name ends in
-//! `seconds`, `duration`, `latency` or `time`: those have seconds by the custom of their crate. Others count whole
-//! numbers. Help texts are those of `describe_counter!` and its like, which must come before the first use.
+//! A histogram is one of times if it is described with a unit of time, or if it is not described and its name
+//! ends in `seconds`, `duration`, `latency` or `time`: those have seconds by the custom of their crate.
+//! Others count whole numbers. Help texts are those of `describe_counter!` and its like, which must come
+//! before the first use.
 //!
-//! `recorder.rs` is the recorder, `cell.rs` what its handles write. Adding through a handle that is
-//! kept costs what a shared counter or histogram of `tallymon-provider` costs; gauges take a lock. The macros look their
-//! handle up each time, which takes a lock for all metrics: in a hot place keep what they give.
+//! `recorder.rs` is the recorder, `cell.rs` what its handles write. Adding through a handle that is kept
+//! costs what a shared counter or histogram of `tallymon-provider` costs; gauges take a lock. The macros look
+//! their handle up each time, which takes a lock for all metrics: in a hot place keep what they give.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![cfg(target_os = "linux")]

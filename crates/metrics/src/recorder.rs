@@ -18,7 +18,8 @@ const MOST_METRICS: usize = 1000;
 /// The most messages that are kept.
 const MOST_FAULTS: usize = 100;
 
-/// Publishes all metrics of this program from now on, under its name. What it gives back tells what could not be published.
+/// Publishes all metrics of this program from now on, under its name. What it gives back tells what could not
+/// be published.
 ///
 /// # Errors
 ///

@@ -1,11 +1,12 @@
 //! What a provider of performance counters implements.
 //!
-//! A provider declares its objects once, as constant tables of [`ObjectSpec`], and writes their values when it is
-//! asked. It never makes a length, an offset or an index of a name: the writer and the registry do.
+//! A provider declares its objects once, as constant tables of [`ObjectSpec`], and writes their values when
+//! it is asked. It never makes a length, an offset or an index of a name: the writer and the registry do.
 //!
 //! A shared library with NT's functions Open, Collect and Close is declared with [`library::author`].
 //!
-//! A program that is no provider but has counters of its own publishes them through the module `shm` (on Linux).
+//! A program that is no provider but has counters of its own publishes them through the module `shm` (on
+//! Linux).
 //!
 //! ```
 //! use tallymon_provider::*;
@@ -73,8 +74,8 @@ pub trait Provider: Send {
     /// The objects that it answers for.
     fn objects(&self) -> &[ObjectSpec<'static>];
 
-    /// The objects whose instances the instances of `object` name as parents. Whoever asks for `object` gets these
-    /// too, in the same block.
+    /// The objects whose instances the instances of `object` name as parents. Whoever asks for `object` gets
+    /// these too, in the same block.
     fn parents(&self, object: TitleIndex) -> &[TitleIndex] {
         let _ = object;
         &[]
@@ -99,12 +100,12 @@ pub trait Provider: Send {
         out: &mut ObjectsWriter<'_>,
     ) -> Result<(), ProviderError>;
 
-    /// Looks again which objects there are. Called before each request and before names are asked for; a provider whose
-    /// objects never change has nothing to do.
+    /// Looks again which objects there are. Called before each request and before names are asked for; a
+    /// provider whose objects never change has nothing to do.
     fn refresh(&mut self) {}
 
-    /// The names and help texts of its own indexes in a language, in English where it has none in that; nothing for a
-    /// provider whose texts are NT's or are installed.
+    /// The names and help texts of its own indexes in a language, in English where it has none in that;
+    /// nothing for a provider whose texts are NT's or are installed.
     fn titles(&self, language: Language) -> Titles {
         let _ = language;
         Titles::new()
@@ -115,7 +116,8 @@ pub trait Provider: Send {
         Vec::new()
     }
 
-    /// How each of its sources is, and what it has cost in this process: one a built-in object, one a program.
+    /// How each of its sources is, and what it has cost in this process: one a built-in object, one a
+    /// program.
     fn sources(&self) -> Vec<SourceStatus> {
         Vec::new()
     }
@@ -131,7 +133,8 @@ pub trait Provider: Send {
 pub struct CollectRequest<'a> {
     /// The objects, sorted; all of them are objects of this provider.
     pub objects: &'a [TitleIndex],
-    /// The counters that the reader will use. A provider may mark others as not requested instead of reading them.
+    /// The counters that the reader will use. A provider may mark others as not requested instead of reading
+    /// them.
     pub interest: &'a Interest,
 }
 

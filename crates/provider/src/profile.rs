@@ -9,7 +9,8 @@ pub enum Profile {
     /// Objects that this system has a source for.
     #[default]
     LinuxHonest,
-    /// All objects of NT, those without any source among them: for old scripts that count on their names and indexes.
+    /// All objects of NT, those without any source among them: for old scripts that count on their names and
+    /// indexes.
     NtStrict,
 }
 

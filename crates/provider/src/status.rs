@@ -1,4 +1,5 @@
-//! How a source of counters is, and what it costs: what the object "Tallymon Provider" and `tally doctor` show.
+//! How a source of counters is, and what it costs: what the object "Tallymon Provider" and `tally doctor`
+//! show.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -7,8 +8,8 @@ use tallymon_core::block::WriteCounts;
 use tallymon_core::flow::Absence;
 use tallymon_core::title::TitleIndex;
 
-/// How one source is, and what it has cost in this process: a built-in object, a provider library, a program that
-/// publishes.
+/// How one source is, and what it has cost in this process: a built-in object, a provider library, a program
+/// that publishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceStatus {
     /// Who it is.
@@ -36,7 +37,8 @@ pub struct SourceStatus {
 pub enum SourceName {
     /// A built-in object, shown by its English name.
     Object(TitleIndex),
-    /// Anybody else, by name. It should say what kind of thing it is, `service Gadgets`, so that it is nobody else's.
+    /// Anybody else, by name. It should say what kind of thing it is, `service Gadgets`, so that it is nobody
+    /// else's.
     Named(String),
 }
 
@@ -75,7 +77,8 @@ impl Health {
         all.into_iter().find(|health| f64::from(*health as u8) == number)
     }
 
-    /// What to do about a built-in object that is like this, and why it is; empty when there is nothing to do.
+    /// What to do about a built-in object that is like this, and why it is; empty when there is nothing to
+    /// do.
     pub fn remedy(self, reason: &str) -> &'static str {
         let denied = reason.contains(Absence::AccessDenied.words());
         match self {
@@ -88,8 +91,8 @@ impl Health {
 
     /// How a source is that wrote this, and why.
     ///
-    /// A value that nobody asked for, or that Linux never has, is no loss; an object without instances is healthy: there
-    /// is nothing to be seen now.
+    /// A value that nobody asked for, or that Linux never has, is no loss; an object without instances is
+    /// healthy: there is nothing to be seen now.
     pub fn of(counts: &WriteCounts) -> (Health, Cow<'static, str>) {
         const TROUBLES: [Absence; 4] =
             [Absence::ReadFailed, Absence::AccessDenied, Absence::NotInThisKernel, Absence::Other];

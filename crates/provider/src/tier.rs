@@ -3,14 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How processes and threads are read, and what the kernel counts for each processor. All give the same counters; a higher one costs less and denies less.
+/// How processes and threads are read, and what the kernel counts for each processor. All give the same
+/// counters; a higher one costs less and denies less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// The text of each process and its CPU clock, as any user may. I/O of other users' processes is denied without
-    /// CAP_SYS_PTRACE, which root has.
+    /// The text of each process and its CPU clock, as any user may. I/O of other users' processes is denied
+    /// without CAP_SYS_PTRACE, which root has.
     T0,
-    /// All at once by a program in the kernel (CAP_BPF and CAP_PERFMON, Linux 5.8, best from 6.7 on). Counts of processors
-    /// from Linux 6.4 on; before that they are read from their files in this tier as well.
+    /// All at once by a program in the kernel (CAP_BPF and CAP_PERFMON, Linux 5.8, best from 6.7 on). Counts
+    /// of processors from Linux 6.4 on; before that they are read from their files in this tier as well.
     T2,
 }
 

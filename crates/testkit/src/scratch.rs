@@ -20,8 +20,8 @@ impl Scratch {
         Scratch::below(&std::env::temp_dir())
     }
 
-    /// A folder in memory where the system has a place for such, else [`Scratch::new`]: a disk takes most of its time for
-    /// keeping what a test throws away.
+    /// A folder in memory where the system has a place for such, else [`Scratch::new`]: a disk takes most of
+    /// its time for keeping what a test throws away.
     ///
     /// # Panics
     ///

@@ -1,4 +1,5 @@
-//! Checks of the source files themselves: names of test files, module files, line lengths and the table of unsafe files.
+//! Checks of the source files themselves: names of test files, module files, line lengths and the table of
+//! unsafe files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,11 +10,13 @@ use crate::root;
 /// The folders that hold Rust sources.
 const FOLDERS: &[&str] = &["crates", "examples", "xtask", "fuzz", "bench", "bindings"];
 
-/// The longest line, in columns, and how many of 1,000 lines may be longer (a link or a table has no other place to break).
+/// The longest line, in columns, and how many of 1,000 lines may be longer (a link or a table has no other
+/// place to break).
 const COLUMNS: usize = 110;
 const LONG_LINES_PER_1000: usize = 1;
 
-/// Crates whose files are not yet named and wrapped as this page asks. `lint` lists their problems and does not fail.
+/// Crates whose files are not yet named and wrapped as this page asks. `lint` lists their problems and does
+/// not fail.
 const UNFINISHED: &[&str] = &[
     "crates/capi",
     "crates/cli",
@@ -100,7 +103,8 @@ fn crate_of(path: &str) -> &str {
     }
 }
 
-/// A module that only tests have, and that holds tests, is a file `*_tests.rs`, so that a search can leave tests out.
+/// A module that only tests have, and that holds tests, is a file `*_tests.rs`, so that a search can leave
+/// tests out.
 fn test_file_names(file: &SourceFile, files: &[SourceFile]) -> Vec<Problem> {
     if !file.path.contains("/src/") {
         return Vec::new();

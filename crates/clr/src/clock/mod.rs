@@ -1,11 +1,12 @@
 //! The clock of the profiler: the time stamp counter where it is steady, else the system's monotonic clock.
 //!
-//! Reading the counter takes a third to a fifth of the time of the system's clock, and every call reads the clock twice. The
-//! counter is steady when the processor says so (`constant_tsc`, `nonstop_tsc`) and the kernel itself trusts it as its
-//! clock. Its rate is not measured in advance: the file keeps pairs of ticks and nanoseconds, and a reader divides.
+//! Reading the counter takes a third to a fifth of the time of the system's clock, and every call reads the
+//! clock twice. The counter is steady when the processor says so (`constant_tsc`, `nonstop_tsc`) and the
+//! kernel itself trusts it as its clock. Its rate is not measured in advance: the file keeps pairs of ticks
+//! and nanoseconds, and a reader divides.
 //!
-//! Unsafe code is here for one instruction, in a file for each processor, and one system call. Neither touches memory
-//! that others see.
+//! Unsafe code is here for one instruction, in a file for each processor, and one system call. Neither
+//! touches memory that others see.
 #![allow(unsafe_code)]
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
@@ -47,7 +48,8 @@ pub(crate) fn nanoseconds() -> u64 {
         .wrapping_add(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// A pair of ticks and nanoseconds that were read together: of three tries the one that took the fewest ticks.
+/// A pair of ticks and nanoseconds that were read together: of three tries the one that took the fewest
+/// ticks.
 pub(crate) fn pair() -> (u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..3 {

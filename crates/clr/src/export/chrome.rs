@@ -1,7 +1,8 @@
 //! Writes the trace format of Chrome, which Perfetto and `chrome://tracing` show.
 //!
-//! A thread whose events were kept is shown as it ran. Of another one the places of its tree stand side by side, each as
-//! wide as all its calls took together, in a row that says so: the file has no moments of single calls.
+//! A thread whose events were kept is shown as it ran. Of another one the places of its tree stand side by
+//! side, each as wide as all its calls took together, in a row that says so: the file has no moments of
+//! single calls.
 
 use super::{json, thread_name};
 use crate::reader::{EventKind, Profile, Step, Thread};

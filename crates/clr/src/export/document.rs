@@ -1,7 +1,7 @@
 //! Writes all of a profile as one JSON document; `docs/formats/profile.md` describes it.
 //!
-//! Times are in nanoseconds. The calls of a thread are rows of numbers in the order of [`CALL_FIELDS`], because there may
-//! be hundreds of thousands.
+//! Times are in nanoseconds. The calls of a thread are rows of numbers in the order of [`CALL_FIELDS`],
+//! because there may be hundreds of thousands.
 
 use super::json;
 use crate::reader::{Call, EventKind, Exact, Method, MethodTotal, Profile, Thread};

@@ -1,7 +1,7 @@
 //! Writes the processed profile format of profiler.firefox.com, version 55.
 //!
-//! Each place of a thread's call tree is one stack and one sample, whose weight is its own time in milliseconds. The times
-//! of the samples are side by side, for the file has no moments of single calls.
+//! Each place of a thread's call tree is one stack and one sample, whose weight is its own time in
+//! milliseconds. The times of the samples are side by side, for the file has no moments of single calls.
 
 use super::{json, thread_name};
 use crate::reader::{Profile, Thread};

@@ -23,7 +23,8 @@ pub fn html(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(after.as_bytes())
 }
 
-/// Keeps names from the profile from ending the script that they stand in: every `<` is inside of a JSON string.
+/// Keeps names from the profile from ending the script that they stand in: every `<` is inside of a JSON
+/// string.
 struct Harmless<'a>(&'a mut dyn Write);
 
 impl Write for Harmless<'_> {

@@ -1,7 +1,7 @@
 //! Writes a profile: the tree of calls and a comparison as text, and the formats that other programs read.
 //!
-//! You give a [`Profile`] and a writer. Deep recursion is no trouble: nothing here recurses, and where a format repeats
-//! the whole stack in each line, stacks are cut at [`MAX_STACK`] calls.
+//! You give a [`Profile`] and a writer. Deep recursion is no trouble: nothing here recurses, and where a
+//! format repeats the whole stack in each line, stacks are cut at [`MAX_STACK`] calls.
 
 mod callgrind;
 mod chrome;
@@ -120,7 +120,8 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the call tree of each thread: calls, time with callees, time without, and the method, callees indented.
+/// Writes the call tree of each thread: calls, time with callees, time without, and the method, callees
+/// indented.
 ///
 /// # Errors
 ///
@@ -163,8 +164,8 @@ pub fn tree(profile: &Profile, options: &TreeOptions, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// Writes one line for each stack: its methods from the thread on with a semicolon between them, a blank, and the weight.
-/// Stacks of weight 0 are left out.
+/// Writes one line for each stack: its methods from the thread on with a semicolon between them, a blank, and
+/// the weight. Stacks of weight 0 are left out.
 ///
 /// # Errors
 ///
@@ -205,8 +206,8 @@ pub fn collapsed(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::
     Ok(())
 }
 
-/// Writes the file format of speedscope.app: one profile for each thread, in which every place of the tree stands once,
-/// as wide as all its calls took together. The thread with the most calls is shown first.
+/// Writes the file format of speedscope.app: one profile for each thread, in which every place of the tree
+/// stands once, as wide as all its calls took together. The thread with the most calls is shown first.
 ///
 /// # Errors
 ///
@@ -262,7 +263,8 @@ pub fn speedscope(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
 
 fn events(profile: &Profile, thread: &Thread, out: &mut dyn Write) -> io::Result<()> {
     let unknown = profile.methods.len();
-    // Where the next callee of each open call begins: callees stand side by side from the start of their caller.
+    // Where the next callee of each open call begins: callees stand side by side from the start of their
+    // caller.
     let mut starts: Vec<(u64, u64)> = Vec::new();
     let mut result = Ok(());
     let mut separator = "";

@@ -1,8 +1,9 @@
 //! Writes pprof's format: a protocol buffer, in a gzip envelope as its readers expect it.
 //!
-//! Each place of a thread's call tree is a sample with two values, calls and nanoseconds of its own, and a label for the
-//! thread. Messages are written by hand: a field is its number and kind, then a number in groups of seven bits or a length
-//! and bytes. The envelope stores what it holds; pack the file with `gzip` when its size matters.
+//! Each place of a thread's call tree is a sample with two values, calls and nanoseconds of its own, and a
+//! label for the thread. Messages are written by hand: a field is its number and kind, then a number in
+//! groups of seven bits or a length and bytes. The envelope stores what it holds; pack the file with `gzip`
+//! when its size matters.
 
 use super::{MAX_STACK, thread_name};
 use crate::reader::{Profile, Step};

@@ -122,7 +122,8 @@ impl Profile {
         Some(start)
     }
 
-    /// Gives calls whose end was not seen the time until the last sign of life, and all calls the time of their own.
+    /// Gives calls whose end was not seen the time until the last sign of life, and all calls the time of
+    /// their own.
     fn close(&mut self, start: usize) {
         // Callees stand behind their callers, so the way back meets all callees first.
         for at in (start..self.calls.len()).rev() {
@@ -200,7 +201,8 @@ pub(super) struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// The records of the region whose description stands at `at` of the header, those that are handed out and there.
+    /// The records of the region whose description stands at `at` of the header, those that are handed out
+    /// and there.
     fn records(&self, at: usize, size: usize) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let (start, capacity, used) = self.region(at);
         let count = usize::try_from(used.min(capacity)).unwrap_or(usize::MAX);
@@ -217,7 +219,8 @@ impl<'a> Bytes<'a> {
         )
     }
 
-    /// The text that a reference leads to; empty when it leads outside, shown as well as possible when it is not UTF-8.
+    /// The text that a reference leads to; empty when it leads outside, shown as well as possible when it is
+    /// not UTF-8.
     pub(super) fn text(&self, reference: u64) -> String {
         let (start, capacity, _) = self.region(offset_of!(Header, text));
         let (offset, length) = (reference >> 32, reference & 0xFFFF_FFFF);

@@ -1,9 +1,9 @@
 //! Reads a profile file, also one that is being written or whose program was killed.
 //!
-//! You give a path or bytes; you get a [`Profile`]: the program, its modules, methods and threads, and one tree of calls
-//! for each thread, times in nanoseconds. Any bytes give a profile or an error that names the field and its offset. The
-//! work is bounded by the length of the bytes: counts and offsets in them are cut to what is there, and a node is
-//! followed once.
+//! You give a path or bytes; you get a [`Profile`]: the program, its modules, methods and threads, and one
+//! tree of calls for each thread, times in nanoseconds. Any bytes give a profile or an error that names the
+//! field and its offset. The work is bounded by the length of the bytes: counts and offsets in them are cut
+//! to what is there, and a node is followed once.
 
 mod decode;
 mod file;
@@ -55,7 +55,8 @@ pub struct Profile {
     pub overhead_inner: f64,
     /// What it adds to the time of the caller, in nanoseconds.
     pub overhead_outer: f64,
-    /// What two looks at the clock take, the least that a call can cost, in nanoseconds; 0 when it was not measured.
+    /// What two looks at the clock take, the least that a call can cost, in nanoseconds; 0 when it was not
+    /// measured.
     pub overhead_clock: f64,
     /// What found no room.
     pub lost: Lost,
@@ -65,7 +66,8 @@ pub struct Profile {
     pub methods: Vec<Method>,
     /// The threads, in the order of appearance.
     pub threads: Vec<Thread>,
-    /// The calls of all threads; each thread's root is followed by all that is under it, callers before callees.
+    /// The calls of all threads; each thread's root is followed by all that is under it, callers before
+    /// callees.
     pub calls: Vec<Call>,
 }
 
@@ -123,7 +125,8 @@ pub struct Method {
     pub token: u32,
     /// How often it was compiled, 0 when it only ever was a part of others.
     pub compiled: u32,
-    /// Places at which the compiler thought of putting it into its caller. Calls from there may not be counted.
+    /// Places at which the compiler thought of putting it into its caller. Calls from there may not be
+    /// counted.
     pub inlined: u32,
     /// The method of the last of these places, when that is one that is seen.
     pub inlined_into: Option<usize>,
@@ -221,8 +224,8 @@ pub struct Call {
     pub longest: Option<u64>,
     /// Whether a call is open.
     pub open: bool,
-    /// Ended calls by their time: the time in nanoseconds that those of a bucket stayed below, twice that of the bucket
-    /// before, and the count; empty buckets are left out.
+    /// Ended calls by their time: the time in nanoseconds that those of a bucket stayed below, twice that of
+    /// the bucket before, and the count; empty buckets are left out.
     pub histogram: Vec<(u64, u32)>,
 }
 
@@ -243,7 +246,8 @@ pub struct MethodTotal {
     pub open: u64,
     /// Time with callees; of recursive calls only the outermost counts.
     pub total: u64,
-    /// Time with callees of the calls that ended, each by itself: by `ended` it is what a call takes on average.
+    /// Time with callees of the calls that ended, each by itself: by `ended` it is what a call takes on
+    /// average.
     pub ended_total: u64,
     /// `total` without the measured work of the profiler.
     pub corrected_total: u64,
@@ -300,13 +304,15 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Asks the program whose profile is at `path` to switch its hooks on, for the methods that the filter takes of those that
-/// its settings want, or off; it must have been started in mode dormant. What an earlier request wanted is forgotten. It
-/// answers within a tenth of a second or so, see [`Profile::asked`], [`Profile::hooks_on`] and [`Profile::problem`].
+/// Asks the program whose profile is at `path` to switch its hooks on, for the methods that the filter takes
+/// of those that its settings want, or off; it must have been started in mode dormant. What an earlier
+/// request wanted is forgotten. It answers within a tenth of a second or so, see [`Profile::asked`],
+/// [`Profile::hooks_on`] and [`Profile::problem`].
 ///
 /// # Errors
 ///
-/// When the file can not be written or is not a profile file, or the names of the filter are longer than 2,000 bytes.
+/// When the file can not be written or is not a profile file, or the names of the filter are longer than
+/// 2,000 bytes.
 #[cfg(unix)]
 pub fn switch(path: &Path, on: bool, filter: &crate::settings::Filter) -> Result<(), ReadError> {
     use std::os::unix::fs::FileExt;
@@ -516,8 +522,8 @@ impl Call {
         [self.leaves, self.tails, self.unwinds, self.dropped].into_iter().fold(0, u64::saturating_add)
     }
 
-    /// A time that this part of the ended calls did not exceed, in nanoseconds: the end of the histogram's bucket, so at
-    /// most twice too long. `None` before the first ended call.
+    /// A time that this part of the ended calls did not exceed, in nanoseconds: the end of the histogram's
+    /// bucket, so at most twice too long. `None` before the first ended call.
     pub fn percentile(&self, part: f64) -> Option<u64> {
         let counts = self.histogram.iter().map(|(end, count)| (*end, u64::from(*count)));
         percentile(counts, part, self.shortest?, self.longest?)

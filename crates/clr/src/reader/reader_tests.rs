@@ -8,8 +8,9 @@ use tallymon_testkit::raw::Random;
 /// A node to be written: method, calls, ticks, first child, next sibling.
 pub(crate) struct RawNode(pub u32, pub u64, pub u64, pub u32, pub u32);
 
-/// Assembles a file by the offsets of the format description, not by the structures of the writer: 1 module, the
-/// named methods from number 1, one thread whose root is node 1, nodes from number 1, 2 ticks per nanosecond.
+/// Assembles a file by the offsets of the format description, not by the structures of the writer: 1 module,
+/// the named methods from number 1, one thread whose root is node 1, nodes from number 1, 2 ticks per
+/// nanosecond.
 pub(crate) fn file(methods: &[&str], nodes: &[RawNode]) -> Vec<u8> {
     let mut bytes = vec![0; 65536];
     let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);

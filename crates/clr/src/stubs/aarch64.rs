@@ -1,7 +1,7 @@
 //! 64-bit ARM: id in X10, the caller's stack pointer in X11, for all three hooks. Untested.
 //!
-//! Kept are x0 to x7 (arguments and results), x8 (where a large result goes), q0 to q7, the frame pointer and the return
-//! address; the runtime's compiler expects no more.
+//! Kept are x0 to x7 (arguments and results), x8 (where a large result goes), q0 to q7, the frame pointer and
+//! the return address; the runtime's compiler expects no more.
 #![allow(unsafe_code)]
 
 use super::Bodies;
@@ -14,7 +14,8 @@ macro_rules! hook {
         ///
         /// # Safety
         ///
-        /// Only code that the runtime compiled may call it, with the id in X10 and the caller's stack pointer in X11.
+        /// Only code that the runtime compiled may call it, with the id in X10 and the caller's stack pointer
+        /// in X11.
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name<B: Bodies>() {
             naked_asm!(

@@ -1,7 +1,8 @@
 //! The functions that compiled code calls at each enter, leave and tail call: a file for each convention.
 //!
-//! They are called in the middle of compiled methods, by a convention of their own: nothing but what each file lists may
-//! change. A stub keeps that, turns the call into an ordinary one of a function of [`Bodies`], and puts all back.
+//! They are called in the middle of compiled methods, by a convention of their own: nothing but what each
+//! file lists may change. A stub keeps that, turns the call into an ordinary one of a function of [`Bodies`],
+//! and puts all back.
 //!
 //! | file | id | caller's stack pointer | tested |
 //! |---|---|---|---|
@@ -25,7 +26,8 @@ pub use convention::{enter, leave, tail_call};
 
 /// What the stubs call: ordinary functions that get the method's id and the stack pointer of its caller.
 ///
-/// They run while the thread keeps the garbage collector waiting, must not wait themselves, and must not unwind.
+/// They run while the thread keeps the garbage collector waiting, must not wait themselves, and must not
+/// unwind.
 pub trait Bodies {
     /// A method begins.
     extern "C" fn enter(method: usize, stack: usize);

@@ -1,4 +1,5 @@
-//! x86-64 but on Windows: id in R14 and the caller's stack pointer in R15 on enter, in RDI and RSI on leave and tail call.
+//! x86-64 but on Windows: id in R14 and the caller's stack pointer in R15 on enter, in RDI and RSI on leave
+//! and tail call.
 //!
 //! What must survive was found by changing everything else on .NET Core 3.1 and .NET 8.
 //!
@@ -71,7 +72,8 @@ pub unsafe extern "C" fn enter<B: Bodies>() {
 /// Only code that the runtime compiled may call it, with the id in RDI and the caller's stack pointer in RSI.
 #[unsafe(naked)]
 pub unsafe extern "C" fn leave<B: Bodies>() {
-    // A result may stand in rax and rdx, in xmm0 and xmm1, or in one of each. Two pushes and 40 bytes make it even.
+    // A result may stand in rax and rdx, in xmm0 and xmm1, or in one of each. Two pushes and 40 bytes make it
+    // even.
     naked_asm!(
         "push rax",
         "push rdx",

@@ -1,7 +1,8 @@
 //! Windows on x86-64: id in RCX, the caller's stack pointer in RDX, for all three hooks. Untested.
 //!
-//! That is where an ordinary function has its first two arguments. The runtime's compiler reloads arguments itself behind
-//! an enter; its documents ask for all registers nevertheless, so all are kept that a function may change.
+//! That is where an ordinary function has its first two arguments. The runtime's compiler reloads arguments
+//! itself behind an enter; its documents ask for all registers nevertheless, so all are kept that a function
+//! may change.
 #![allow(unsafe_code)]
 
 use super::Bodies;
@@ -14,8 +15,8 @@ use std::arch::naked_asm;
 /// Only code that the runtime compiled may call it, with the id in RCX and the caller's stack pointer in RDX.
 #[unsafe(naked)]
 pub unsafe extern "C" fn enter<B: Bodies>() {
-    // The stack is 8 beside a multiple of 16 here; seven pushes make it even. A function may use the 32 bytes above its
-    // return address.
+    // The stack is 8 beside a multiple of 16 here; seven pushes make it even. A function may use the 32 bytes
+    // above its return address.
     naked_asm!(
         "push rax",
         "push rcx",

@@ -66,8 +66,8 @@ mod tests {
         }
     }
 
-    /// The help of a counter follows its name, unless several objects mean different things by that name. Then it has a
-    /// number of its own: one that is the help of nothing else, or the one that NT gave it.
+    /// The help of a counter follows its name, unless several objects mean different things by that name.
+    /// Then it has a number of its own: one that is the help of nothing else, or the one that NT gave it.
     #[test]
     fn the_help_of_a_counter_is_its_own() {
         // NT numbered the help of these counters of Process after names that Browser got.

@@ -1,4 +1,5 @@
-//! The reference of all built-in counters, `docs/reference/linux-counters.md`, made of their tables and checked by a test.
+//! The reference of all built-in counters, `docs/reference/linux-counters.md`, made of their tables and
+//! checked by a test.
 #![allow(clippy::unwrap_used, reason = "all of it is a test")]
 
 use std::fmt::Write;

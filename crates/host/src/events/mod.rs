@@ -1,7 +1,7 @@
 //! Where events go: always to a file that grows to a limit, and to the system's journal where there is one.
 //!
-//! The file is `events.jsonl` beside the registry: one JSON object a line, in the order of time. Many processes append
-//! to it. When it is long it becomes `events.jsonl.1`, in place of an older one.
+//! The file is `events.jsonl` beside the registry: one JSON object a line, in the order of time. Many
+//! processes append to it. When it is long it becomes `events.jsonl.1`, in place of an older one.
 
 #[cfg_attr(target_os = "linux", path = "journal.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "no_journal.rs")]
@@ -33,7 +33,8 @@ pub struct EventLog {
 }
 
 impl EventLog {
-    /// Beside the registry of the system for those who may write there, else beside that of the user; and the journal.
+    /// Beside the registry of the system for those who may write there, else beside that of the user; and the
+    /// journal.
     ///
     /// With `TALLYMON_ROOT` the journal is left out: whoever sets it wants nothing outside of that folder.
     pub fn of_environment(roots: &Roots) -> EventLog {
@@ -46,7 +47,8 @@ impl EventLog {
         EventLog { files: files(roots), journal: false, level: None }
     }
 
-    /// Says which events of Perflib are written (`EventLogLevel`): 0 none, 1 errors, 2 warnings too, 3 or `None` all.
+    /// Says which events of Perflib are written (`EventLogLevel`): 0 none, 1 errors, 2 warnings too, 3 or
+    /// `None` all.
     pub fn set_level(&mut self, level: Option<u32>) {
         self.level = level;
     }
@@ -100,8 +102,8 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
         other => other?,
     };
     if file.metadata()?.len() >= LONGEST {
-        // Whoever gets the lock renames; the others write to the old file, where nothing is lost. Nobody waits for a
-        // process that was stopped while it had the lock.
+        // Whoever gets the lock renames; the others write to the old file, where nothing is lost. Nobody
+        // waits for a process that was stopped while it had the lock.
         if file.try_lock().is_ok() && is_at(&file, path)? {
             std::fs::rename(path, older(path))?;
         }

@@ -1,8 +1,8 @@
 //! The objects of provider libraries: who is registered, who is asked, and what comes of it.
 //!
-//! All libraries that a request means are asked at the same time, the built-in objects are read meanwhile, and then the
-//! answers are taken, each until its own deadline. Whoever is late is answered for with its last values, marked as
-//! old; whatever else goes wrong costs the objects of that service only, and is reported.
+//! All libraries that a request means are asked at the same time, the built-in objects are read meanwhile,
+//! and then the answers are taken, each until its own deadline. Whoever is late is answered for with its last
+//! values, marked as old; whatever else goes wrong costs the objects of that service only, and is reported.
 
 mod report;
 mod settings;
@@ -216,8 +216,8 @@ impl Libraries {
         self.status().iter().map(source).collect()
     }
 
-    /// Asks those libraries for everything once that nobody has asked so far, so that it is known how they are. Those
-    /// that change objects of others stay unknown until one of these is wanted.
+    /// Asks those libraries for everything once that nobody has asked so far, so that it is known how they
+    /// are. Those that change objects of others stay unknown until one of these is wanted.
     pub(crate) fn try_untried(&mut self) {
         self.refresh();
         let untried =
@@ -281,7 +281,8 @@ impl Library {
         !self.service.disabled && !self.disabled_here
     }
 
-    /// Reports once that its library is not the one that was marked as trusted, or not trusted enough for this process.
+    /// Reports once that its library is not the one that was marked as trusted, or not trusted enough for
+    /// this process.
     fn report_trust(&mut self, log: &EventLog) {
         if std::mem::replace(&mut self.trust_reported, true) {
             return;

@@ -62,8 +62,8 @@ pub(super) fn settings(service: &Service, options: &LibraryOptions, for_all: &Fo
     Some(Settings { program, load, as_nobody: service.as_nobody, in_process, environment, times })
 }
 
-/// What a library finds in its environment: its name and first indexes, for those that can not read the registry. A
-/// library that is installed anew gets others, and is loaded again.
+/// What a library finds in its environment: its name and first indexes, for those that can not read the
+/// registry. A library that is installed anew gets others, and is loaded again.
 fn environment(service: &Service) -> Vec<(String, String)> {
     let mut all = vec![("TALLYMON_SERVICE".to_string(), service.name.clone())];
     if let Some(range) = service.titles {

@@ -1,4 +1,5 @@
-//! Tries a library: loads it in its child, asks it for everything that NT would ask it for, and makes every check.
+//! Tries a library: loads it in its child, asks it for everything that NT would ask it for, and makes every
+//! check.
 
 use std::time::Duration;
 
@@ -16,8 +17,8 @@ use crate::registry::{Scope, Service};
 /// How long each function may take before the trial is over.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks a library with several queries, one after the other, until it fails. Nothing is reported, and nobody is
-/// disabled. A service without a library is not asked.
+/// Asks a library with several queries, one after the other, until it fails. Nothing is reported, and nobody
+/// is disabled. A service without a library is not asked.
 pub fn try_library(service: &Service, options: &LibraryOptions) -> Vec<LibraryTrial> {
     let Some(mut settings) = settings(service, options, &ForAll::default()) else { return Vec::new() };
     // A trial is for libraries that nobody knows yet.

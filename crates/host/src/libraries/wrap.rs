@@ -1,7 +1,7 @@
 //! Services in front of the objects of others: each is handed what was answered, and returns it changed.
 //!
-//! One service after the other, ordered by name, sees what the earlier ones made of an object. Whatever goes wrong with one
-//! of them, the object is there as it was handed to it.
+//! One service after the other, ordered by name, sees what the earlier ones made of an object. Whatever goes
+//! wrong with one of them, the object is there as it was handed to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,8 +49,8 @@ impl Libraries {
 }
 
 impl Library {
-    /// Puts what came back in the place of the originals. What it was not handed is not taken, and old values are worse
-    /// than the original ones.
+    /// Puts what came back in the place of the originals. What it was not handed is not taken, and old values
+    /// are worse than the original ones.
     fn take_changed(
         &self,
         written: &Written,

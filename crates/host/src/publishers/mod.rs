@@ -1,11 +1,11 @@
 //! The objects that other programs publish in shared memory.
 //!
-//! Published files have names and no indexes. Here each name gets an index that stays the same as long as this process
-//! runs, also when the program ends and comes back, so that a query that was made once goes on.
+//! Published files have names and no indexes. Here each name gets an index that stays the same as long as
+//! this process runs, also when the program ends and comes back, so that a query that was made once goes on.
 //!
-//! Several programs that publish the same set with instances are one object with the instances of all. A set of the name
-//! of another one that differs from it, or of the name of a built-in object, is shown under its name and the number of
-//! its process, `Behemoth [4711]`: nobody takes another's place.
+//! Several programs that publish the same set with instances are one object with the instances of all. A set
+//! of the name of another one that differs from it, or of the name of a built-in object, is shown under its
+//! name and the number of its process, `Behemoth [4711]`: nobody takes another's place.
 
 mod report;
 
@@ -25,8 +25,8 @@ use tallymon_provider::{
 /// Indexes of installed services end below this one, so that no publisher can have the index of a service.
 const FIRST_INDEX: u32 = crate::registry::FIRST_INDEX_OUTSIDE;
 
-/// The most names that get indexes in this process, and the most bytes that are kept for them. Programs that come and go
-/// with ever new names could otherwise take all memory.
+/// The most names that get indexes in this process, and the most bytes that are kept for them. Programs that
+/// come and go with ever new names could otherwise take all memory.
 const MOST_NAMES: usize = 1 << 16;
 const MOST_BYTES: usize = 64 << 20;
 
@@ -82,7 +82,8 @@ type CounterKey = (u32, u32, i32, u32, Option<u32>);
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 impl Publishers {
-    /// What is published on this machine. The objects of the names `taken`, in any language, are somebody else's.
+    /// What is published on this machine. The objects of the names `taken`, in any language, are somebody
+    /// else's.
     pub fn system<'t>(taken: impl IntoIterator<Item = &'t str>) -> Publishers {
         Publishers::of(Reader::system(), taken)
     }
@@ -175,7 +176,8 @@ impl Publishers {
         self.objects.iter().find(here).map(|object| object.layout.spec().name)
     }
 
-    /// For each object of each publication the index and the number of instances that other publications put in front.
+    /// For each object of each publication the index and the number of instances that other publications put
+    /// in front.
     fn places(&self) -> HashMap<(PathBuf, usize), (TitleIndex, usize)> {
         let mut places = HashMap::new();
         for object in &self.objects {
@@ -320,8 +322,8 @@ impl Provider for Publishers {
     }
 }
 
-/// Writes the values of one instance; stale ones are the last of a program that has ended. Says how many could not be
-/// read.
+/// Writes the values of one instance; stale ones are the last of a program that has ended. Says how many
+/// could not be read.
 fn write(
     block: &mut CounterBlockMut<'_>,
     instance: InstanceRef<'_>,
@@ -429,8 +431,8 @@ fn index_of(known: &mut Known, texts: &[DefinitionText]) -> Option<u32> {
     Some(index)
 }
 
-/// Size in a block where it is not what the type says. A text has two bytes for each of its bytes, which is enough in
-/// UTF-16, and two for its end.
+/// Size in a block where it is not what the type says. A text has two bytes for each of its bytes, which is
+/// enough in UTF-16, and two for its end.
 fn size_of(counter: &CounterDefinition) -> Option<u32> {
     match counter.text_capacity() {
         Some(capacity) => {

@@ -9,12 +9,13 @@ use super::trust::{Trust, ValidationCode};
 use super::writer::Writer;
 
 impl Writer {
-    /// Sets the objects that a service is asked for (`Object List`), in place of those that its names brought. An empty
-    /// list has it asked for every object that is in nobody's list.
+    /// Sets the objects that a service is asked for (`Object List`), in place of those that its names
+    /// brought. An empty list has it asked for every object that is in nobody's list.
     ///
     /// # Errors
     ///
-    /// There is no such service; it has no names, and an object is not one of NT's own; the registry can not be written.
+    /// There is no such service; it has no names, and an object is not one of NT's own; the registry can not
+    /// be written.
     pub fn set_object_list(&self, service: &str, objects: &[TitleIndex]) -> Result<(), RegistryError> {
         self.change(|contents| {
             let name = self.name_of(contents, service)?;
@@ -36,8 +37,9 @@ impl Writer {
         self.change_service(service, word, |service| service.disabled = !enabled)
     }
 
-    /// Marks the library of a service as trusted, as it is now: one that is changed later is no longer. Gives whether it
-    /// is: one that is no file, or has no path from the root on, can not be told from another and stays unmarked.
+    /// Marks the library of a service as trusted, as it is now: one that is changed later is no longer. Gives
+    /// whether it is: one that is no file, or has no path from the root on, can not be told from another and
+    /// stays unmarked.
     ///
     /// # Errors
     ///

@@ -12,7 +12,8 @@ use super::roots::Scope;
 /// The first line, which no other file has.
 const HEADER: &str = "# Tallymon registry backup, format 1";
 
-/// The files one behind the other, each under a line with its name in brackets. No line of a file begins with a bracket.
+/// The files one behind the other, each under a line with its name in brackets. No line of a file begins with
+/// a bracket.
 pub(crate) fn to_text(contents: &Contents) -> String {
     let mut text = format!("{HEADER}\n");
     for (name, file) in to_files(contents) {

@@ -109,8 +109,8 @@ impl Contents {
         Titles::from_pairs(table.into_iter().flatten().map(|(index, text)| (*index, text.as_str())))
     }
 
-    /// Makes a table for every language that has none yet, filled with the English texts of what is installed already,
-    /// so that nothing is invisible in the new language.
+    /// Makes a table for every language that has none yet, filled with the English texts of what is installed
+    /// already, so that nothing is invisible in the new language.
     pub(crate) fn add_languages(&mut self, languages: impl IntoIterator<Item = Language>) {
         let english = self.tables.get(&Language::ENGLISH).cloned().unwrap_or_default();
         for language in languages {
@@ -118,9 +118,9 @@ impl Contents {
         }
     }
 
-    /// Puts texts into the table of a language, by index; a language that is new here gets the English texts of all others.
-    /// Those outside of this registry, as NT's own, are left out. Gives how many were taken; says what is wrong with one
-    /// that belongs to no service.
+    /// Puts texts into the table of a language, by index; a language that is new here gets the English texts
+    /// of all others. Those outside of this registry, as NT's own, are left out. Gives how many were taken;
+    /// says what is wrong with one that belongs to no service.
     pub(crate) fn translate(
         &mut self,
         language: Language,
@@ -162,8 +162,8 @@ impl Contents {
         Ok(n)
     }
 
-    /// Gives indexes to texts, which stand at even offsets, behind the last ones in use, and writes them into every
-    /// table: in its language where they are in it, else in English.
+    /// Gives indexes to texts, which stand at even offsets, behind the last ones in use, and writes them into
+    /// every table: in its language where they are in it, else in English.
     pub(crate) fn allocate(&mut self, texts: &BTreeMap<u32, Texts>) -> Result<TitleRange, OutOfIndexes> {
         let last = texts.last_key_value().map_or(0, |(offset, _)| *offset);
         let highest = *self.scope.indexes().end();
@@ -197,8 +197,8 @@ impl Contents {
         Ok(range)
     }
 
-    /// Takes the texts of a service out of every table, and lowers the last indexes if they were the highest. Other
-    /// indexes do not move. Gives the range that became free.
+    /// Takes the texts of a service out of every table, and lowers the last indexes if they were the highest.
+    /// Other indexes do not move. Gives the range that became free.
     pub(crate) fn release(&mut self, name: &str) -> Option<TitleRange> {
         let service = self.services.get_mut(&folded(name))?;
         let range = service.titles.take()?;

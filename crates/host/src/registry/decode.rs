@@ -45,8 +45,8 @@ pub fn read_text(path: &Path, code_page: Option<CodePage>) -> Result<String, Reg
 
 /// The text of a file up to its end mark, if it has one.
 ///
-/// A byte order mark decides. Without one the file is UTF-8 if it is valid UTF-8, and in `code_page` else, which is 1252
-/// when nobody said another one.
+/// A byte order mark decides. Without one the file is UTF-8 if it is valid UTF-8, and in `code_page` else,
+/// which is 1252 when nobody said another one.
 ///
 /// # Errors
 ///

@@ -51,8 +51,8 @@ impl Installed {
         (Installed { system, user }, errors)
     }
 
-    /// Which versions of the two are in use now: as long as they stay the same, so does what was read. One that can not
-    /// be told is as one that is not there. Only who keeps libraries loaded needs to know.
+    /// Which versions of the two are in use now: as long as they stay the same, so does what was read. One
+    /// that can not be told is as one that is not there. Only who keeps libraries loaded needs to know.
     #[cfg(target_os = "linux")]
     pub(crate) fn versions(roots: &Roots) -> [Option<u32>; 2] {
         [Scope::System, Scope::User]

@@ -77,12 +77,13 @@ impl ManifestPackage {
 }
 
 impl Manifest {
-    /// Reads a manifest. `binary` is the path of the program or of its folder, for a manifest that does not say it in
-    /// full.
+    /// Reads a manifest. `binary` is the path of the program or of its folder, for a manifest that does not
+    /// say it in full.
     ///
     /// # Errors
     ///
-    /// The file can not be read, is no XML, or declares counter sets wrongly; all mistakes are told with their lines.
+    /// The file can not be read, is no XML, or declares counter sets wrongly; all mistakes are told with
+    /// their lines.
     pub fn read(path: &Path, binary: Option<&Path>) -> Result<Manifest, RegistryError> {
         let refused = |problems| RegistryError { kind: RegistryErrorKind::Refused, problems };
         let bytes = read_limited(path).map_err(|error| RegistryError::io(path, "reading", &error))?;
@@ -95,8 +96,8 @@ impl Manifest {
     }
 }
 
-/// Path of the program: what the manifest says if that is a full path, else the one that was given, else beside the
-/// manifest, else in the current folder.
+/// Path of the program: what the manifest says if that is a full path, else the one that was given, else
+/// beside the manifest, else in the current folder.
 fn application(manifest: &Path, binary: Option<&Path>, identity: &str) -> String {
     let name = identity.replace('\\', "/");
     let absolute = Path::new(&name).is_absolute() || name.as_bytes().get(1) == Some(&b':');

@@ -1,8 +1,8 @@
 //! The registry: which services have counters, and the names and help texts of them in every language.
 //!
-//! You give an INI file with its symbol file, or a manifest; its texts get indexes above those of NT, and every language
-//! that there is a table of has them from then on. There is a registry of the system and one of the user; both are read,
-//! and the user's wins.
+//! You give an INI file with its symbol file, or a manifest; its texts get indexes above those of NT, and
+//! every language that there is a table of has them from then on. There is a registry of the system and one
+//! of the user; both are read, and the user's wins.
 //!
 //! It can not be half changed: see `store.rs`. It loads no libraries and asks no providers.
 //!

@@ -15,8 +15,8 @@ use super::ini::{self, Ini, MOST_PROBLEMS};
 use super::service::wrong_name;
 use super::symbols::{self, Symbol};
 
-/// The highest number that a symbol may have: 32,768 names are more than any service has, and few enough that one wrong
-/// number does not use up all indexes.
+/// The highest number that a symbol may have: 32,768 names are more than any service has, and few enough that
+/// one wrong number does not use up all indexes.
 pub const HIGHEST_OFFSET: u32 = 65_534;
 
 /// Names and help texts of one service, ready to be installed.
@@ -54,12 +54,13 @@ pub struct PackageTitle {
 }
 
 impl Package {
-    /// Reads an INI file, and the symbol file that it names, which is looked for in the same folder and found whatever
-    /// the case of its letters is.
+    /// Reads an INI file, and the symbol file that it names, which is looked for in the same folder and found
+    /// whatever the case of its letters is.
     ///
     /// # Errors
     ///
-    /// A file can not be read, or one of the mistakes that would damage the tables is in it; all of them are told.
+    /// A file can not be read, or one of the mistakes that would damage the tables is in it; all of them are
+    /// told.
     pub fn read(path: &Path, code_page: Option<CodePage>) -> Result<Package, RegistryError> {
         let refused = |problems| RegistryError { kind: RegistryErrorKind::Refused, problems };
         let bytes = read_limited(path).map_err(|error| RegistryError::io(path, "reading", &error))?;
@@ -206,8 +207,8 @@ fn check_languages(path: &Path, ini: &Ini, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Every symbol with a number has an English name, and no two have one number; numbers are even, and neither negative
-/// nor too high.
+/// Every symbol with a number has an English name, and no two have one number; numbers are even, and neither
+/// negative nor too high.
 fn check_symbols(
     path: &Path,
     symbol_path: &Path,

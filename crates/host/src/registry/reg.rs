@@ -13,8 +13,8 @@ use super::ini::MOST_PROBLEMS;
 use super::service::{Service, folded, wrong_name};
 use super::setting::ServiceSetting;
 
-/// The services that a `.reg` file registers: those with a key `Services\NAME\Performance` or `Services\NAME\Linkage`.
-/// All other keys are left out.
+/// The services that a `.reg` file registers: those with a key `Services\NAME\Performance` or
+/// `Services\NAME\Linkage`. All other keys are left out.
 ///
 /// # Errors
 ///
@@ -176,7 +176,8 @@ fn data(text: &str) -> Result<Data, String> {
     }
 }
 
-/// The text between quotation marks, in which a backslash takes the next character as it is, and what stands behind.
+/// The text between quotation marks, in which a backslash takes the next character as it is, and what stands
+/// behind.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let inner = text.strip_prefix('"')?;
     let mut out = String::new();

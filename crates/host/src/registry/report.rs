@@ -37,8 +37,8 @@ pub fn report_removed(log: &EventLog, service: &str, range: TitleRange) {
     log.write(&Event::new(&NAMES_REMOVED, [service, &counter, &help]));
 }
 
-/// Reports what is allowed in an INI file that was installed and yet worth knowing: no objects, and languages without
-/// texts of it, whose tables got English ones.
+/// Reports what is allowed in an INI file that was installed and yet worth knowing: no objects, and languages
+/// without texts of it, whose tables got English ones.
 pub fn report_warnings(log: &EventLog, package: &Package, installed: impl IntoIterator<Item = Language>) {
     if package.titles.iter().all(|title| !title.is_object) {
         log.write(&Event::new(&NO_OBJECTS, [&package.service, &package.path.display().to_string()]));

@@ -18,8 +18,8 @@ pub enum Scope {
 /// The highest index that NT's own texts have.
 pub const BASE_INDEX: u32 = 1847;
 
-/// The indexes of the built-in objects and counters that NT does not have. Each means the same on every machine and in
-/// every version: one that is no longer used is not given to another text.
+/// The indexes of the built-in objects and counters that NT does not have. Each means the same on every
+/// machine and in every version: one that is no longer used is not given to another text.
 pub const OWN_INDEXES: RangeInclusive<u32> = 900_000..=999_999;
 
 /// The first index that no registry ever gives away; programs that make up indexes while they run start here.
@@ -28,8 +28,8 @@ pub const FIRST_INDEX_OUTSIDE: u32 = 2_000_000;
 impl Scope {
     /// The indexes that a registry of this scope gives to names and help texts.
     ///
-    /// The two do not touch, because a user who has installed something must not find its indexes taken when the
-    /// system later gets something of its own.
+    /// The two do not touch, because a user who has installed something must not find its indexes taken when
+    /// the system later gets something of its own.
     pub const fn indexes(self) -> RangeInclusive<u32> {
         match self {
             Scope::System => BASE_INDEX + 1..=OWN_INDEXES.start().saturating_sub(1),

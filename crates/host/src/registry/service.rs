@@ -22,19 +22,21 @@ pub struct Service {
     pub export: Vec<String>,
     /// The indexes of its texts; `None` before its names are installed.
     pub titles: Option<TitleRange>,
-    /// The objects that it is asked for (`Object List`); a library without any is asked for every unknown object.
+    /// The objects that it is asked for (`Object List`); a library without any is asked for every unknown
+    /// object.
     pub object_list: Vec<TitleIndex>,
-    /// The objects of others that it changes (`Wrapped Objects`): it is not asked for objects of its own then, but handed
-    /// what others answered.
+    /// The objects of others that it changes (`Wrapped Objects`): it is not asked for objects of its own
+    /// then, but handed what others answered.
     pub wrapped_objects: Vec<TitleIndex>,
     /// `Disable Performance Counters`: it is not asked.
     pub disabled: bool,
     /// Whether the administrator marked the library as trusted.
     pub trusted: bool,
-    /// Its library is loaded by a process of the user nobody where root asks (`Run As Nobody`); others ask it as
-    /// themselves.
+    /// Its library is loaded by a process of the user nobody where root asks (`Run As Nobody`); others ask it
+    /// as themselves.
     pub as_nobody: bool,
-    /// Its library is loaded by the reader itself, as long as it is trusted and has not changed since (`In Process`).
+    /// Its library is loaded by the reader itself, as long as it is trusted and has not changed since (`In
+    /// Process`).
     pub in_process: bool,
     /// What the library was when it was marked as trusted (`Library Validation Code`).
     pub validation_code: Option<ValidationCode>,
@@ -140,8 +142,8 @@ pub(crate) fn folded(name: &str) -> String {
 
 /// Why a text can not be the name of a service; `None` when it can.
 ///
-/// Windows does not allow slashes; the length keeps the name of the file that it is stored in below what file systems
-/// take.
+/// Windows does not allow slashes; the length keeps the name of the file that it is stored in below what file
+/// systems take.
 pub(crate) fn wrong_name(name: &str) -> Option<String> {
     const LONGEST: usize = 200;
     if name.trim().is_empty() {

@@ -1,6 +1,7 @@
 //! Numbers in the registry that say how libraries are asked: of one service, and of all of them.
 //!
-//! There is one table of each kind; the files of the registry, `.reg` files and `tally provider set` walk them.
+//! There is one table of each kind; the files of the registry, `.reg` files and `tally provider set` walk
+//! them.
 
 use super::service::Service;
 
@@ -30,8 +31,8 @@ pub enum PerflibSetting {
     Disabled,
     /// How much of an answer is looked at: 1 everything, 2 buffers only, 3 and 4 nothing.
     TestLevel,
-    /// The sum of 1 for no test of alignment, 2 for never disabling a service, 4 for no test of buffers and lengths, 8
-    /// for no test of times.
+    /// The sum of 1 for no test of alignment, 2 for never disabling a service, 4 for no test of buffers and
+    /// lengths, 8 for no test of times.
     ConfigurationFlags,
     /// Which events are written: 0 none, 1 errors, 2 warnings too, 3 all.
     EventLogLevel,

@@ -1,7 +1,8 @@
 //! Versions of a registry on disk: many read, one writes, and a crash leaves the old or the new one.
 //!
-//! A change builds the next version beside the others, has it on the disk, and only then makes the link `current` lead
-//! to it, by one rename. Files of a version never change, so a reader that has followed the link needs no lock.
+//! A change builds the next version beside the others, has it on the disk, and only then makes the link
+//! `current` lead to it, by one rename. Files of a version never change, so a reader that has followed the
+//! link needs no lock.
 
 use std::fs::File;
 use std::io;
@@ -25,8 +26,8 @@ const OLD: &str = "old";
 const LOCK: &str = "lock";
 /// How many versions are kept.
 const KEPT: usize = 8;
-/// How often a reader starts again because the version that it read was taken apart under it; for that, eight changes
-/// must be made while it reads.
+/// How often a reader starts again because the version that it read was taken apart under it; for that, eight
+/// changes must be made while it reads.
 const TRIES: usize = 100;
 
 /// A registry on disk.
@@ -131,8 +132,8 @@ impl<'f> Store<'f> {
         Ok((from, target))
     }
 
-    /// Goes back to the newest version that can be read if the one in use can not. Gives the number of the version that
-    /// is left and that of the one gone to; `None` when there was nothing to repair.
+    /// Goes back to the newest version that can be read if the one in use can not. Gives the number of the
+    /// version that is left and that of the one gone to; `None` when there was nothing to repair.
     pub(crate) fn repair(&self) -> Result<Option<(u32, u32)>, RegistryError> {
         let lock = self.lock()?;
         let damage = match self.read() {
@@ -254,7 +255,8 @@ impl<'f> Store<'f> {
         self.files.sync_folder(&self.root).map_err(late)
     }
 
-    /// Removes the oldest versions. A version is renamed first, so that what has the name of a version is whole.
+    /// Removes the oldest versions. A version is renamed first, so that what has the name of a version is
+    /// whole.
     fn prune(&self, current: u32) -> Result<(), RegistryError> {
         let failed = |error: io::Error| RegistryError::io(&self.root, "removing an old version", &error);
         self.remove(OLD).map_err(failed)?;

@@ -18,8 +18,8 @@ fn store_in(folder: &Path) -> Store<'static> {
 
 /// Files that stop working at some step, as those of a killed process do. A step may also stop half done.
 ///
-/// Nothing is synchronised, which takes most of the time of a change: what a process gave to the kernel survives its
-/// death, and what is seen after a loss of power can not be tested here.
+/// Nothing is synchronised, which takes most of the time of a change: what a process gave to the kernel
+/// survives its death, and what is seen after a loss of power can not be tested here.
 struct Stopping {
     left: Cell<u32>,
     half: bool,
@@ -171,7 +171,8 @@ fn a_change_stopped_anywhere_leaves_the_old_or_the_new_version() {
             assert!(versions.iter().all(|version| version.change.is_ok()), "{versions:?}");
             let left = fs::read_dir(&folder).unwrap().count();
             assert_eq!(left, versions.len() + 2, "only versions, current and lock are left");
-            // Pruning may fail without the change failing, so success alone does not mean that all steps were made.
+            // Pruning may fail without the change failing, so success alone does not mean that all steps were
+            // made.
             if finished && stopping.left.get() > 0 {
                 break;
             }

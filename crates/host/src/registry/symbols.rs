@@ -101,7 +101,8 @@ fn define(line: &str) -> Option<(&str, &str)> {
 fn parse_number(text: &str) -> Option<i64> {
     let text = text.trim();
     if let Some(inner) = text.strip_prefix('(') {
-        // One pair at a time, so that they must match; the depth is bounded, since each pair is two bytes less.
+        // One pair at a time, so that they must match; the depth is bounded, since each pair is two bytes
+        // less.
         return parse_number_flat(inner.strip_suffix(')')?, 16);
     }
     signed(text)

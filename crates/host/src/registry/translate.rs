@@ -7,12 +7,14 @@ use super::package::Package;
 use super::writer::Writer;
 
 impl Writer {
-    /// Puts texts of a language in place of those that its table has, by index: what `lodctr /L /C /H` does. A language
-    /// that is new here gets the English texts of everything else. Gives how many texts there were.
+    /// Puts texts of a language in place of those that its table has, by index: what `lodctr /L /C /H` does.
+    /// A language that is new here gets the English texts of everything else. Gives how many texts there
+    /// were.
     ///
     /// # Errors
     ///
-    /// The language is English; a text belongs to no service; none belongs to this registry; it can not be written.
+    /// The language is English; a text belongs to no service; none belongs to this registry; it can not be
+    /// written.
     pub fn update_texts(&self, language: Language, texts: &Titles) -> Result<usize, RegistryError> {
         let names = texts.names().map(|(index, text)| (index.0, text.to_string()));
         let texts = names.chain(texts.helps().map(|(index, text)| (index.0, text.to_string()))).collect();
@@ -30,13 +32,13 @@ impl Writer {
         })
     }
 
-    /// Adds languages to a service whose names are installed: the texts that its INI file has in other languages than
-    /// English. Gives the languages.
+    /// Adds languages to a service whose names are installed: the texts that its INI file has in other
+    /// languages than English. Gives the languages.
     ///
     /// # Errors
     ///
-    /// The service is not installed, or its English names are not those of the file; the file has no other language; the
-    /// registry can not be written.
+    /// The service is not installed, or its English names are not those of the file; the file has no other
+    /// language; the registry can not be written.
     pub fn translate(&self, package: &Package) -> Result<Vec<Language>, RegistryError> {
         let refused =
             |words: String| RegistryError::of(RegistryErrorKind::Refused, Problem::of(&package.path, words));

@@ -6,8 +6,9 @@ use std::path::Path;
 use super::files::identity;
 use super::service::Service;
 
-/// What a library's file was when it was marked as trusted: device, number and length of the file, and when it was
-/// changed last. The kernel keeps that time, so nobody can change the file and leave the code as it was.
+/// What a library's file was when it was marked as trusted: device, number and length of the file, and when
+/// it was changed last. The kernel keeps that time, so nobody can change the file and leave the code as it
+/// was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValidationCode([u64; 4]);
 
@@ -24,8 +25,8 @@ pub enum Trust {
 }
 
 impl ValidationCode {
-    /// The code of a library as it is now; `None` when there is no such file. A library without a path, which the
-    /// system's loader looks for, has none.
+    /// The code of a library as it is now; `None` when there is no such file. A library without a path, which
+    /// the system's loader looks for, has none.
     pub fn of(library: &str) -> Option<ValidationCode> {
         let path = Path::new(library);
         path.is_absolute().then(|| identity(path).map(ValidationCode)).flatten()

@@ -58,7 +58,8 @@ pub struct Removed {
 }
 
 impl Writer {
-    /// The registry of a scope; without one that of the system for those who may write it, else that of the user.
+    /// The registry of a scope; without one that of the system for those who may write it, else that of the
+    /// user.
     ///
     /// # Errors
     ///
@@ -80,8 +81,8 @@ impl Writer {
         }
     }
 
-    /// The registry that a service is in: of the one that [`Writer::open`] would give and the other, the first that has
-    /// the service; the former when neither has it.
+    /// The registry that a service is in: of the one that [`Writer::open`] would give and the other, the
+    /// first that has the service; the former when neither has it.
     ///
     /// # Errors
     ///
@@ -127,7 +128,8 @@ impl Writer {
         self.add_names(&mut self.contents()?, package)
     }
 
-    /// Registers services: their libraries, functions and time limits. The names of one that is there already stay.
+    /// Registers services: their libraries, functions and time limits. The names of one that is there already
+    /// stay.
     ///
     /// # Errors
     ///
@@ -143,8 +145,8 @@ impl Writer {
         })
     }
 
-    /// Installs the names of a service, and registers it if it is not yet. What `registration` says about its library
-    /// is taken over; its name is not looked at.
+    /// Installs the names of a service, and registers it if it is not yet. What `registration` says about its
+    /// library is taken over; its name is not looked at.
     ///
     /// # Errors
     ///
@@ -199,8 +201,8 @@ impl Writer {
         })
     }
 
-    /// Removes a service: its names and its registration. A provider of a manifest is named by its GUID, or by its name
-    /// if no other has it.
+    /// Removes a service: its names and its registration. A provider of a manifest is named by its GUID, or
+    /// by its name if no other has it.
     ///
     /// # Errors
     ///
@@ -266,8 +268,8 @@ impl Writer {
         self.store.rollback(to)
     }
 
-    /// Goes back to the newest version that is whole if the one in use is damaged, and gives the numbers of both; `None`
-    /// when it is whole.
+    /// Goes back to the newest version that is whole if the one in use is damaged, and gives the numbers of
+    /// both; `None` when it is whole.
     ///
     /// # Errors
     ///
@@ -294,8 +296,8 @@ impl Writer {
         Ok(backup::to_text(&self.contents()?))
     }
 
-    /// Puts back what [`Writer::export`] gave, in place of everything that is installed now, whatever state that is in.
-    /// Gives the number of services.
+    /// Puts back what [`Writer::export`] gave, in place of everything that is installed now, whatever state
+    /// that is in. Gives the number of services.
     ///
     /// # Errors
     ///
@@ -394,7 +396,8 @@ impl Writer {
         Ok(ranges)
     }
 
-    /// The languages that must have a table: those that NT's own texts are in, and those of the other registry.
+    /// The languages that must have a table: those that NT's own texts are in, and those of the other
+    /// registry.
     fn languages(&self) -> Vec<Language> {
         let (installed, _) = Installed::read_what_is_whole(&self.roots);
         let mut languages = titles::languages();

@@ -1,8 +1,8 @@
 //! A provider library in this process: its functions in NT's form, and the buffer that they write to.
 //!
-//! The only unsafe file of the loader, for three things: calling functions of a library, memory with guards around it
-//! for them to write to, and closing descriptors that nobody owns. What a library does cannot be checked from here;
-//! that is why it runs in a process of its own.
+//! The only unsafe file of the loader, for three things: calling functions of a library, memory with guards
+//! around it for them to write to, and closing descriptors that nobody owns. What a library does cannot be
+//! checked from here; that is why it runs in a process of its own.
 #![allow(unsafe_code, reason = "foreign functions, mmap and descriptors without owner")]
 
 use std::ffi::c_void;
@@ -86,22 +86,24 @@ impl Library {
         unsafe { (self.open)(pointer) }
     }
 
-    /// Calls the function that tells a library the name of its service, without end, and its indexes; does nothing when
-    /// the library has none. Its name is that of Open and `Indexes`.
+    /// Calls the function that tells a library the name of its service, without end, and its indexes; does
+    /// nothing when the library has none. Its name is that of Open and `Indexes`.
     pub(crate) fn tell(&self, open: &str, service: &[u16], first_counter: u32, first_help: u32) {
         let service: Vec<u16> = service.iter().copied().chain(std::iter::once(0)).collect();
         // SAFETY: a function of this name has this form, as the documentation of libraries says.
         let tell = unsafe { self.library.get::<Tell>(format!("{open}Indexes").as_bytes()) };
         if let Ok(tell) = tell {
-            // SAFETY: the function is of a library that is loaded; the text ends with a zero and lives until it returns.
+            // SAFETY: the function is of a library that is loaded; the text ends with a zero and lives until
+            // it returns.
             unsafe { tell(service.as_ptr(), first_counter, first_help) };
         }
     }
 
-    /// Calls Collect, again with a larger buffer as long as it wants one. `query` is without its end. Also says how
-    /// often it was called.
+    /// Calls Collect, again with a larger buffer as long as it wants one. `query` is without its end. Also
+    /// says how often it was called.
     ///
-    /// Whoever wraps others finds their objects at the start of the buffer, and their number where its own goes.
+    /// Whoever wraps others finds their objects at the start of the buffer, and their number where its own
+    /// goes.
     pub(crate) fn collect(
         &self,
         query: &[u16],
@@ -131,8 +133,8 @@ impl Library {
         let start: *mut c_void = buffer.data().cast();
         let capacity = buffer.capacity();
         let (mut pointer, mut bytes, mut objects) = (start, capacity, others.count);
-        // SAFETY: the function is of a library that is loaded; the text ends with a zero; the three variables and the
-        // buffer of `bytes` bytes behind the pointer live until it returns.
+        // SAFETY: the function is of a library that is loaded; the text ends with a zero; the three variables
+        // and the buffer of `bytes` bytes behind the pointer live until it returns.
         let status =
             unsafe { (self.collect)(query.as_mut_ptr(), &raw mut pointer, &raw mut bytes, &raw mut objects) };
         let moved = (pointer.addr() as i64).wrapping_sub(start.addr() as i64);
@@ -247,7 +249,8 @@ impl Buffer {
     fn guards(&self) -> Guards {
         let intact = |area: *mut u8| {
             let mut copy = [0u8; GUARD];
-            // SAFETY: the area is inside of the mapping and GUARD bytes long; `copy` is as long and elsewhere.
+            // SAFETY: the area is inside of the mapping and GUARD bytes long; `copy` is as long and
+            // elsewhere.
             unsafe { std::ptr::copy_nonoverlapping(area, copy.as_mut_ptr(), GUARD) };
             copy == [PATTERN; GUARD]
         };
@@ -270,8 +273,8 @@ impl Buffer {
     }
 
     fn unmap(&mut self) {
-        // SAFETY: this is exactly what was mapped, and nobody keeps an address in it but a library, whose process this
-        // is. An error would mean that it was not mapped, and could not be helped.
+        // SAFETY: this is exactly what was mapped, and nobody keeps an address in it but a library, whose
+        // process this is. An error would mean that it was not mapped, and could not be helped.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length.saturating_add(2 * STEP)) };
     }
 }
@@ -296,16 +299,16 @@ fn map(file: &File, length: usize) -> io::Result<NonNull<u8>> {
     match (mapped, NonNull::new(base.cast::<u8>())) {
         (Ok(_), Some(base)) => Ok(base),
         (failed, _) => {
-            // SAFETY: this is exactly what was mapped, and nobody knows the address. There is nothing to be done if it
-            // fails.
+            // SAFETY: this is exactly what was mapped, and nobody knows the address. There is nothing to be
+            // done if it fails.
             let _ = unsafe { munmap(base, whole) };
             Err(failed.err().unwrap_or(rustix::io::Errno::NOMEM).into())
         }
     }
 }
 
-/// Closes every descriptor but 0, 1, 2 and those that are kept: a child process inherits what its parent's other
-/// libraries forgot to close. To be called before anything else has opened files.
+/// Closes every descriptor but 0, 1, 2 and those that are kept: a child process inherits what its parent's
+/// other libraries forgot to close. To be called before anything else has opened files.
 pub(crate) fn close_all_but(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
     let entries = std::fs::read_dir("/proc/self/fd")?;
     let numbers: Vec<RawFd> =

@@ -1,8 +1,9 @@
 //! For authors of provider libraries in Rust: what a library declares, and what it is asked.
 //!
-//! A library says what its objects look like in constants, and sets values when it is asked; lengths, offsets, indexes of
-//! names, buffers that are too small and NT's functions are made here and by [`export_provider!`](crate::export_provider).
-//! The crate of the author needs no unsafe code and can forbid it. It is a `cdylib`, registered like one in C.
+//! A library says what its objects look like in constants, and sets values when it is asked; lengths,
+//! offsets, indexes of names, buffers that are too small and NT's functions are made here and by
+//! [`export_provider!`](crate::export_provider). The crate of the author needs no unsafe code and can forbid
+//! it. It is a `cdylib`, registered like one in C.
 //!
 //! ```
 //! #![forbid(unsafe_code)]
@@ -45,7 +46,8 @@ use tallymon_core::title::{HelpIndex, TitleIndex};
 
 use super::check::ERROR_SUCCESS;
 
-/// A provider library: implemented once in a `cdylib`, and exported by [`export_provider!`](crate::export_provider).
+/// A provider library: implemented once in a `cdylib`, and exported by
+/// [`export_provider!`](crate::export_provider).
 pub trait ProviderLibrary: Send + Sized + 'static {
     /// The objects that it may answer with.
     const OBJECTS: &'static [DeclaredObject];
@@ -60,8 +62,8 @@ pub trait ProviderLibrary: Send + Sized + 'static {
     /// It changes objects of others, which it was registered for (`--wraps`), and has none of its own.
     const WRAPS: bool = false;
 
-    /// Called for each request of a library that wraps others, with each object that they answered: writes what takes
-    /// its place, one object; see [`with_counter`](tallymon_core::block::with_counter).
+    /// Called for each request of a library that wraps others, with each object that they answered: writes
+    /// what takes its place, one object; see [`with_counter`](tallymon_core::block::with_counter).
     fn wrap(&mut self, original: &Object<'_>, out: &mut Vec<u8>) {
         out.extend_from_slice(original.bytes());
     }
@@ -184,8 +186,8 @@ pub struct Answer<'a, 'b> {
 }
 
 impl<'b> Answer<'_, 'b> {
-    /// Starts the object at a position in [`ProviderLibrary::OBJECTS`]; `None` when nobody asked for it, or only for its
-    /// definitions, which are then written already.
+    /// Starts the object at a position in [`ProviderLibrary::OBJECTS`]; `None` when nobody asked for it, or
+    /// only for its definitions, which are then written already.
     pub fn object(&mut self, position: usize) -> Option<ObjectWriter<'_, 'b, '_>> {
         self.object_at(position, PerfTime(0), Frequency(0))
     }
@@ -219,8 +221,8 @@ impl<'b> Answer<'_, 'b> {
         Some(writer)
     }
 
-    /// There is no answer: Collect returns this error number of NT, which becomes an event, and what was written is not
-    /// used. The library is asked again with the next request.
+    /// There is no answer: Collect returns this error number of NT, which becomes an event, and what was
+    /// written is not used. The library is asked again with the next request.
     pub const fn fail(&mut self, error: u32) {
         self.error = error;
     }
@@ -274,7 +276,8 @@ impl<L: ProviderLibrary> Opened<L> {
 }
 
 impl<L: ProviderLibrary> Opened<L> {
-    /// Changes `count` objects of others, which `originals` begins with; gives the number of those that it writes.
+    /// Changes `count` objects of others, which `originals` begins with; gives the number of those that it
+    /// writes.
     pub fn wrap(&mut self, originals: &[u8], count: u32, bytes: &mut Vec<u8>) -> u32 {
         bytes.clear();
         let mut written = 0u32;

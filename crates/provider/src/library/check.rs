@@ -1,7 +1,7 @@
 //! Looks at what Collect returned: the checks that NT makes, on numbers and bytes only.
 //!
-//! Whatever the rules say, an answer that can not be walked is left out, because it would make the whole data block
-//! unreadable. The rules say what is reported, and what disables a service.
+//! Whatever the rules say, an answer that can not be walked is left out, because it would make the whole data
+//! block unreadable. The rules say what is reported, and what disables a service.
 
 use tallymon_core::block::{NumInstances, Object, Objects};
 use tallymon_core::error::Error;
@@ -196,7 +196,8 @@ impl Fault {
     }
 }
 
-/// Walks all structures: the objects must fill the answer exactly, and every counter must lie inside of its block.
+/// Walks all structures: the objects must fill the answer exactly, and every counter must lie inside of its
+/// block.
 fn walk(data: &[u8], bytes: u32, count: u32) -> Result<(), Fault> {
     let found = data.len();
     if u64::from(bytes) != found as u64 {

@@ -1,7 +1,7 @@
 //! Asks one library in its child process: starts it, waits for as long as it is worth, and gives up on it.
 //!
-//! Nothing here waits by itself. [`Client::ask`] sends, [`Client::receive`] takes what has come, and [`wait`] waits for
-//! many libraries side by side, for each until its own deadline.
+//! Nothing here waits by itself. [`Client::ask`] sends, [`Client::receive`] takes what has come, and [`wait`]
+//! waits for many libraries side by side, for each until its own deadline.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -28,8 +28,8 @@ pub struct Settings {
     pub load: Load,
     /// Whether root gives its rights away before the library is loaded.
     pub as_nobody: bool,
-    /// The indexes that it is told when it is loaded into this process, where it can do harm; `None` for one that has a
-    /// process of its own.
+    /// The indexes that it is told when it is loaded into this process, where it can do harm; `None` for one
+    /// that has a process of its own.
     pub in_process: Option<Indexes>,
     /// Variables of the environment that it finds beside those of this process, in a process of its own.
     pub environment: Vec<(String, String)>,
@@ -53,9 +53,9 @@ pub struct Times {
 impl Times {
     /// The times of a registration.
     ///
-    /// NT waits 10 seconds for each function by default, and everybody with it. Here an answer is waited for 50 ms, the
-    /// first one for a second, unless the registration says otherwise; the 10 seconds are the time after which a library
-    /// is taken to hang. That is never before its answer is no longer waited for.
+    /// NT waits 10 seconds for each function by default, and everybody with it. Here an answer is waited for
+    /// 50 ms, the first one for a second, unless the registration says otherwise; the 10 seconds are the time
+    /// after which a library is taken to hang. That is never before its answer is no longer waited for.
     pub fn of(registered: &Registered) -> Times {
         let time = |milliseconds: Option<u32>, default| {
             milliseconds.map_or(Duration::from_millis(default), |time| Duration::from_millis(u64::from(time)))
@@ -245,7 +245,8 @@ impl Client {
         self.begin(query, None);
     }
 
-    /// Begins to ask for a change of objects that others answered with; as [`Client::ask`] in everything else.
+    /// Begins to ask for a change of objects that others answered with; as [`Client::ask`] in everything
+    /// else.
     pub fn ask_to_wrap(&mut self, query: &str, objects: Vec<u8>, count: u32) {
         self.begin(query, Some((objects, count)));
     }
@@ -413,8 +414,9 @@ impl Client {
         process.memory.write_all_at(bytes, GUARD as u64)
     }
 
-    /// The bytes of an answer. The file is read, never mapped, so that nothing happens here if it is cut meanwhile. The
-    /// memory for them is taken at once, as much as the file can fill: growing it step by step cost more than reading.
+    /// The bytes of an answer. The file is read, never mapped, so that nothing happens here if it is cut
+    /// meanwhile. The memory for them is taken at once, as much as the file can fill: growing it step by step
+    /// cost more than reading.
     fn read(&self, bytes: u32) -> Vec<u8> {
         let Some(process) = &self.process else { return Vec::new() };
         let there = process.memory.metadata().map_or(0, |about| about.len()).saturating_sub(GUARD as u64);

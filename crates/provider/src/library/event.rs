@@ -1,7 +1,7 @@
 //! The events that provider libraries and their registration cause, with NT's ids, levels and fields.
 //!
-//! There is one table of them. Whoever has something to report makes an [`Event`] from a kind and the values of its
-//! fields; the words are the kind's.
+//! There is one table of them. Whoever has something to report makes an [`Event`] from a kind and the values
+//! of its fields; the words are the kind's.
 
 use std::fmt;
 

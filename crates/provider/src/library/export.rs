@@ -1,7 +1,8 @@
-//! NT's functions Open, Collect and Close in front of a [`ProviderLibrary`]: what `export_provider!` expands to.
+//! NT's functions Open, Collect and Close in front of a [`ProviderLibrary`]: what `export_provider!` expands
+//! to.
 //!
-//! The only unsafe code that the macro brings is here and in the three functions that it declares: reading two texts and
-//! writing to a buffer that the caller of the library gave.
+//! The only unsafe code that the macro brings is here and in the three functions that it declares: reading
+//! two texts and writing to a buffer that the caller of the library gave.
 #![allow(unsafe_code, reason = "pointers of the caller of Open and Collect")]
 
 use std::ffi::c_void;
@@ -20,8 +21,8 @@ const ERROR_NOT_READY: u32 = 21;
 /// `ERROR_INTERNAL_ERROR`: the library panicked.
 const ERROR_INTERNAL_ERROR: u32 = 1359;
 
-/// Exports a type that implements [`ProviderLibrary`] as a provider library: the functions `Open`, `Collect` and `Close`,
-/// or functions with other names, given in this order.
+/// Exports a type that implements [`ProviderLibrary`] as a provider library: the functions `Open`, `Collect`
+/// and `Close`, or functions with other names, given in this order.
 ///
 /// ```text
 /// export_provider!(Tea);
@@ -99,8 +100,8 @@ impl<L: ProviderLibrary> Exported<L> {
         Exported(Mutex::new(State { opened: None, firsts: None, uses: 0, bytes: Vec::new(), waiting: None }))
     }
 
-    /// Tells it the first indexes of its service, as a reader does that loads it into its own process. Without names both
-    /// are 0.
+    /// Tells it the first indexes of its service, as a reader does that loads it into its own process.
+    /// Without names both are 0.
     pub fn tell(&self, first_counter: u32, first_help: u32) {
         self.with(|state| {
             state.firsts = (first_counter != 0).then_some((first_counter, first_help));
@@ -112,7 +113,8 @@ impl<L: ProviderLibrary> Exported<L> {
     ///
     /// # Safety
     ///
-    /// `context` is NULL, or points to UTF-16 texts that each end with a zero, with one more zero behind the last.
+    /// `context` is NULL, or points to UTF-16 texts that each end with a zero, with one more zero behind the
+    /// last.
     pub unsafe fn open(&self, context: *const u16) -> u32 {
         // SAFETY: promised by the caller.
         let export = unsafe { texts(context) };
@@ -135,7 +137,8 @@ impl<L: ProviderLibrary> Exported<L> {
         })
     }
 
-    /// Collect. An answer that does not fit waits for the next call, so that the library is asked once a request.
+    /// Collect. An answer that does not fit waits for the next call, so that the library is asked once a
+    /// request.
     ///
     /// # Safety
     ///

@@ -1,10 +1,10 @@
 //! A library in the reader's own process: no socket, no copy between processes, and no protection.
 //!
-//! The checks are the same ones, but a library that crashes, loops or writes elsewhere takes the reader with it. It is
-//! never chosen by itself: an administrator has said so, and marked the library as trusted.
+//! The checks are the same ones, but a library that crashes, loops or writes elsewhere takes the reader with
+//! it. It is never chosen by itself: an administrator has said so, and marked the library as trusted.
 //!
-//! Nothing of this process is changed for a library, its environment least of all. It is told its indexes by a function
-//! that it may have beside Open, with Open's name and `Indexes` behind it:
+//! Nothing of this process is changed for a library, its environment least of all. It is told its indexes by
+//! a function that it may have beside Open, with Open's name and `Indexes` behind it:
 //!
 //! ```c
 //! void OpenIndexes(const WCHAR *service, DWORD firstCounter, DWORD firstHelp);
@@ -33,8 +33,8 @@ pub struct Indexes {
     pub first_help: u32,
 }
 
-/// A library is one for the whole process, however many readers are in it; none of its functions is called while another
-/// runs.
+/// A library is one for the whole process, however many readers are in it; none of its functions is called
+/// while another runs.
 static CALLS: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {

@@ -1,8 +1,9 @@
 //! Provider libraries: shared libraries with NT's functions Open, Collect and Close.
 //!
-//! Nobody knows what such a library does, so by default it is loaded by a child process, `tally-host`, and what comes
-//! from there is checked like any foreign input. You give a registration and the query string of a request; you get
-//! the bytes of objects that can be put into a data block, or events that say why there are none.
+//! Nobody knows what such a library does, so by default it is loaded by a child process, `tally-host`, and
+//! what comes from there is checked like any foreign input. You give a registration and the query string of a
+//! request; you get the bytes of objects that can be put into a data block, or events that say why there are
+//! none.
 //!
 //! | module | what it does |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Starts child processes, and waits for their end without making anybody else wait.
 //!
-//! All are started by one thread that lives as long as this process does: a child is killed by the kernel when the
-//! thread that started it ends, and a thread of the reader may end long before the reader.
+//! All are started by one thread that lives as long as this process does: a child is killed by the kernel
+//! when the thread that started it ends, and a thread of the reader may end long before the reader.
 
 use std::fs::File;
 use std::io;
@@ -103,8 +103,8 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
-        // What it forked is in its group, also when it has ended itself. The number can not belong to anybody else,
-        // because nobody has waited for it yet, or its group still has members.
+        // What it forked is in its group, also when it has ended itself. The number can not belong to anybody
+        // else, because nobody has waited for it yet, or its group still has members.
         if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
             let _ = rustix::process::kill_process_group(pid, Signal::KILL);
         }
@@ -139,7 +139,8 @@ fn thread() -> Option<&'static Sender<Job>> {
                     Ok(Job::Wait(child)) => ending.push(child),
                     Ok(Job::Spawn(mut command, reply)) => {
                         let child = command.spawn();
-                        // The descriptors of the child must be closed here before anybody waits for it to close them.
+                        // The descriptors of the child must be closed here before anybody waits for it to
+                        // close them.
                         drop(command);
                         if let Err(unwanted) = reply.send(child)
                             && let Ok(mut child) = unwanted.0

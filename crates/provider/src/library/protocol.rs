@@ -1,8 +1,8 @@
 //! The messages between a reader and the child process that has a provider library loaded.
 //!
-//! Each message is one packet of a socket that keeps packets apart, so a message can neither run into the next nor end
-//! in the middle. Everything from the child is read as if an enemy had written it. `docs/formats/child.md` draws the
-//! bytes.
+//! Each message is one packet of a socket that keeps packets apart, so a message can neither run into the
+//! next nor end in the middle. Everything from the child is read as if an enemy had written it.
+//! `docs/formats/child.md` draws the bytes.
 
 use std::fmt;
 
@@ -22,8 +22,8 @@ pub enum Ask {
     Load(Load),
     /// Call Collect with this query string, in UTF-16 without its end.
     Collect(Vec<u16>),
-    /// Call Collect with this query string, and with what others answered in its buffer: so many bytes of objects, which
-    /// are in the shared memory.
+    /// Call Collect with this query string, and with what others answered in its buffer: so many bytes of
+    /// objects, which are in the shared memory.
     Wrap {
         /// The query string, in UTF-16 without its end.
         query: Vec<u16>,

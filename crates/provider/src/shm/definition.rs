@@ -253,7 +253,8 @@ fn all_texts(definition: &ObjectDefinition) -> Vec<(Language, u16, u32, &str)> {
         .collect()
 }
 
-/// A number that is small because it was limited when it was made; one that is not is refused by every reader.
+/// A number that is small because it was limited when it was made; one that is not is refused by every
+/// reader.
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -452,7 +453,8 @@ fn wide(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Words of somebody else, who must not move the cursor of the terminal that shows them: lines end, and nothing else.
+/// Words of somebody else, who must not move the cursor of the terminal that shows them: lines end, and
+/// nothing else.
 fn printable(words: &str) -> String {
     words.replace(|one: char| one.is_control() && one != '\n', "\u{fffd}")
 }
@@ -518,7 +520,8 @@ fn decode_texts(
     Ok(())
 }
 
-/// Places that overlap could make few bytes into very much work; so all together must not be more than the slot.
+/// Places that overlap could make few bytes into very much work; so all together must not be more than the
+/// slot.
 fn check_room(part: Part<'_>, definition: &ObjectDefinition) -> Result<(), FormatError> {
     let values = definition.counters.iter().map(|counter| match counter.storage {
         Storage::Number => 8,

@@ -1,7 +1,7 @@
 //! Handles of counters: what a program holds and writes through.
 //!
-//! None of them can fail or wait. A handle of which there is one writer only is not shared between threads; it adds with
-//! a load and a store, which the processor does in one unlocked instruction.
+//! None of them can fail or wait. A handle of which there is one writer only is not shared between threads;
+//! it adds with a load and a store, which the processor does in one unlocked instruction.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -143,8 +143,8 @@ impl Instance {
         Ok(Average { group })
     }
 
-    /// The writer of the whole group that a counter is in. Its numbers stand in the order of their declaration, bases
-    /// included.
+    /// The writer of the whole group that a counter is in. Its numbers stand in the order of their
+    /// declaration, bases included.
     ///
     /// # Errors
     ///
@@ -279,8 +279,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// Changes numbers of the group; readers see all changes or none. It should not take long: they try only for about
-    /// a millisecond.
+    /// Changes numbers of the group; readers see all changes or none. It should not take long: they try only
+    /// for about a millisecond.
     #[inline(always)]
     pub fn update(&mut self, change: impl FnOnce(Numbers<'_>)) {
         // The sum is kept apart so that it stays in a register, and comes back also when `change` panics.
@@ -289,7 +289,8 @@ impl Group {
         self.check.store(sum.now.get(), Ordering::Relaxed);
     }
 
-    /// Adds to each of the first `N` numbers at once; readers see all of it or nothing. The fastest way to change several.
+    /// Adds to each of the first `N` numbers at once; readers see all of it or nothing. The fastest way to
+    /// change several.
     #[inline(always)]
     pub fn add<const N: usize>(&mut self, each: &[u64; N]) {
         self.update(|numbers| {
@@ -319,8 +320,8 @@ impl Drop for Sum<'_> {
     }
 }
 
-/// The numbers of a [`Group`] while they are changed, in the order of their declaration. A position that does not exist
-/// has no effect.
+/// The numbers of a [`Group`] while they are changed, in the order of their declaration. A position that does
+/// not exist has no effect.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbers<'g> {
     words: &'g [AtomicU64],

@@ -1,7 +1,8 @@
 //! Histograms: how often there were values of about a size, and what that says about all of them.
 //!
-//! The buckets are linear within each power of two and twice as wide in the next, so that each is narrow against the
-//! values in it. A program adds one to a bucket; readers make the number of values and the percentiles out of them.
+//! The buckets are linear within each power of two and twice as wide in the next, so that each is narrow
+//! against the values in it. A program adds one to a bucket; readers make the number of values and the
+//! percentiles out of them.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,19 +17,19 @@ use super::publisher::{Instance, PublishError};
 /// What a histogram is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistogramShape {
-    /// How narrow the buckets are: 2 to this power of them for each power of two, 0 to 6. With 4 of them a percentile is
-    /// at most 3 % wrong.
+    /// How narrow the buckets are: 2 to this power of them for each power of two, 0 to 6. With 4 of them a
+    /// percentile is at most 3 % wrong.
     pub bits: u32,
     /// Larger values than this, or somewhat larger ones, count as this. Each power of two takes room.
     pub most: u64,
-    /// The percentiles that become counters, in thousandths of a percent: 99,900 is the value that 99.9 % do not exceed.
-    /// At most 8.
+    /// The percentiles that become counters, in thousandths of a percent: 99,900 is the value that 99.9 % do
+    /// not exceed. At most 8.
     pub percentiles: Vec<u32>,
 }
 
 impl Default for HistogramShape {
-    /// At most 3 % wrong up to 2^40 (thirty hours, where the unit is 100 ns); 50, 90, 99 and 99.9 %. Takes 5 KB for each
-    /// instance.
+    /// At most 3 % wrong up to 2^40 (thirty hours, where the unit is 100 ns); 50, 90, 99 and 99.9 %. Takes 5
+    /// KB for each instance.
     fn default() -> HistogramShape {
         HistogramShape { bits: 4, most: 1 << 40, percentiles: vec![50_000, 90_000, 99_000, 99_900] }
     }
@@ -67,7 +68,8 @@ impl Buckets {
     /// The value in the middle of a bucket; of the last one, which has all larger values, its smallest.
     pub(crate) fn middle(self, bucket: usize) -> u64 {
         let wide = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        // Below 2 to the power of bits the buckets are one wide, and so they are in the power of two above it.
+        // Below 2 to the power of bits the buckets are one wide, and so they are in the power of two above
+        // it.
         let shift = u32::try_from(bucket >> self.bits).unwrap_or(0).saturating_sub(1);
         let before = wide(bucket).saturating_sub(u64::from(shift) << self.bits);
         let smallest = before.checked_shl(shift).unwrap_or(u64::MAX);
@@ -90,7 +92,8 @@ impl Buckets {
         counts.fold(0, u64::wrapping_add)
     }
 
-    /// The value that a part of all values does not exceed, in thousandths of a percent; 0 when there are none.
+    /// The value that a part of all values does not exceed, in thousandths of a percent; 0 when there are
+    /// none.
     pub(crate) fn percentile(self, counts: impl Iterator<Item = u64> + Clone, part: u32) -> u64 {
         let all = u128::from(Buckets::count(counts.clone()));
         // The number of the value that is meant, from 1 on: never 0, so that it is one that there is.
@@ -104,8 +107,8 @@ impl Buckets {
     }
 }
 
-/// The bucket of a value if there is no end of them: value / 2^shift + shift * 2^bits, where shift is as large as makes
-/// the quotient less than 2^(bits + 1).
+/// The bucket of a value if there is no end of them: value / 2^shift + shift * 2^bits, where shift is as
+/// large as makes the quotient less than 2^(bits + 1).
 #[inline(always)]
 fn place(value: u64, bits: u32) -> usize {
     let shift = (u64::BITS - 1).saturating_sub((value | 1).leading_zeros()).saturating_sub(bits);

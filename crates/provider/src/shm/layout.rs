@@ -33,10 +33,12 @@ pub(crate) const MAX_PERCENTILES: usize = 8;
 /// The most lanes of a shared counter.
 pub(crate) const MAX_LANES: u32 = 64;
 
-/// The most bytes that a set spends by itself on the lanes of its histograms: there is room beside them in a slot.
+/// The most bytes that a set spends by itself on the lanes of its histograms: there is room beside them in a
+/// slot.
 pub(crate) const MAX_HISTOGRAM_LANES: usize = 56 << 10;
 
-/// The distance of two lanes is a multiple of this: threads that add in different lanes never share a cache line.
+/// The distance of two lanes is a multiple of this: threads that add in different lanes never share a cache
+/// line.
 pub(crate) const LINE: usize = 64;
 
 /// The header of the file.

@@ -23,13 +23,13 @@
 //! # }
 //! ```
 //!
-//! You declare a set by [`struct@CounterSet`], or by a struct of handles with `#[derive(CounterSet)]`, see [`Declare`]. You
-//! give sets to a [`Publisher`], make [`Instance`]s, and write through handles such as [`Counter`]. A
-//! [`Reader`] finds what is published and copies it out. What stands in between is a file for each publisher in a run
-//! directory, see [`directories`]; its format is in `docs/formats/shm.md`.
+//! You declare a set by [`struct@CounterSet`], or by a struct of handles with `#[derive(CounterSet)]`, see
+//! [`Declare`]. You give sets to a [`Publisher`], make [`Instance`]s, and write through handles such as
+//! [`Counter`]. A [`Reader`] finds what is published and copies it out. What stands in between is a file for
+//! each publisher in a run directory, see [`directories`]; its format is in `docs/formats/shm.md`.
 //!
-//! Nothing here registers, needs rights, or waits for anybody. Publishing needs Linux: the files name their process by
-//! its number and start time, which `/proc` tells.
+//! Nothing here registers, needs rights, or waits for anybody. Publishing needs Linux: the files name their
+//! process by its number and start time, which `/proc` tells.
 
 mod bytes;
 mod check;

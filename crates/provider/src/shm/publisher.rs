@@ -24,14 +24,15 @@ use super::set::{CounterSet, DeclareError};
 /// The format is little-endian, and so are the words that programs share.
 const IS_BIG_ENDIAN: bool = cfg!(target_endian = "big");
 
-/// How long a slot rests before it is used again, in units of 100 ns: 1 ms. A reader copies in no reliable order over
-/// short distances; within this time it has passed the slot, or sees at one end of it that its use has changed.
+/// How long a slot rests before it is used again, in units of 100 ns: 1 ms. A reader copies in no reliable
+/// order over short distances; within this time it has passed the slot, or sees at one end of it that its use
+/// has changed.
 const REST: u64 = 10_000;
 
 /// Publishes counter sets as long as it, or anything made from it, exists.
 ///
-/// There is one file for each publisher. It is removed when the publisher goes away; readers also drop it as soon as the
-/// process has ended in any way. A process that forks must not use it in the child.
+/// There is one file for each publisher. It is removed when the publisher goes away; readers also drop it as
+/// soon as the process has ended in any way. A process that forks must not use it in the child.
 #[derive(Debug, Clone)]
 pub struct Publisher {
     shared: Arc<Shared>,
@@ -129,8 +130,8 @@ pub enum PublishError {
         /// What it is.
         needed: &'static str,
     },
-    /// The counter has one writer at a time, and there is one already; or the set has one set of values only, and it
-    /// was handed out.
+    /// The counter has one writer at a time, and there is one already; or the set has one set of values only,
+    /// and it was handed out.
     Taken {
         /// The set or counter.
         name: String,
@@ -287,11 +288,11 @@ impl Publisher {
         &self.shared.path
     }
 
-    /// The last values stay visible when this program has ended in any way, marked as stale, until a program of the same
-    /// name publishes in the directory or somebody removes the file.
+    /// The last values stay visible when this program has ended in any way, marked as stale, until a program
+    /// of the same name publishes in the directory or somebody removes the file.
     ///
-    /// An instance that is dropped is gone as ever. A program that ends in good order and wants its values to stay
-    /// leaves them with [`std::mem::forget`].
+    /// An instance that is dropped is gone as ever. A program that ends in good order and wants its values to
+    /// stay leaves them with [`std::mem::forget`].
     pub fn keep_last_values(&self) {
         let length = u32::try_from(header::SIZE).unwrap_or(u32::MAX);
         let version = self.shared.definitions.iter().map(|one| version(std::slice::from_ref(one))).max();
@@ -315,8 +316,8 @@ impl Publisher {
     ///
     /// # Errors
     ///
-    /// There is no such set with instances, its name can not be used, its parent is of another publisher, or there is no
-    /// more room.
+    /// There is no such set with instances, its name can not be used, its parent is of another publisher, or
+    /// there is no more room.
     pub fn instance(&self, set: &str, new: &NewInstance<'_>) -> Result<Instance, PublishError> {
         let object = self.shared.object(set, true)?;
         if new.name.is_empty() || new.name.len() > instance::MAX_NAME || new.name.contains(char::is_control) {
@@ -589,8 +590,8 @@ fn create(directory: &Path, pid: u32) -> io::Result<(PathBuf, PathBuf, File)> {
     }
 }
 
-/// Removes files of this user whose process was killed before it could do so itself; of those whose values are to be kept
-/// only the ones of the program of this name.
+/// Removes files of this user whose process was killed before it could do so itself; of those whose values
+/// are to be kept only the ones of the program of this name.
 fn remove_dead(directory: &Path, program: &str) {
     let user = rustix::process::geteuid().as_raw();
     let Ok(entries) = std::fs::read_dir(directory) else { return };

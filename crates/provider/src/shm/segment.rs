@@ -36,8 +36,8 @@ impl Segment {
         Ok(Segment { base, reserved, file })
     }
 
-    /// Where it starts: at the beginning of a page. It stays there as long as this exists; what is behind the end of the
-    /// file must not be touched.
+    /// Where it starts: at the beginning of a page. It stays there as long as this exists; what is behind the
+    /// end of the file must not be touched.
     pub(crate) const fn base(&self) -> NonNull<u8> {
         self.base
     }
@@ -75,9 +75,9 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: the range is exactly what was mapped, and nobody has an address in it any more: each `Word`, `Words` and
-        // `Lanes` holds a reference to the mapping that this is part of.
-        // An error would mean that it was not mapped, and could not be helped.
+        // SAFETY: the range is exactly what was mapped, and nobody has an address in it any more: each
+        // `Word`, `Words` and `Lanes` holds a reference to the mapping that this is part of. An error would
+        // mean that it was not mapped, and could not be helped.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.reserved) };
     }
 }

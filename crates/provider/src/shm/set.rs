@@ -114,7 +114,8 @@ impl fmt::Display for DeclareError {
 impl std::error::Error for DeclareError {}
 
 impl CounterSet {
-    /// A set with an English name. It has exactly one set of values until [`CounterSet::instances`] says otherwise.
+    /// A set with an English name. It has exactly one set of values until [`CounterSet::instances`] says
+    /// otherwise.
     pub fn new(name: impl Into<String>) -> CounterSet {
         CounterSet {
             object: ObjectDefinition {
@@ -139,7 +140,8 @@ impl CounterSet {
         self.instances_about(8)
     }
 
-    /// The set has instances, probably as many as this at a time. There may be more; this many are read fastest.
+    /// The set has instances, probably as many as this at a time. There may be more; this many are read
+    /// fastest.
     #[must_use]
     pub fn instances_about(mut self, n: u32) -> CounterSet {
         self.object.has_instances = true;
@@ -158,8 +160,8 @@ impl CounterSet {
         self
     }
 
-    /// Adds a counter of a type that works with a base, and its base of type `base`; both are written together, so that a
-    /// reader never sees one without the other.
+    /// Adds a counter of a type that works with a base, and its base of type `base`; both are written
+    /// together, so that a reader never sees one without the other.
     #[must_use]
     pub fn with_base(
         self,
@@ -212,27 +214,29 @@ impl CounterSet {
         self.with_base(name, CounterType::PERF_LARGE_RAW_FRACTION, CounterType::PERF_LARGE_RAW_BASE)
     }
 
-    /// Adds how many of the attempts since the last reading hit, `PERF_SAMPLE_FRACTION` and its base; shown in percent.
+    /// Adds how many of the attempts since the last reading hit, `PERF_SAMPLE_FRACTION` and its base; shown
+    /// in percent.
     #[must_use]
     pub fn hits(self, name: impl Into<String>) -> CounterSet {
         self.with_base(name, CounterType::PERF_SAMPLE_FRACTION, CounterType::PERF_SAMPLE_BASE)
     }
 
-    /// Adds a histogram of counts: their average under the name, and as counters of their own the number of values, as
-    /// `name (count)`, and percentiles of all values so far, such as `name (99.9 %)`.
+    /// Adds a histogram of counts: their average under the name, and as counters of their own the number of
+    /// values, as `name (count)`, and percentiles of all values so far, such as `name (99.9 %)`.
     #[must_use]
     pub fn histogram(self, name: impl Into<String>, shape: &HistogramShape) -> CounterSet {
         self.average(name).buckets(shape)
     }
 
-    /// As [`CounterSet::histogram`], of times: the average is shown in seconds, percentiles in units of 100 ns.
+    /// As [`CounterSet::histogram`], of times: the average is shown in seconds, percentiles in units of 100
+    /// ns.
     #[must_use]
     pub fn histogram_time(self, name: impl Into<String>, shape: &HistogramShape) -> CounterSet {
         self.average_time(name).buckets(shape)
     }
 
-    /// Adds what is made out of the buckets of a histogram behind its average. The names are made in the end, out of
-    /// that of the average in all languages.
+    /// Adds what is made out of the buckets of a histogram behind its average. The names are made in the end,
+    /// out of that of the average in all languages.
     fn buckets(mut self, shape: &HistogramShape) -> CounterSet {
         let name = self.object.counters.last().map_or("", |counter| counter.english()).to_string();
         let misplaced = |why| DeclareError::Misplaced { counter: name.clone(), why };
@@ -273,18 +277,21 @@ impl CounterSet {
         declare(self.begin_group()).end_group()
     }
 
-    /// The counter that was named last is added to by many threads at once: a number, an average or a histogram. Each
-    /// processor's share of it has a cache line of its own, which costs memory; see [`CounterSet::shared_lanes`].
+    /// The counter that was named last is added to by many threads at once: a number, an average or a
+    /// histogram. Each processor's share of it has a cache line of its own, which costs memory; see
+    /// [`CounterSet::shared_lanes`].
     ///
-    /// Of a shared average or histogram a reader may see a value without its base, as long as it is being recorded.
+    /// Of a shared average or histogram a reader may see a value without its base, as long as it is being
+    /// recorded.
     #[must_use]
     pub fn shared(self) -> CounterSet {
         self.shared_lanes(lanes_of_this_machine())
     }
 
-    /// As [`CounterSet::shared`] with a number of lanes, 1 to 64; with 1 all threads add in the same place. With less than
-    /// one more than there are processors, adding needs a locked instruction. A histogram has all of its buckets in each
-    /// lane; it gets as many lanes as go into 56 KB, which all histograms of the set have together.
+    /// As [`CounterSet::shared`] with a number of lanes, 1 to 64; with 1 all threads add in the same place.
+    /// With less than one more than there are processors, adding needs a locked instruction. A histogram has
+    /// all of its buckets in each lane; it gets as many lanes as go into 56 KB, which all histograms of the
+    /// set have together.
     #[must_use]
     pub fn shared_lanes(mut self, lanes: u32) -> CounterSet {
         let lanes = lanes.clamp(1, MAX_LANES);
@@ -554,8 +561,9 @@ fn change_in(texts: &mut Vec<Text>, language: Language, change: impl FnOnce(&mut
 
 /// Gives each value its place and says how long a slot is.
 ///
-/// Single numbers come first, then groups, then texts, each with its check word, then buckets, then the lanes of shared counters, the
-/// first lane of all of them, the second of all, and so on, each lane on cache lines of its own.
+/// Single numbers come first, then groups, then texts, each with its check word, then buckets, then the lanes
+/// of shared counters, the first lane of all of them, the second of all, and so on, each lane on cache lines
+/// of its own.
 fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     let mut end = slot::VALUES;
     let mut take = |length: usize| {
@@ -616,8 +624,8 @@ fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     lanes_end.saturating_add(8).next_multiple_of(LINE)
 }
 
-/// Puts the buckets of shared histograms one behind the other, each lane on lines of its own, and says where they end. An
-/// average of a shared histogram is a sum itself, so that there are lanes behind them.
+/// Puts the buckets of shared histograms one behind the other, each lane on lines of its own, and says where
+/// they end. An average of a shared histogram is a sum itself, so that there are lanes behind them.
 fn place_lanes_of_histograms(object: &mut ObjectDefinition, start: usize) -> usize {
     let shared = |counter: &CounterDefinition| match counter.storage {
         Storage::Histogram { buckets, lanes: Some(lanes), .. } => Some((buckets, lanes)),

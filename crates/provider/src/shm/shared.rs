@@ -1,9 +1,10 @@
 //! Counters that many threads add to.
 //!
-//! The value is the sum of lanes, which are on cache lines of their own. Where the system has restartable sequences, each
-//! processor has a lane, and adding is one unlocked instruction in it; who is interrupted in the middle, about one of a
-//! million, adds with a lock in one of the lanes that are left. Without such sequences the threads take the lanes in turn,
-//! and with more processors than lanes the processors share them; both add with a lock.
+//! The value is the sum of lanes, which are on cache lines of their own. Where the system has restartable
+//! sequences, each processor has a lane, and adding is one unlocked instruction in it; who is interrupted in
+//! the middle, about one of a million, adds with a lock in one of the lanes that are left. Without such
+//! sequences the threads take the lanes in turn, and with more processors than lanes the processors share
+//! them; both add with a lock.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -129,7 +130,8 @@ pub(super) fn lanes_of_this_machine() -> u32 {
     processors().unwrap_or_else(threads).saturating_add(LANES_OF_NOBODY).min(MAX_LANES)
 }
 
-/// One more than the highest number that a processor can ever have here; `None` when the system does not tell.
+/// One more than the highest number that a processor can ever have here; `None` when the system does not
+/// tell.
 fn processors() -> Option<u32> {
     static PROCESSORS: OnceLock<Option<u32>> = OnceLock::new();
     *PROCESSORS.get_or_init(|| {

@@ -1,7 +1,7 @@
 //! Averages and histograms that many threads record in, none waiting for another.
 //!
-//! The values, their number and the buckets are sums of lanes as a shared counter is. They are added to one after the
-//! other: a reader may see a value without its base as long as a thread is between the two.
+//! The values, their number and the buckets are sums of lanes as a shared counter is. They are added to one
+//! after the other: a reader may see a value without its base as long as a thread is between the two.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -15,8 +15,9 @@ use super::shared_average::{SharedAverage, SharedHistogram};
 
 /// The writer of a counter, or of the group that it is in, of whatever kind it is.
 ///
-/// It may be shared between threads. What is declared as shared they write at once. Else those that write a text, a group
-/// or a histogram wait for each other, and those that add to a number take additions from each other.
+/// It may be shared between threads. What is declared as shared they write at once. Else those that write a
+/// text, a group or a histogram wait for each other, and those that add to a number take additions from each
+/// other.
 #[derive(Debug)]
 pub struct Writer(Kind);
 
@@ -141,8 +142,8 @@ impl Writer {
         Ok(())
     }
 
-    /// One more value of an average or a histogram. Times are in units of 100 ns; of a `PERF_SAMPLE_FRACTION`, 1 is a
-    /// hit.
+    /// One more value of an average or a histogram. Times are in units of 100 ns; of a
+    /// `PERF_SAMPLE_FRACTION`, 1 is a hit.
     ///
     /// # Errors
     ///
@@ -161,8 +162,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Changes the numbers of a group, an average or a fraction, whose base is its second number; readers see all changes
-    /// or none.
+    /// Changes the numbers of a group, an average or a fraction, whose base is its second number; readers see
+    /// all changes or none.
     ///
     /// # Errors
     ///

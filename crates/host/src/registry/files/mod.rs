@@ -1,4 +1,5 @@
-//! The few things that the registry does with files, as a trait, so that tests can stop a change at each of them.
+//! The few things that the registry does with files, as a trait, so that tests can stop a change at each of
+//! them.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

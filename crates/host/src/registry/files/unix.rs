@@ -18,7 +18,8 @@ pub(crate) fn default_state_folder() -> Option<PathBuf> {
     Some(state.join("tallymon"))
 }
 
-/// What a file is: device, number, length, and when it was changed last in nanoseconds. Programs can not set that time.
+/// What a file is: device, number, length, and when it was changed last in nanoseconds. Programs can not set
+/// that time.
 pub(crate) fn identity(path: &Path) -> Option<[u64; 4]> {
     let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let changed = about.ctime().wrapping_mul(1_000_000_000).wrapping_add(about.ctime_nsec());
@@ -36,8 +37,8 @@ pub(super) fn link(target: &str, path: &Path) -> io::Result<()> {
     symlink(target, path)
 }
 
-/// The folders that are new can be read by all, whatever the umask of the installer is: a registry that only root can
-/// read has no names for anybody else.
+/// The folders that are new can be read by all, whatever the umask of the installer is: a registry that only
+/// root can read has no names for anybody else.
 pub(super) fn create_folders(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());

@@ -431,7 +431,8 @@ mod tests {
         assert_eq!(read(&files).unwrap(), contents);
     }
 
-    /// Every line of every file is left out, doubled or cut: an error with the file, or contents that are whole.
+    /// Every line of every file is left out, doubled or cut: an error with the file, or contents that are
+    /// whole.
     #[test]
     fn damaged_files_are_told_by_file_and_line() {
         let files = to_files(&sample());

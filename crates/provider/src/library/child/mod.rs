@@ -1,8 +1,8 @@
 //! What the child process does: it loads one library, and calls its functions when it is told to.
 //!
-//! Its standard input is the socket to the reader, its standard output the file that Collect writes to; the library
-//! finds both closed, and nothing else open. The process leads a session of its own, gains no rights, writes no core,
-//! and ends when the reader does.
+//! Its standard input is the socket to the reader, its standard output the file that Collect writes to; the
+//! library finds both closed, and nothing else open. The process leads a session of its own, gains no rights,
+//! writes no core, and ends when the reader does.
 
 use std::fs::File;
 use std::io;
@@ -51,7 +51,8 @@ fn prepare() -> io::Result<(OwnedFd, File)> {
     rustix::stdio::dup2_stdin(&nothing)?;
     rustix::stdio::dup2_stdout(&nothing)?;
     drop(nothing);
-    // Killing the session's group then reaches what the library forks. It fails for a leader, which is as good.
+    // Killing the session's group then reaches what the library forks. It fails for a leader, which is as
+    // good.
     let _ = rustix::process::setsid();
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     rustix::thread::set_no_new_privs(true)?;

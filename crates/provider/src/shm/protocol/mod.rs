@@ -1,7 +1,7 @@
 //! What is written in which order: the steps that other processes see, for any kind of memory.
 //!
-//! The memory is a mapped file, see [`super::map`], or words that a test watches: the functions here are tried with
-//! every order in which the words of two threads can become visible (`cargo xtask loom`).
+//! The memory is a mapped file, see [`super::map`], or words that a test watches: the functions here are
+//! tried with every order in which the words of two threads can become visible (`cargo xtask loom`).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,8 @@ impl SharedWord for AtomicU64 {
     }
 }
 
-/// Words at offsets that are multiples of 8. What is outside of the memory reads as 0, and writing there has no effect.
+/// Words at offsets that are multiples of 8. What is outside of the memory reads as 0, and writing there has
+/// no effect.
 pub(crate) trait SharedMemory {
     /// The word at an offset.
     fn get(&self, at: usize) -> u64;
@@ -61,7 +62,8 @@ pub(crate) fn add_in_group(words: &[impl SharedWord], sum: &Cell<u64>, position:
     }
 }
 
-/// Adds to the first `N` numbers of a group, each its own. False when there are fewer; nothing was added then.
+/// Adds to the first `N` numbers of a group, each its own. False when there are fewer; nothing was added
+/// then.
 ///
 /// As [`add_in_group`] for each of them, with one look at how many there are.
 #[inline(always)]
@@ -95,8 +97,9 @@ pub(crate) struct NewUse<'a> {
     pub(crate) parent: Option<(u32, u32, u64)>,
 }
 
-/// Fills a slot for a new instance, and gives the number of the use. The words are written from the last to the first, and
-/// readers read from the first to the last: who finds the same use number at both ends has what belongs to that use.
+/// Fills a slot for a new instance, and gives the number of the use. The words are written from the last to
+/// the first, and readers read from the first to the last: who finds the same use number at both ends has
+/// what belongs to that use.
 pub(crate) fn begin_use(memory: &impl SharedMemory, new: &NewUse<'_>) -> u64 {
     let number = memory.get(new.values).wrapping_add(1) | 1;
     let last = new.values.saturating_add(new.stride.saturating_sub(8));

@@ -1,8 +1,8 @@
 //! Copying out of a file that is written meanwhile.
 //!
-//! Whether numbers belong together is seen from their check word, since the kernel copies in no order that one could
-//! rely on, see [`crate::shm::check`]. Whether a slot was used for one instance all the time is seen from its use number,
-//! which stands at both ends of it; slots rest between two uses.
+//! Whether numbers belong together is seen from their check word, since the kernel copies in no order that
+//! one could rely on, see [`crate::shm::check`]. Whether a slot was used for one instance all the time is
+//! seen from its use number, which stands at both ends of it; slots rest between two uses.
 
 use std::os::fd::OwnedFd;
 
@@ -13,8 +13,8 @@ use crate::shm::check::check;
 use crate::shm::definition::{GroupPlace, ObjectDefinition, Storage};
 use crate::shm::layout::text_value;
 
-/// How often slots are copied again in one reading of one publication because they were just being written: about a
-/// millisecond.
+/// How often slots are copied again in one reading of one publication because they were just being written:
+/// about a millisecond.
 pub(super) const MAX_AGAIN: u32 = 4096;
 
 /// The copy of one slot of values.
@@ -36,8 +36,8 @@ pub(super) struct Settled {
 }
 
 impl Copied<'_> {
-    /// Copies again what was just being written, as long as there are attempts left. `None` when the slot changed its use
-    /// all the time.
+    /// Copies again what was just being written, as long as there are attempts left. `None` when the slot
+    /// changed its use all the time.
     pub(super) fn settle(self, attempts: &mut u32) -> Result<Option<Settled>, RefusalReason> {
         let Copied { file, image, at, stride, checked } = self;
         let last = at.saturating_add(stride.saturating_sub(8));

@@ -98,8 +98,8 @@ impl<'p> InstanceRef<'p> {
         Some(ParentRef { object, position })
     }
 
-    /// The numbers from a counter on: of as many counters as are one word each by itself and stand one behind the other.
-    /// There are none when the counter is in a group, or more than one word.
+    /// The numbers from a counter on: of as many counters as are one word each by itself and stand one behind
+    /// the other. There are none when the counter is in a group, or more than one word.
     ///
     /// They are what [`InstanceRef::value`] gives, for a fraction of the time.
     #[inline]

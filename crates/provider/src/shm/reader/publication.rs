@@ -149,7 +149,8 @@ impl Publication {
         Ok(publication)
     }
 
-    /// Reads all values. False when that is not possible any longer; the next [`super::Reader::scan`] drops it then.
+    /// Reads all values. False when that is not possible any longer; the next [`super::Reader::scan`] drops
+    /// it then.
     pub fn read(&mut self) -> bool {
         if self.fault.is_some() {
             return false;
@@ -207,8 +208,8 @@ impl Publication {
         self.time
     }
 
-    /// The instances of the object at a position, as they were when values were last read. An object without instances
-    /// has one, without a name, if its program made it.
+    /// The instances of the object at a position, as they were when values were last read. An object without
+    /// instances has one, without a name, if its program made it.
     pub fn instances(&self, object: usize) -> impl ExactSizeIterator<Item = InstanceRef<'_>> {
         Instances::new(self, &self.image, self.slots.get(object).zip(self.objects.get(object)))
     }
@@ -262,7 +263,8 @@ impl Publication {
     }
 
     fn read_now(&mut self) -> Result<(), RefusalReason> {
-        // A publication that grows while it is read is followed; one that never stops growing fills its 64 MiB soon.
+        // A publication that grows while it is read is followed; one that never stops growing fills its 64
+        // MiB soon.
         loop {
             for range in &self.ranges {
                 let part = self.image.get_mut(range.clone()).unwrap_or_default();
@@ -305,7 +307,8 @@ impl Publication {
         Ok(())
     }
 
-    /// Makes the list of ranges to copy: the numbers of the header that change, and the values of each extent.
+    /// Makes the list of ranges to copy: the numbers of the header that change, and the values of each
+    /// extent.
     fn plan(&mut self) {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         ranges.push(0..header::NAME);

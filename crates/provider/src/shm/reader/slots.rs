@@ -14,8 +14,8 @@ pub(super) struct Slots {
     pub(super) checked: Vec<GroupPlace>,
     /// For each counter how many from it on are one word each by itself, one behind the other.
     pub(super) plain: Vec<usize>,
-    /// The use of each slot that was seen last; 0 when nothing is known. Apart from the rest, since all of them are looked
-    /// at in each reading.
+    /// The use of each slot that was seen last; 0 when nothing is known. Apart from the rest, since all of
+    /// them are looked at in each reading.
     pub(super) uses: Vec<u64>,
     /// What is known about each slot.
     pub(super) known: Vec<Slot>,
@@ -64,8 +64,8 @@ impl Slots {
         self.known.resize_with(all, Slot::default);
     }
 
-    /// Whether each slot of an extent has the same use as when it was looked at last, and is whole: most of the time there
-    /// is nothing more to look at.
+    /// Whether each slot of an extent has the same use as when it was looked at last, and is whole: most of
+    /// the time there is nothing more to look at.
     pub(super) fn are_as_before(&self, slots: Range<usize>, values: &[u8]) -> bool {
         let uses = self.uses.get(slots).unwrap_or_default();
         let rows = values.chunks_exact(self.stride.max(1));
