@@ -15,8 +15,7 @@ const FOLDERS: &[&str] = &["crates", "examples", "xtask", "fuzz", "bench", "bind
 const COLUMNS: usize = 110;
 const LONG_LINES_PER_1000: usize = 1;
 
-/// Crates whose files are not yet named and wrapped as this page asks. `lint` lists their problems and does
-/// not fail.
+/// Crates whose files do not follow these rules yet. `lint` lists their problems and does not fail.
 const UNFINISHED: &[&str] = &[
     "crates/capi",
     "crates/cli",

@@ -1,5 +1,5 @@
-//! The reference of all built-in counters, `docs/reference/linux-counters.md`, made of their tables and
-//! checked by a test.
+//! Generates the reference of all built-in counters, `docs/reference/linux-counters.md`, from their tables; a
+//! test compares it.
 #![allow(clippy::unwrap_used, reason = "all of it is a test")]
 
 use std::fmt::Write;
@@ -78,7 +78,7 @@ fn page(honest: &System, system: &System) -> String {
     text
 }
 
-/// The unit of the shown value of a counter, which its type and its English name tell.
+/// The unit of a counter's displayed value, from its type and its English name.
 fn unit(kind: CounterType, name: &str) -> &'static str {
     const RATES: [CounterType; 2] = [CounterType::PERF_COUNTER_COUNTER, CounterType::PERF_COUNTER_BULK_COUNT];
     const SHARES: [CounterType; 5] = [
@@ -169,7 +169,7 @@ fn the_readme_names_every_object() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let text = std::fs::read_to_string(path).unwrap();
     let part = text.split("\n## ").find(|part| part.starts_with("What it reads")).unwrap();
-    // A name may go over the end of a line.
+    // A name may continue on the next line.
     let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
     let system = System::open().unwrap().with_profile(Profile::NtStrict);
     let names = titles::titles(Language::ENGLISH).unwrap();
