@@ -1,4 +1,4 @@
-//! Events of LoadPerf: what was installed and removed, what was wrong with it, and why it was not.
+//! Events of LoadPerf: what was installed and removed, the problems of a file, and why a change failed.
 
 use tallymon_core::title::Language;
 use tallymon_provider::library::event::{
@@ -11,7 +11,7 @@ use super::package::Package;
 use super::service::TitleRange;
 use crate::events::EventLog;
 
-/// What was to be done.
+/// The intended change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// Names were to be installed.
@@ -37,8 +37,8 @@ pub fn report_removed(log: &EventLog, service: &str, range: TitleRange) {
     log.write(&Event::new(&NAMES_REMOVED, [service, &counter, &help]));
 }
 
-/// Reports what is allowed in an INI file that was installed and yet worth knowing: no objects, and languages
-/// without texts of it, whose tables got English ones.
+/// Reports things in an installed INI file that are allowed and yet worth knowing: no objects, and languages
+/// without texts, whose tables got the English ones.
 pub fn report_warnings(log: &EventLog, package: &Package, installed: impl IntoIterator<Item = Language>) {
     if package.titles.iter().all(|title| !title.is_object) {
         log.write(&Event::new(&NO_OBJECTS, [&package.service, &package.path.display().to_string()]));
@@ -50,7 +50,7 @@ pub fn report_warnings(log: &EventLog, package: &Package, installed: impl IntoIt
     }
 }
 
-/// Reports why a change was not made; nothing was written then.
+/// Reports why a change was not made; it has written nothing.
 pub fn report_failure(log: &EventLog, change: Change, service: &str, error: &RegistryError) {
     let code = error.win32_code().to_string();
     let cause = match error.kind {

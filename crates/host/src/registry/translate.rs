@@ -1,4 +1,4 @@
-//! Texts in another language for what is installed already.
+//! Texts in another language for installed services.
 
 use tallymon_core::title::{Language, Titles};
 
@@ -7,14 +7,13 @@ use super::package::Package;
 use super::writer::Writer;
 
 impl Writer {
-    /// Puts texts of a language in place of those that its table has, by index: what `lodctr /L /C /H` does.
-    /// A language that is new here gets the English texts of everything else. Gives how many texts there
-    /// were.
+    /// Replaces texts in the table of a language, by index, as `lodctr /L /C /H` does. A new language gets
+    /// the English texts of everything else. Returns the number of texts.
     ///
     /// # Errors
     ///
-    /// The language is English; a text belongs to no service; none belongs to this registry; it can not be
-    /// written.
+    /// The language is English; a text belongs to no service; no text belongs to this registry; the registry
+    /// can not be written.
     pub fn update_texts(&self, language: Language, texts: &Titles) -> Result<usize, RegistryError> {
         let names = texts.names().map(|(index, text)| (index.0, text.to_string()));
         let texts = names.chain(texts.helps().map(|(index, text)| (index.0, text.to_string()))).collect();
@@ -32,13 +31,13 @@ impl Writer {
         })
     }
 
-    /// Adds languages to a service whose names are installed: the texts that its INI file has in other
-    /// languages than English. Gives the languages.
+    /// Adds languages to a service whose names are installed: the texts in its INI file in languages other
+    /// than English. Returns these languages.
     ///
     /// # Errors
     ///
-    /// The service is not installed, or its English names are not those of the file; the file has no other
-    /// language; the registry can not be written.
+    /// The service is not installed, or its English names differ from those in the file; the file has no
+    /// other language; the registry can not be written.
     pub fn translate(&self, package: &Package) -> Result<Vec<Language>, RegistryError> {
         let refused =
             |words: String| RegistryError::of(RegistryErrorKind::Refused, Problem::of(&package.path, words));

@@ -1,9 +1,9 @@
-//! The memory of a published file, as its writer has it mapped.
+//! The memory of a published file, as mapped by its writer.
 //!
-//! Unsafe for keeping addresses in it beside the reference that keeps the mapping alive. Everything in the
-//! file is touched as whole atomic words of 8 bytes, so that other processes may read it at any time. Address
-//! space for the largest possible file is taken at the start; the file grows into it, so that no address ever
-//! changes. A reader never maps: it would die of a file that is cut.
+//! Unsafe because it keeps addresses in the mapping, together with the reference that keeps the mapping
+//! alive. Everything in the file is accessed as whole atomic words of 8 bytes, so that other processes may
+//! read it at any time. The address space for the largest possible file is reserved at the start; the file
+//! grows into it, so no address ever changes. A reader never maps: it would crash when a file is cut short.
 #![allow(unsafe_code, reason = "addresses in the mapping")]
 
 use std::fs::File;
@@ -23,7 +23,7 @@ use super::segment::Segment;
 pub(crate) struct Mapping {
     segment: Segment,
     reserved: usize,
-    /// Bytes of the file that there are; it only ever grows.
+    /// Length of the file in bytes; it only grows.
     length: AtomicUsize,
 }
 
@@ -43,8 +43,8 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Makes the file at least `length` bytes long. The memory is really there afterwards: a file system that
-    /// is full is an error here, not a signal later.
+    /// Makes the file at least `length` bytes long, and allocates the memory: a full file system is an error
+    /// here, not a signal later.
     pub(crate) fn grow(&self, length: usize) -> Result<(), Errno> {
         if length > self.reserved {
             return Err(Errno::FBIG);
@@ -99,7 +99,7 @@ impl SharedMemory for Mapping {
     }
 }
 
-/// A word of a mapping that stays where it is as long as this exists.
+/// A word of a mapping that stays valid as long as this exists.
 #[derive(Debug)]
 pub(crate) struct Word {
     address: NonNull<AtomicU64>,
@@ -129,7 +129,7 @@ impl Deref for Word {
     }
 }
 
-/// Words one behind the other in a mapping, which stay where they are as long as this exists.
+/// Consecutive words in a mapping that stay valid as long as this exists.
 #[derive(Debug)]
 pub(crate) struct Words {
     first: NonNull<AtomicU64>,
@@ -165,8 +165,8 @@ impl Deref for Words {
     }
 }
 
-/// Runs of words at equal distances in a mapping, which stay where they are as long as this exists. The first
-/// of them belong to the processors, one each; the others to nobody.
+/// Runs of words at equal distances in a mapping that stay valid as long as this exists. The first ones
+/// belong to one processor each, the others to no processor.
 #[derive(Debug, Clone)]
 pub(crate) struct Lanes {
     first: NonNull<u8>,
@@ -218,8 +218,8 @@ impl Lanes {
         self.processors
     }
 
-    /// A word of a lane, to be read; of a lane that belongs to no processor it may be added to. `None` when
-    /// there are not so many.
+    /// A word of a lane, for reading; in a lane that belongs to no processor, also for adding. `None` when
+    /// there are fewer.
     #[inline(always)]
     pub(crate) fn get(&self, lane: usize, word: usize) -> Option<&AtomicU64> {
         if lane >= self.n || word >= self.width {

@@ -1,4 +1,4 @@
-//! Names made of foreign words.
+//! Makes names of counters from any text.
 
 use super::layout::instance;
 

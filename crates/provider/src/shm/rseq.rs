@@ -1,4 +1,4 @@
-//! Adding to the word of the processor that runs this thread, without a lock: restartable sequences of Linux.
+//! Adds to the word of the processor that runs this thread, without a lock: restartable sequences of Linux.
 //!
 //! glibc registers for each thread an area that the kernel keeps up to date: the number of the processor is
 //! in it, and the program says in it which instructions must not be interrupted half way. When the thread is
@@ -6,9 +6,9 @@
 //! address instead. So one plain `add` as the last instruction is enough: no other thread can run on this
 //! processor between the reading of its number and the addition.
 //!
-//! Unsafe for three things: looking up where glibc says that the area is, reading these variables, and the
-//! sequence itself. One that is aborted is not tried again here: it says so, and the caller adds in another
-//! way, so that there is no loop that a debugger with single steps could keep going for ever.
+//! Unsafe for three things: looking up where glibc has the area, reading these variables, and the sequence
+//! itself. An aborted sequence is not tried again here: the function returns false, and the caller adds in
+//! another way, so that there is no loop that a debugger with single steps could keep running for ever.
 #![allow(unsafe_code, reason = "inline assembly, and variables of the C library that it may not have")]
 
 use std::arch::asm;
@@ -30,8 +30,8 @@ pub(crate) struct Area {
 }
 
 impl Area {
-    /// The area, if glibc has one and registered it when the program started. It did not where the kernel is
-    /// too old, or `GLIBC_TUNABLES=glibc.pthread.rseq=0` says so.
+    /// The area, if glibc has one and registered it when the program started. It does not when the kernel is
+    /// too old, or with `GLIBC_TUNABLES=glibc.pthread.rseq=0`.
     pub(crate) fn registered() -> Option<Area> {
         static AREA: OnceLock<Option<Area>> = OnceLock::new();
         *AREA.get_or_init(|| {

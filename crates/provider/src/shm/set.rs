@@ -1,4 +1,4 @@
-//! Declaring what a program publishes: sets of counters with names and help texts in any language.
+//! Declares what a program publishes: sets of counters with names and help texts in any language.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use super::shared::lanes_of_this_machine;
 
 /// A set of counters, declared once: what readers see as an object.
 ///
-/// The methods that add a text or a property mean what was named last: the set itself, or a counter.
+/// The methods that add a text or a property apply to what was named last: the set itself, or a counter.
 ///
 /// ```
 /// use tallymon_core::title::Language;
@@ -48,7 +48,7 @@ pub struct CounterSet {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeclareError {
-    /// A name is empty, or has a character that counter paths can not have in it.
+    /// A name is empty, or has a character that is not allowed in counter paths.
     BadName {
         /// The name.
         name: String,
@@ -63,7 +63,7 @@ pub enum DeclareError {
         /// The set.
         set: String,
     },
-    /// A counter is of a type that needs a base behind it, or is a base itself.
+    /// A counter is of a type that needs a base after it, or is a base itself.
     NeedsBase {
         /// The counter.
         counter: String,
@@ -72,12 +72,12 @@ pub enum DeclareError {
     TooLarge {
         /// The set.
         set: String,
-        /// Bytes that it takes.
+        /// Bytes that it needs.
         needed: usize,
         /// Bytes that it may take.
         most: usize,
     },
-    /// Something was said about a counter that its kind does not allow.
+    /// A property does not fit the kind of counter.
     Misplaced {
         /// The counter.
         counter: String,
@@ -160,8 +160,8 @@ impl CounterSet {
         self
     }
 
-    /// Adds a counter of a type that works with a base, and its base of type `base`; both are written
-    /// together, so that a reader never sees one without the other.
+    /// Adds a counter of a type that needs a base, with its base of type `base`; both are written together,
+    /// so that a reader never sees one without the other.
     #[must_use]
     pub fn with_base(
         self,
@@ -183,7 +183,7 @@ impl CounterSet {
         if alone { set.end_group() } else { set }
     }
 
-    /// Adds a counter of a type that works with a base, and the base that this type has.
+    /// Adds a counter of a type that needs a base, with the usual base of this type.
     #[must_use]
     pub fn with_usual_base(mut self, name: impl Into<String>, counter_type: CounterType) -> CounterSet {
         let name = name.into();
@@ -208,7 +208,7 @@ impl CounterSet {
         self.with_base(name, CounterType::PERF_AVERAGE_TIMER, CounterType::PERF_AVERAGE_BASE)
     }
 
-    /// Adds how large a part of a whole is, `PERF_LARGE_RAW_FRACTION` and its base; shown in percent.
+    /// Adds the share of a whole, `PERF_LARGE_RAW_FRACTION` and its base; shown in percent.
     #[must_use]
     pub fn fraction(self, name: impl Into<String>) -> CounterSet {
         self.with_base(name, CounterType::PERF_LARGE_RAW_FRACTION, CounterType::PERF_LARGE_RAW_BASE)
@@ -235,8 +235,8 @@ impl CounterSet {
         self.average_time(name).buckets(shape)
     }
 
-    /// Adds what is made out of the buckets of a histogram behind its average. The names are made in the end,
-    /// out of that of the average in all languages.
+    /// Adds the parts of a histogram after its average. Their names are set at the end, from the name of the
+    /// average in all languages.
     fn buckets(mut self, shape: &HistogramShape) -> CounterSet {
         let name = self.object.counters.last().map_or("", |counter| counter.english()).to_string();
         let misplaced = |why| DeclareError::Misplaced { counter: name.clone(), why };
@@ -277,25 +277,24 @@ impl CounterSet {
         declare(self.begin_group()).end_group()
     }
 
-    /// The counter that was named last is added to by many threads at once: a number, an average or a
-    /// histogram. Each processor's share of it has a cache line of its own, which costs memory; see
+    /// Many threads at once may add to the counter that was named last: a number, an average or a histogram.
+    /// Each processor's share of it has a cache line of its own, which costs memory; see
     /// [`CounterSet::shared_lanes`].
     ///
-    /// Of a shared average or histogram a reader may see a value without its base, as long as it is being
-    /// recorded.
+    /// A reader of a shared average or histogram may see a value without its base while it is being recorded.
     #[must_use]
     pub fn shared(self) -> CounterSet {
         self.shared_lanes(lanes_of_this_machine())
     }
 
-    /// As [`CounterSet::shared`] with a number of lanes, 1 to 64; with 1 all threads add in the same place.
-    /// With less than one more than there are processors, adding needs a locked instruction. A histogram has
-    /// all of its buckets in each lane; it gets as many lanes as go into 56 KB, which all histograms of the
-    /// set have together.
+    /// As [`CounterSet::shared`] with a number of lanes, 1 to 64; with 1, all threads add in the same place.
+    /// Adding needs a locked instruction unless there is at least one lane more than processors. A histogram
+    /// has all of its buckets in each lane; it gets as many lanes as fit into 56 KB, which all histograms of
+    /// the set share.
     #[must_use]
     pub fn shared_lanes(mut self, lanes: u32) -> CounterSet {
         let lanes = lanes.clamp(1, MAX_LANES);
-        // The group of a single average is the last that was begun, and has these two numbers only.
+        // The group of a single average is the last one that was begun, and has only these two numbers.
         let own_group = self.group.is_none().then(|| self.groups.checked_sub(1)).flatten();
         let n_grouped = |group| self.object.counters.iter().filter(|one| one.group == Some(group)).count();
         let own_group = own_group.filter(|group| n_grouped(*group) == 2);
@@ -356,7 +355,7 @@ impl CounterSet {
         self
     }
 
-    /// What the counter that was named last is measured in, in English: `KB`, `requests`.
+    /// The unit of the counter that was named last, in English: `KB`, `requests`.
     #[must_use]
     pub fn unit(self, unit: impl Into<String>) -> CounterSet {
         self.unit_in(Language::ENGLISH, unit)
@@ -379,7 +378,7 @@ impl CounterSet {
         self
     }
 
-    /// How much a user has to know for what was named last.
+    /// How much a user has to know to need what was named last.
     #[must_use]
     pub fn detail(mut self, detail: DetailLevel) -> CounterSet {
         if self.object.counters.is_empty() {
@@ -391,7 +390,7 @@ impl CounterSet {
         self
     }
 
-    /// The counter that was named last is the one that a viewer shows first.
+    /// A viewer shows the counter that was named last first.
     #[must_use]
     pub fn first_shown(mut self) -> CounterSet {
         let last = self.object.counters.iter().rposition(is_named);
@@ -496,7 +495,7 @@ impl CounterSet {
         });
     }
 
-    /// The counter that was named last, with its base and what is made out of it.
+    /// The counter that was named last, with its base and its parts.
     fn last_counters(&mut self) -> &mut [CounterDefinition] {
         let first = self.object.counters.iter().rposition(is_named).unwrap_or(0);
         self.object.counters.get_mut(first..).unwrap_or_default()
@@ -506,7 +505,7 @@ impl CounterSet {
         self.fault.get_or_insert(fault);
     }
 
-    /// The texts of what was named last; those of a numerator and its base are kept the same by the reader.
+    /// The texts of what was named last; the reader keeps those of a numerator and its base the same.
     fn last_texts(&mut self, change: impl Fn(&mut Vec<Text>)) {
         let last = self.object.counters.iter_mut().rfind(|counter| is_named(counter));
         match last {
@@ -516,12 +515,12 @@ impl CounterSet {
     }
 }
 
-/// Whether a counter is declared by itself: neither a base nor made out of a histogram.
+/// Whether a counter is declared by itself: neither a base nor a part of a histogram.
 fn is_named(counter: &CounterDefinition) -> bool {
     !counter.counter_type.is_base() && !matches!(counter.storage, Storage::Histogram { .. })
 }
 
-/// Names what is made out of histograms after the average in front of it, in all languages.
+/// Names the parts of histograms after their average, in all languages.
 fn name_parts(object: &mut ObjectDefinition) {
     let mut average = Vec::new();
     for counter in &mut object.counters {
@@ -547,7 +546,7 @@ fn name_parts(object: &mut ObjectDefinition) {
     }
 }
 
-/// Changes the texts in a language, which are made if there are none.
+/// Changes the texts in a language; creates them if there are none.
 fn change_in(texts: &mut Vec<Text>, language: Language, change: impl FnOnce(&mut Text)) {
     match texts.iter_mut().find(|text| text.language == language) {
         Some(text) => change(text),
@@ -559,10 +558,10 @@ fn change_in(texts: &mut Vec<Text>, language: Language, change: impl FnOnce(&mut
     }
 }
 
-/// Gives each value its place and says how long a slot is.
+/// Assigns each value its offset, and returns the length of a slot.
 ///
-/// Single numbers come first, then groups, then texts, each with its check word, then buckets, then the lanes
-/// of shared counters, the first lane of all of them, the second of all, and so on, each lane on cache lines
+/// Single numbers come first, then groups and texts, each with its check word, then buckets, then the lanes
+/// of shared counters: the first lane of all of them, the second of all, and so on, each lane on cache lines
 /// of its own.
 fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     let mut end = slot::VALUES;
@@ -593,7 +592,7 @@ fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     let mut offset = None;
     for counter in &mut object.counters {
         match counter.storage {
-            // All parts of a histogram look at the same buckets.
+            // All parts of a histogram share the same buckets.
             Storage::Histogram { buckets, lanes: None, .. } => {
                 counter.offset = *offset.get_or_insert_with(|| take(buckets.n.saturating_mul(8)));
             }
@@ -624,8 +623,8 @@ fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     lanes_end.saturating_add(8).next_multiple_of(LINE)
 }
 
-/// Puts the buckets of shared histograms one behind the other, each lane on lines of its own, and says where
-/// they end. An average of a shared histogram is a sum itself, so that there are lanes behind them.
+/// Places the buckets of shared histograms one after the other, each lane on cache lines of its own, and
+/// returns where they end. The average of a shared histogram is a sum itself, so lanes follow.
 fn place_lanes_of_histograms(object: &mut ObjectDefinition, start: usize) -> usize {
     let shared = |counter: &CounterDefinition| match counter.storage {
         Storage::Histogram { buckets, lanes: Some(lanes), .. } => Some((buckets, lanes)),
