@@ -1,8 +1,8 @@
 //! The table from the runtime's `FunctionID` to the number of our method record, readable without a lock.
 //!
 //! Exception callbacks name functions by their ids while the garbage collector may wait for them, so a
-//! look-up must not wait for anybody. There is one writer at a time (its caller holds a lock); entries are
-//! never moved or removed.
+//! look-up must never wait. There is one writer at a time (its caller holds a lock); entries are never moved
+//! or removed.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -14,7 +14,7 @@ pub struct Slot {
     value: AtomicU32,
 }
 
-/// What is known about a function.
+/// The entry of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Function {
     /// It was never met, or its id belonged to a function that has been unloaded.
@@ -40,7 +40,7 @@ impl<'a> Functions<'a> {
         Functions { slots }
     }
 
-    /// What is known about the function `id`.
+    /// The entry of the function `id`.
     pub fn get(&self, id: usize) -> Function {
         match self.find(id) {
             Some((slot, true)) => match slot.value.load(Ordering::Acquire) {
@@ -65,7 +65,7 @@ impl<'a> Functions<'a> {
         true
     }
 
-    /// The slot of `id` and true, or an empty slot for it and false; `None` when there is neither.
+    /// The slot of `id` and true, or an empty slot for it and false; `None` when the table is full.
     fn find(&self, id: usize) -> Option<(&'a Slot, bool)> {
         let n_slots = self.slots.len();
         // Ids are addresses: their low bits are alike, so they are multiplied by 2^64 over the golden ratio

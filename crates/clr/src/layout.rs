@@ -1,12 +1,11 @@
 //! The records of a profile file, one structure each; `docs/formats/profile.md` draws them.
 //!
-//! The profiler has these structures mapped into memory and writes them with single stores; every reader,
-//! also one in another process while the program runs, takes the same offsets from here. All numbers are
-//! little-endian, which is the order of every machine that the profiler is built for. A record of zeros is an
-//! empty record.
+//! The profiler maps these structures into memory and writes them with single stores. Every reader takes the
+//! same offsets from here, also one in another process while the program runs. All numbers are little-endian,
+//! like every machine that the profiler is built for. A record of zeros is an empty record.
 //!
-//! What one thread alone writes (its nodes, its thread record) needs no lock: a reader sees each number as it
-//! was a moment ago, and a program that is killed leaves every store that it made.
+//! Records with a single writing thread (its nodes, its thread record) need no lock: a reader sees each
+//! number as it was a moment ago, and a killed program leaves every store that it made.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -16,7 +15,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"TLMPROF\0");
 /// The version of the layout; a reader refuses others.
 pub const VERSION: u32 = 1;
 
-/// Bytes of the header, behind which the regions begin.
+/// Bytes of the header; the regions follow it.
 pub const HEADER_SIZE: usize = 4096;
 
 /// Buckets of a histogram of times.
@@ -27,7 +26,7 @@ pub const BUCKETS: usize = 34;
 
 /// Events of a ring.
 ///
-/// A thread's newest events stand in its ring, the one with number *n* at *n* modulo this.
+/// A ring holds a thread's newest events: event number *n* is at *n* modulo this.
 pub const RING: usize = 1 << 16;
 
 /// [`Event::kind`]: a call began.
@@ -42,19 +41,19 @@ pub const EVENT_TAIL: u32 = 3;
 /// [`Event::kind`]: an exception ended a call.
 pub const EVENT_UNWIND: u32 = 4;
 
-/// [`Event::kind`]: a call was found to be gone.
+/// [`Event::kind`]: a call had ended without a report.
 pub const EVENT_DROP: u32 = 5;
 
-/// [`Event::kind`]: an exception was thrown; the method is that of the innermost call.
+/// [`Event::kind`]: an exception was thrown; the method is the innermost call's.
 pub const EVENT_THROW: u32 = 6;
 
-/// The state of a record that is written completely.
+/// The state of a complete record.
 pub const READY: u32 = 1;
 
 /// The state of a thread that has ended.
 pub const ENDED: u32 = 2;
 
-/// [`Header::state`]: the runtime said that it ends.
+/// [`Header::state`]: the runtime reported its end.
 pub const STATE_ENDED: u32 = 2;
 
 /// [`MethodRecord::flags`]: calls of this method are seen.
@@ -87,7 +86,7 @@ pub const CLOCK_TSC: u32 = 1;
 /// [`Header::clock`]: nanoseconds of `CLOCK_MONOTONIC`.
 pub const CLOCK_MONOTONIC: u32 = 2;
 
-/// Where a region of the file lies.
+/// The position of a region in the file.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Region {
@@ -103,7 +102,7 @@ pub struct Region {
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Header {
-    /// [`MAGIC`], stored last when the file is made.
+    /// [`MAGIC`], stored last when the file is created.
     pub magic: AtomicU64,
     /// [`VERSION`].
     pub version: AtomicU32,
@@ -148,11 +147,11 @@ pub struct Header {
     pub first_ticks: AtomicU64,
     /// `CLOCK_MONOTONIC` in nanoseconds at the start.
     pub first_nanoseconds: AtomicU64,
-    /// Ticks at the last look at the clock.
+    /// Ticks at the last reading of the clock.
     pub last_ticks: AtomicU64,
-    /// `CLOCK_MONOTONIC` in nanoseconds at the last look at the clock.
+    /// `CLOCK_MONOTONIC` in nanoseconds at the last reading of the clock.
     pub last_nanoseconds: AtomicU64,
-    /// What a call's own record shows of the profiler's work, in 1/256 tick.
+    /// The profiler's work that a call's own record includes, in 1/256 tick.
     pub overhead_inner: AtomicU64,
     /// What its caller is charged in addition, in 1/256 tick.
     pub overhead_outer: AtomicU64,
@@ -172,10 +171,10 @@ pub struct Header {
     pub lost_modules: AtomicU64,
     /// Pieces of text that found no room.
     pub lost_text: AtomicU64,
-    /// What another process asks for: [`WANTED_ON`] or [`WANTED_OFF`] in the two lowest bits, and a number
-    /// above them that tells requests apart; 0 nothing.
+    /// The request of another process: [`WANTED_ON`] or [`WANTED_OFF`] in the two lowest bits, and above them
+    /// a number that distinguishes requests; 0 for none.
     pub wanted: AtomicU32,
-    /// Which request was answered last, as it stood in `wanted`.
+    /// The last request that was answered, as it was in `wanted`.
     pub answered: AtomicU32,
     /// The rings of events: a record is a whole ring of [`RING`] events.
     pub rings: Region,
@@ -185,11 +184,11 @@ pub struct Header {
     pub event_size: AtomicU32,
     /// Threads that found no ring.
     pub lost_rings: AtomicU64,
-    /// Two looks at the clock, in 1/256 tick: the least that a call can cost.
+    /// The cost of reading the clock twice, in 1/256 tick: the least that a call can cost.
     pub overhead_clock: AtomicU64,
 }
 
-/// Where the words of a request to switch begin, which go to the end of the header: see
+/// Where the words of a switch request begin; they go up to the end of the header: see
 /// [`crate::settings::Filter::lines`].
 pub const REQUEST: usize = 2048;
 
@@ -211,7 +210,7 @@ pub struct ModuleRecord {
     pub id: AtomicU64,
     /// Text: its path, or its name when it has none.
     pub path: AtomicU64,
-    /// Text: the application domain that it was loaded into; 0 when it is not known.
+    /// Text: the application domain that it was loaded into; 0 when unknown.
     pub domain: AtomicU64,
 }
 
@@ -223,7 +222,7 @@ pub struct MethodRecord {
     pub state: AtomicU32,
     /// `METHOD_` bits.
     pub flags: AtomicU32,
-    /// Number of the module plus one, 0 when it is not known.
+    /// Number of the module plus one; 0 when unknown.
     pub module: AtomicU32,
     /// Metadata token.
     pub token: AtomicU32,
@@ -233,8 +232,7 @@ pub struct MethodRecord {
     pub name: AtomicU64,
     /// How often it was compiled.
     pub compiled: AtomicU32,
-    /// Places at which the compiler asked whether it may be inlined, and was not refused. It then weighs
-    /// whether to do it.
+    /// How often the compiler was allowed to inline it. The compiler then decides whether it does.
     pub inlined: AtomicU32,
     /// Number of the method that has the last of these places, 0 when that is no method with hooks.
     pub inlined_into: AtomicU32,
@@ -264,7 +262,8 @@ pub struct ThreadRecord {
     pub lost_nodes: AtomicU64,
     /// Leaves and tail calls without the enter they belong to.
     pub unmatched: AtomicU64,
-    /// Events written into the ring since the start; the newest [`RING`] are there. Written behind the event.
+    /// Events written into the ring since the start; the ring has the newest [`RING`] of them. Written after
+    /// the event.
     pub events: AtomicU64,
 }
 
@@ -306,7 +305,7 @@ pub struct Node {
     pub tails: AtomicU64,
     /// Calls that an exception ended, as the runtime reported it.
     pub unwinds: AtomicU64,
-    /// Calls that were gone at a later event without a report of their end.
+    /// Calls that had ended without a report when a later event came.
     pub dropped: AtomicU64,
     /// Ticks of all ended calls, callees included.
     pub total: AtomicU64,
@@ -360,14 +359,14 @@ impl Default for Node {
 }
 
 impl Region {
-    /// Takes the next record; `None` when the region is full, which `used` then tells too.
+    /// Takes the next record; `None` when the region is full, which `used` shows too.
     pub fn take(&self) -> Option<u32> {
         let number = self.used.fetch_add(1, Ordering::Relaxed);
         if number < self.capacity.load(Ordering::Relaxed) { u32::try_from(number).ok() } else { None }
     }
 }
 
-/// Adds to a number that only this thread writes: no lock is needed, and a reader never sees half of it.
+/// Adds to a number that only this thread writes: it needs no lock, and a reader never sees half of a change.
 #[inline(always)]
 pub fn add(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
@@ -380,7 +379,7 @@ pub fn bucket(ticks: u64) -> usize {
     bits.saturating_sub(6).min(BUCKETS - 1)
 }
 
-/// The time in ticks that calls of a bucket stayed below; the last bucket has no end.
+/// The upper limit of a bucket in ticks; the last bucket has none.
 pub fn bucket_end(bucket: usize) -> u64 {
     let shift = u32::try_from(bucket).unwrap_or(u32::MAX).saturating_add(6);
     if bucket >= BUCKETS - 1 { u64::MAX } else { 1u64.checked_shl(shift).unwrap_or(u64::MAX) }

@@ -1,8 +1,8 @@
 //! Function profiler for .NET: exact counts and times of every call, as a library that the runtime loads.
 //!
 //! There are two sides. The runtime of a .NET program loads `libtallymon_clr.so`, which writes a profile file
-//! while the program runs. And a Rust program uses this crate to make the environment that has the runtime do
-//! so, to read the file (also of a program that still runs or was killed), and to print it.
+//! while the program runs. A Rust program uses this crate to create the environment for that, to read the
+//! file (also while the program runs, or after it was killed), and to print it.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -20,7 +20,7 @@
 //! ```
 //!
 //! It does not attach to a program that was started without it: the runtime allows hooks from the start only.
-//! Mode dormant is for programs that may have to be looked at later. `docs/profiler.md` tells what is seen
+//! The mode dormant is for programs that may need a profile later. `docs/profiler.md` lists what is recorded
 //! and what is not.
 //!
 //! | module | holds |

@@ -1,17 +1,17 @@
-//! Shadow stacks and call trees: what an enter, a leave, a tail call and an exception do to the records of a
+//! Shadow stacks and call trees: how an enter, a leave, a tail call and an exception change the records of a
 //! thread.
 //!
-//! You give the events of one thread with the stack pointer of the caller; the thread's nodes count calls and
-//! add up times. Nothing here knows .NET, the file or the clock: nodes and frames are slices, the clock is a
-//! function, so that everything is tested without a runtime. Nothing here allocates, waits or panics, for it
-//! runs inside of the calls that it measures.
+//! You pass the events of one thread, each with the stack pointer of the caller; the thread's nodes count
+//! calls and add up times. This module does not know .NET, the file or the clock: nodes and frames are
+//! slices, and the clock is a function, so tests need no runtime. Nothing here allocates, waits or panics,
+//! because it runs inside of the measured calls.
 //!
 //! # The stack pointer heals
 //!
 //! An exception ends calls without a leave, and a runtime may report that twice or not at all. So each frame
-//! keeps the stack pointer of its caller: the stack grows downwards, and a frame whose pointer is at or below
-//! that of a call that begins (below that of a call that ends) can not be there any more. Such frames are
-//! dropped, and counted.
+//! keeps the stack pointer of its caller: the stack grows downwards, so a frame has ended if its pointer is
+//! at or below the pointer of a call that begins (below the pointer of a call that ends). Such frames are
+//! dropped and counted.
 
 use crate::layout::{
     EVENT_DROP, EVENT_ENTER, EVENT_LEAVE, EVENT_TAIL, EVENT_THROW, EVENT_UNWIND, Event, Node, Region,
@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 /// Unwinding functions that are remembered while `finally` blocks run inside of the unwinding of others.
 const MAX_PENDING: usize = 32;
 
-/// How many new nodes come between two words about them.
+/// How many nodes are created between two calls of `taken`.
 const NODES_TOLD: u32 = 256;
 
 /// An open call.
@@ -57,7 +57,7 @@ pub struct ThreadProfile<'a> {
     depth: usize,
     pending: [Pending; MAX_PENDING],
     n_pending: usize,
-    /// Where its newest events stand; empty when none are kept.
+    /// The ring with its newest events; empty when none are kept.
     ring: &'a [Event],
 }
 
@@ -79,9 +79,8 @@ enum End {
 }
 
 impl<'a> Nodes<'a> {
-    /// The nodes and the region that hands them out. Number 0 must have been taken already: it stands for no
-    /// node. `taken` is called now and then when nodes were handed out, so that somebody makes room for more;
-    /// it must not wait.
+    /// The nodes and their region. Number 0 must be taken already: it means no node. `taken` is called from
+    /// time to time when nodes were used, so that another thread allocates more; it must not wait.
     pub fn new(nodes: &'a [Node], region: &'a Region, taken: fn()) -> Nodes<'a> {
         Nodes { nodes, region, taken }
     }
@@ -98,7 +97,7 @@ impl<'a> Nodes<'a> {
         Some(number)
     }
 
-    /// The callee `method` of a node, made when it is called for the first time.
+    /// The callee `method` of a node; created by the first call.
     #[inline(always)]
     fn callee(&self, caller: u32, method: u32) -> Option<(u32, &'a Node)> {
         let node = self.nodes.get(caller as usize)?;
@@ -148,7 +147,7 @@ impl<'a> ThreadProfile<'a> {
         Some(ThreadProfile { tree, record, root, frames, depth: 0, pending, n_pending: 0, ring: &[] })
     }
 
-    /// Keeps the newest events in a ring from now on; older ones are lost, and the count of all tells how
+    /// Keeps the newest events in a ring from now on; older ones are lost, and the total count shows how
     /// many.
     pub fn keep_events(&mut self, ring: &'a [Event]) {
         self.ring = ring;
@@ -163,8 +162,8 @@ impl<'a> ThreadProfile<'a> {
         event.ticks.store(ticks, Relaxed);
         event.method.store(method, Relaxed);
         event.kind.store(kind, Relaxed);
-        // A reader that looks at the count before and behind its copy knows which events were overwritten
-        // meanwhile.
+        // A reader that reads the count before and after its copy knows which events were overwritten in the
+        // meantime.
         self.record.events.store(count.wrapping_add(1), Release);
     }
 
@@ -178,7 +177,7 @@ impl<'a> ThreadProfile<'a> {
         self.frames
     }
 
-    /// Ticks of all ended calls of a method that the thread itself called.
+    /// Ticks of all ended calls of a method directly from the thread's root.
     pub fn total_of(&self, method: u32) -> Option<u64> {
         let (_, node) = self.tree.callee(self.root, method)?;
         Some(node.total.load(Relaxed))
@@ -212,8 +211,8 @@ impl<'a> ThreadProfile<'a> {
         *frame = Frame { stack, node: number };
         self.depth = self.depth.wrapping_add(1);
         node.open_callees.store(0, Relaxed);
-        // The start stands there before the call counts as open, or a reader would take an old start for the
-        // new one.
+        // The start must be stored before the call counts as open, or a reader would combine it with an old
+        // start.
         let now = clock();
         node.open_start.store(now, Relaxed);
         node.enters.store(node.enters.load(Relaxed).wrapping_add(1), Release);
@@ -246,10 +245,10 @@ impl<'a> ThreadProfile<'a> {
         }
     }
 
-    /// The unwinding of a function begins; 0 for one without hooks. Its `finally` blocks may run before it is
-    /// over.
+    /// The unwinding of a function begins; 0 for a function without hooks. Its `finally` blocks may run
+    /// before the unwinding ends.
     pub fn unwind_enter(&mut self, method: u32) {
-        // What an exception out of a finally block left behind belongs to frames that are gone.
+        // Entries that an exception in a finally block left belong to frames that have ended.
         while let Some(last) = self.last_pending()
             && (last.depth > self.depth || (last.depth == self.depth && last.method == method && method != 0))
         {
@@ -265,10 +264,10 @@ impl<'a> ThreadProfile<'a> {
         }
     }
 
-    /// The function that began to unwind last is gone.
+    /// The function whose unwinding began last has ended.
     ///
-    /// A report without its beginning, or about a function that is not the innermost one, changes nothing:
-    /// the stack pointer will tell.
+    /// A report without a beginning, or about a function that is not the innermost one, changes nothing: the
+    /// next stack pointer will show what has ended.
     pub fn unwind_leave(&mut self, now: u64) {
         let Some(pending) = self.last_pending() else { return };
         self.n_pending = self.n_pending.saturating_sub(1);
@@ -286,10 +285,10 @@ impl<'a> ThreadProfile<'a> {
         }
     }
 
-    /// A function handles an exception, where the unwinding of the calls inside of it was not reported
-    /// reliably: they are gone now.
+    /// A function handles an exception, in a runtime that does not report unwinding reliably: the calls
+    /// inside of it have ended.
     ///
-    /// `method` is 0 for one without hooks, `stack` its own stack pointer, 0 when that is not known.
+    /// `method` is 0 for a function without hooks; `stack` is its own stack pointer, 0 when unknown.
     pub fn handler_enter(&mut self, method: u32, stack: usize, now: u64) {
         let open = self.frames.get(..self.depth).unwrap_or_default();
         let nodes = self.tree.nodes;
@@ -299,8 +298,8 @@ impl<'a> ThreadProfile<'a> {
             }
             nodes.get(frame.node as usize).is_some_and(|node| node.method.load(Relaxed) == method)
         };
-        // Without the pointer the innermost call of a method that calls itself is taken; the next event drops
-        // it when it is not.
+        // Without the pointer, a method that calls itself is taken for its innermost call; if that is wrong,
+        // the next event drops it.
         let remaining = open.iter().rposition(remains).map_or(0, |at| at.saturating_add(1));
         if remaining == 0 && stack == 0 {
             return;
@@ -535,24 +534,25 @@ mod tests {
 
     #[test]
     fn the_stack_pointer_drops_what_is_gone() {
-        // No reports at all: 3 and 2 are gone when 1 calls 4.
+        // No reports at all: 3 and 2 have ended when 1 calls 4.
         let (bench, text) = play("+1@100 +2@90 +3@80 +4@90 -4@90 -1@100");
         assert_eq!(
             text,
             "1*1 50/30 [1, 0, 0, 0]\n 2*1 20/10 [0, 0, 0, 1]\n  3*1 10/0 [0, 0, 0, 1]\n 4*1 10/0 [1, 0, 0, 0]\n"
         );
         assert_eq!(bench.record.unmatched.load(Relaxed), 0);
-        // Gone when 1 returns.
+        // Ended when 1 returns.
         let (_, text) = play("+1@100 +2@90 -1@100");
         assert_eq!(text, "1*1 20/10 [1, 0, 0, 0]\n 2*1 10/0 [0, 0, 0, 1]\n");
-        // Gone when 1 catches.
+        // Ended when 1 catches.
         let (_, text) = play("+1@100 +2@90 +3@80 C1 -1@100");
         assert_eq!(text, "1*1 40/20 [1, 0, 0, 0]\n 2*1 20/10 [0, 0, 1, 0]\n  3*1 10/0 [0, 0, 1, 0]\n");
     }
 
     #[test]
     fn the_stack_pointer_of_who_handles_tells_what_is_gone() {
-        // Of the three calls of 2 the outermost handles: the others are gone, and 3 is called by it.
+        // Of the three calls of 2, the outermost one handles the exception: the others have ended, and it
+        // calls 3.
         let (bench, text) = play("+1@100 +2@90 +2@80 +2@70 C2@80 +3@75 -3@75 -2@90 -1@100");
         assert_eq!(
             text,
@@ -560,7 +560,7 @@ mod tests {
              3*1 10/0 [1, 0, 0, 0]\n"
         );
         assert_eq!(bench.record.unmatched.load(Relaxed), 0);
-        // The same from one without hooks that 1 called, and from one that nobody sees the caller of.
+        // The same for a function without hooks that 1 called, and for one whose caller is not recorded.
         let (_, text) = play("+1@100 +2@80 C0@85 -1@100");
         assert_eq!(text, "1*1 30/10 [1, 0, 0, 0]\n 2*1 10/0 [0, 0, 1, 0]\n");
         let (_, text) = play("+1@100 +2@80 C0@100");

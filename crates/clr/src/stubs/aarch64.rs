@@ -1,7 +1,7 @@
 //! 64-bit ARM: id in X10, the caller's stack pointer in X11, for all three hooks. Untested.
 //!
-//! Kept are x0 to x7 (arguments and results), x8 (where a large result goes), q0 to q7, the frame pointer and
-//! the return address; the runtime's compiler expects no more.
+//! It keeps x0 to x7 (arguments and results), x8 (the address of a large result), q0 to q7, the frame pointer
+//! and the return address; the runtime's compiler expects no more.
 #![allow(unsafe_code)]
 
 use super::Bodies;

@@ -1,7 +1,7 @@
-//! x86-64 but on Windows: id in R14 and the caller's stack pointer in R15 on enter, in RDI and RSI on leave
+//! x86-64, except Windows: id in R14 and the caller's stack pointer in R15 on enter, in RDI and RSI on leave
 //! and tail call.
 //!
-//! What must survive was found by changing everything else on .NET Core 3.1 and .NET 8.
+//! The registers to keep were found by changing all others on .NET Core 3.1 and .NET 8.
 //!
 //! | hook | must survive |
 //! |---|---|
@@ -19,7 +19,7 @@ use std::arch::naked_asm;
 /// Only code that the runtime compiled may call it, with the id in R14 and the caller's stack pointer in R15.
 #[unsafe(naked)]
 pub unsafe extern "C" fn enter<B: Bodies>() {
-    // The stack is 8 beside a multiple of 16 here; nine pushes make it even, and 128 bytes keep it so.
+    // The stack pointer is 8 off a multiple of 16 here; nine pushes align it, and 128 bytes keep it aligned.
     naked_asm!(
         "push rax",
         "push rcx",
