@@ -49,7 +49,8 @@ pub(crate) fn check() -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "the public interface is not what docs/api says; if the change is meant, run 'cargo xtask api' and commit \
+        "the public interface is not what docs/api says; if the change is meant, run 'cargo xtask api' and \
+        commit \
          its result:\n  {}",
         changes.join("\n  ")
     ))

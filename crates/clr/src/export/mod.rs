@@ -111,7 +111,8 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     if n_methods > 0 {
         writeln!(
             out,
-            "inlined  perhaps: {n_methods} methods, of which {n_never} were never compiled by themselves; --exact counts all"
+            "inlined  perhaps: {n_methods} methods, of which {n_never} were never compiled by themselves; \
+            --exact counts all"
         )?;
     }
     if !profile.problem.is_empty() {

@@ -72,7 +72,8 @@ fn no_register_is_changed() {
                     command.env("COMPlus_TieredCompilation", tiered);
                 });
                 balanced(&profile);
-                let twelve = "Registers.Twelve(int, double, long, float, byte, double, short, float, long, double, int, double)";
+                let twelve = "Registers.Twelve(int, double, long, float, byte, double, short, float, long, \
+                    double, int, double)";
                 assert_eq!(enters_of(&profile, twelve), 2000);
                 assert_eq!(enters_of(&profile, "Registers.Doubles(double, double)"), 2000);
             }
@@ -328,7 +329,8 @@ fn a_profiler_that_can_not_start_says_so_and_lets_the_program_run() {
         let out = finish(&mut command);
         assert!(out.status.success());
         let words = String::from_utf8_lossy(&out.stderr).into_owned();
-        let expected = "tallymon profiler: TALLYMON_PROF_MODE: needed dormant, user or all, found \"fast\"; the program runs without it\n";
+        let expected = "tallymon profiler: TALLYMON_PROF_MODE: needed dormant, user or all, found \"fast\"; \
+            the program runs without it\n";
         assert_eq!(words, expected);
         assert!(String::from_utf8_lossy(&out.stdout).contains('6'));
         let mut command = program.profiled(&Settings::default());

@@ -354,7 +354,8 @@ impl Library {
             }
             Outcome::NoProcess(error) => {
                 let words = format!(
-                    "the program {} that loads libraries can not be started ({error}); install it beside tally or set \
+                    "the program {} that loads libraries can not be started ({error}); install it beside \
+                    tally or set \
                      TALLYMON_HOST",
                     self.client.settings().program.display()
                 );

@@ -159,7 +159,8 @@ impl Ini {
         let (symbol, language, is_help) = parse_key(key)?;
         if let Some(letter) = value.chars().find(|letter| letter.is_control() && *letter != '\t') {
             return Err(format!(
-                "the text has the control character {letter:?}; if it should be a letter, name the code page of the file \
+                "the text has the control character {letter:?}; if it should be a letter, name the code \
+                page of the file \
                  with --code-page or save it as UTF-8"
             ));
         }

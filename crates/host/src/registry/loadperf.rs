@@ -66,10 +66,12 @@ fn second_word(command_line: &str, needed: &str) -> Result<String, RegistryError
     match words.as_slice() {
         [_, word] if !word.is_empty() => Ok(word.clone()),
         [] | [_] | [_, _] => Err(wrong(format!(
-            "\"{needed}\" needed, found {command_line:?}; the first word is thrown away, so the name must be the second"
+            "\"{needed}\" needed, found {command_line:?}; the first word is thrown away, so the name must \
+            be the second"
         ))),
         _ => Err(wrong(format!(
-            "\"{needed}\" needed, found {command_line:?}, which has {} words; put a name with blanks in quotation marks",
+            "\"{needed}\" needed, found {command_line:?}, which has {} words; put a name with blanks in \
+            quotation marks",
             words.len()
         ))),
     }

@@ -162,7 +162,8 @@ impl Package {
         }
         let mut warnings = Vec::new();
         if ini.objects.is_empty() {
-            let words = "without [objects] there is no Object List, and the library is asked for every unknown object";
+            let words = "without [objects] there is no Object List, and the library is asked for every \
+                unknown object";
             warnings.push(Problem {
                 path: path.to_path_buf(),
                 line: ini.objects_section,
@@ -186,7 +187,8 @@ impl Package {
 /// Every language that is listed has a text, and English is among them.
 fn check_languages(path: &Path, ini: &Ini, problems: &mut Vec<Problem>) {
     if !ini.languages.contains_key(&Language::ENGLISH) {
-        let words = "[languages] needs a line 009=English, because the English texts stand in for every language that has \
+        let words = "[languages] needs a line 009=English, because the English texts stand in for every \
+            language that has \
                      none of its own";
         problems.push(Problem {
             path: path.to_path_buf(),
@@ -198,7 +200,8 @@ fn check_languages(path: &Path, ini: &Ini, problems: &mut Vec<Problem>) {
     for (language, line) in &ini.languages {
         if !with_text.contains(language) {
             let words = format!(
-                "language {language} is listed and has no text; add lines SYMBOL_{language}_NAME=... to [text], or remove \
+                "language {language} is listed and has no text; add lines SYMBOL_{language}_NAME=... to \
+                [text], or remove \
                  it from [languages]"
             );
             problems.push(Problem::at(path, *line, words));

@@ -150,7 +150,8 @@ pub(crate) fn wrong_name(name: &str) -> Option<String> {
     }
     if name.trim() != name || name.chars().any(|letter| letter.is_control() || matches!(letter, '/' | '\\')) {
         return Some(format!(
-            "{name:?} can not be the name of a service: slashes, control characters and blanks at the ends are not \
+            "{name:?} can not be the name of a service: slashes, control characters and blanks at the ends \
+            are not \
              allowed"
         ));
     }

@@ -143,7 +143,8 @@ impl PerflibSetting {
             ),
             PerflibSetting::ConfigurationFlags => text(
                 "Configuration Flags",
-                "sum of 1 no check of alignment, 2 never disable a service, 4 no check of buffers and lengths, 8 none of times",
+                "sum of 1 no check of alignment, 2 never disable a service, 4 no check of buffers and \
+                lengths, 8 none of times",
                 u32::MAX,
             ),
             PerflibSetting::EventLogLevel => {

@@ -120,7 +120,8 @@ impl<'f> Store<'f> {
             let words = match kept.first() {
                 Some(first) => {
                     format!(
-                        "version {target} is not kept; the oldest one is {first}, see 'tally provider rollback --list'"
+                        "version {target} is not kept; the oldest one is {first}, see 'tally provider \
+                        rollback --list'"
                     )
                 }
                 None => "nothing was ever installed, so there is nothing to go back to".to_string(),

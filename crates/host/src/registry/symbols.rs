@@ -39,7 +39,8 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Vec<Symbol>, Vec<Problem>
             Some(first) if first.value == value && first.name == name => {}
             Some(first) => {
                 let words = format!(
-                    "{name} is defined a second time and differently; line {} has {}. Keys of the INI file do not \
+                    "{name} is defined a second time and differently; line {} has {}. Keys of the INI file \
+                    do not \
                      tell capital from small letters, so neither may symbols",
                     first.line, first.name
                 );

@@ -45,7 +45,13 @@ impl Writer {
         self.change(|contents| {
             let service = contents.service(&package.service);
             let range = service.ok_or_else(|| self.no_service(contents, &package.service))?.titles;
-            let range = range.ok_or_else(|| refused(format!("the names of {} are not installed", package.service)))?;
+            let range = range.ok_or_else(|| {
+                refused(format!(
+                    "the names of {} are not \
+                installed",
+                    package.service
+                ))
+            })?;
             let english = contents.table(Language::ENGLISH);
             for title in &package.titles {
                 let index = range.first_counter.0.saturating_add(title.offset);
@@ -53,7 +59,8 @@ impl Writer {
                 let here = title.names.get(&Language::ENGLISH).map(String::as_str);
                 if known != here || !range.contains(index) {
                     return Err(refused(format!(
-                        "{} is {:?} here and {:?} where it is installed, at {index}; these are files of another version",
+                        "{} is {:?} here and {:?} where it is installed, at {index}; these are files of \
+                        another version",
                         title.symbol,
                         here.unwrap_or_default(),
                         known.unwrap_or_default()
@@ -64,7 +71,8 @@ impl Writer {
                 let texts = package.titles.iter().flat_map(|title| {
                     let name = title.names.get(&language).map(|text| (range.first_counter.0, text));
                     let help = title.helps.get(&language).map(|text| (range.first_help.0, text));
-                    let at = |(first, text): (u32, &String)| (first.saturating_add(title.offset), text.clone());
+                    let at =
+                        |(first, text): (u32, &String)| (first.saturating_add(title.offset), text.clone());
                     name.into_iter().chain(help).map(at)
                 });
                 contents.translate(language, &texts.collect()).map_err(refused)?;
@@ -73,7 +81,11 @@ impl Writer {
             let codes: Vec<String> = others().map(Language::code).collect();
             contents.change = format!("{} in {}", package.service, codes.join(", "));
             match languages.is_empty() {
-                true => Err(refused("it has texts in 009 only; those in other languages are added".to_string())),
+                true => Err(refused(
+                    "it has texts in 009 only; those in other languages are \
+                    added"
+                        .to_string(),
+                )),
                 false => Ok(languages),
             }
         })

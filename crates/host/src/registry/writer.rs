@@ -68,7 +68,8 @@ impl Writer {
     pub fn open(roots: &Roots, scope: Option<Scope>) -> Result<Writer, RegistryError> {
         let writer = |scope: Scope| {
             let folder = roots.folder(scope).ok_or_else(|| {
-                let words = "there is no home folder for the user's registry; set HOME, XDG_STATE_HOME or TALLYMON_ROOT";
+                let words = "there is no home folder for the user's registry; set HOME, XDG_STATE_HOME or \
+                    TALLYMON_ROOT";
                 RegistryError::new(RegistryErrorKind::NotFound, words)
             })?;
             Ok(Writer { scope, roots: roots.clone(), store: Store::new(scope, folder) })
@@ -169,12 +170,16 @@ impl Writer {
         self.change(|contents| {
             if contents.service(&package.service).is_none() {
                 let words = format!(
-                    "no service {:?} is registered; register it with 'tally provider add FILE.reg', or register and \
+                    "no service {:?} is registered; register it with 'tally provider add FILE.reg', or \
+                    register and \
                      install at once with 'tally provider add {} --library FILE'",
                     package.service,
                     package.path.display()
                 );
-                return Err(RegistryError::of(RegistryErrorKind::NotInstalled, Problem::of(&package.path, words)));
+                return Err(RegistryError::of(
+                    RegistryErrorKind::NotInstalled,
+                    Problem::of(&package.path, words),
+                ));
             }
             contents.change = format!("lodctr {}", package.service);
             self.add_names(contents, package)
@@ -330,7 +335,8 @@ impl Writer {
     fn add_names(&self, contents: &mut Contents, package: &Package) -> Result<TitleRange, RegistryError> {
         if let Some(range) = contents.service(&package.service).and_then(|service| service.titles) {
             let words = format!(
-                "the names of {} are installed already, at {} to {}; remove them first with 'tally provider remove {}' \
+                "the names of {} are installed already, at {} to {}; remove them first with 'tally provider \
+                remove {}' \
                  or 'tally unlodctr'",
                 package.service, range.first_counter, range.last_help, package.service
             );
@@ -371,7 +377,8 @@ impl Writer {
         for package in &manifest.providers {
             if contents.service(package.guid()).is_some() {
                 let words = format!(
-                    "the provider {} {} is installed already; remove it first with 'tally provider remove {}'",
+                    "the provider {} {} is installed already; remove it first with 'tally provider remove \
+                    {}'",
                     package.name(),
                     package.guid(),
                     package.guid()
@@ -485,7 +492,8 @@ fn register(contents: &mut Contents, new: &Service) -> Result<(), RegistryError>
 
 fn no_indexes(path: &Path, out: &OutOfIndexes) -> RegistryError {
     let words = format!(
-        "there are no more indexes: the highest offset is {}, and indexes end at {}; remove services that are no longer \
+        "there are no more indexes: the highest offset is {}, and indexes end at {}; remove services that \
+        are no longer \
          needed",
         out.wanted, out.highest
     );

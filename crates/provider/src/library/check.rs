@@ -242,7 +242,8 @@ fn walk_object(object: &Object<'_>) -> Result<(), Fault> {
         let end = u64::from(definition.counter_offset).saturating_add(u64::from(definition.counter_size));
         if n_blocks > 0 && end > shortest as u64 {
             let words = format!(
-                "counter {position} ends at byte {end} of a PERF_COUNTER_BLOCK that has {shortest} (CounterOffset {}, \
+                "counter {position} ends at byte {end} of a PERF_COUNTER_BLOCK that has {shortest} \
+                (CounterOffset {}, \
                  CounterSize {})",
                 definition.counter_offset, definition.counter_size
             );

@@ -142,13 +142,15 @@ macro_rules! kinds {
 kinds! {
     /// Collect reports that it wrote more than its buffer holds.
     COLLECT_SIZE = Perflib 1001 Error ["Library", "Service", "Size"]
-        "Collect of {Library} of the service {Service} answered with a size that it can not have, {Size} bytes";
+        "Collect of {Library} of the service {Service} answered with a size that it can not have, {Size} \
+        bytes";
     /// A guard area around the buffer was written to.
     GUARD = Perflib 1002 Error ["Library", "Service"]
         "Collect of {Library} of the service {Service} wrote outside of its buffer";
     /// The lengths of the objects do not add up.
     OBJECTS = Perflib 1003 Error ["Library", "Service", "ObjectCount"]
-        "the lengths of the {ObjectCount} objects that {Library} of the service {Service} answered with do not add up";
+        "the lengths of the {ObjectCount} objects that {Library} of the service {Service} answered with do \
+        not add up";
     /// The length of an instance is wrong.
     INSTANCE = Perflib 1004 Error ["Library", "Service", "ObjectIndex"]
         "an instance of the object {ObjectIndex} of {Library} of the service {Service} has a wrong length";
@@ -163,7 +165,8 @@ kinds! {
         "the function {ProcName} for Close is not in {Library} of the service {Service}";
     /// Open returned an error.
     OPEN_FAILED = Perflib 1008 Warning ["Service", "Library", "Win32Error"]
-        "Open of the service {Service} in {Library} failed with error {Win32Error}; its counters are not there";
+        "Open of the service {Service} in {Library} failed with error {Win32Error}; its counters are not \
+        there";
     /// Open crashed.
     OPEN_CRASHED = Perflib 1009 Error ["Library", "Service", "ExceptionCode", "ExceptionAddress"]
         "Open of {Library} of the service {Service} crashed with {ExceptionCode}";
@@ -184,10 +187,12 @@ kinds! {
         "Collect of the service {Service} in {Library} takes too long";
     /// The answer does not end at a multiple of 8.
     ALIGNMENT = Perflib 1016 Warning ["Library", "Service", "Buffer", "BytesLeft"]
-        "the answer of {Library} of the service {Service} does not end at a multiple of 8 bytes; ask its author for a newer one";
+        "the answer of {Library} of the service {Service} does not end at a multiple of 8 bytes; ask its \
+        author for a newer one";
     /// The service is disabled, in all processes.
     DISABLED = Perflib 1017 Error ["Service"]
-        "the service {Service} is disabled because of errors of its library; 'tally provider enable {Service}' has it asked again";
+        "the service {Service} is disabled because of errors of its library; 'tally provider enable \
+        {Service}' has it asked again";
     /// The service is disabled in this process.
     DISABLED_HERE = Perflib 1018 Error ["Service"]
         "the service {Service} is disabled in this process because of errors of its library";
@@ -196,7 +201,8 @@ kinds! {
         "a definition of the object {ObjectIndex} of {Library} of the service {Service} has a wrong field";
     /// The answer needs more than any buffer holds.
     TOO_LARGE = Perflib 1020 Error ["Library", "Service", "BufferSize", "RequiredSize"]
-        "Collect of {Library} of the service {Service} needs more than the largest buffer of {BufferSize} bytes";
+        "Collect of {Library} of the service {Service} needs more than the largest buffer of {BufferSize} \
+        bytes";
     /// The library is not trusted.
     NOT_TRUSTED = Perflib 1022 Error ["Library", "Win32Error"]
         "the library {Library} is not trusted, so it is not loaded into the process of whoever asks";
@@ -205,7 +211,8 @@ kinds! {
         "the library {Library} can not be loaded";
     /// Returned pointer and length do not agree.
     POINTER = Perflib 2000 Warning ["Library", "Service", "BytesLeft", "BytesAvailable"]
-        "Collect of {Library} of the service {Service} left {BytesLeft} bytes by its pointer and {BytesAvailable} by its length";
+        "Collect of {Library} of the service {Service} left {BytesLeft} bytes by its pointer and \
+        {BytesAvailable} by its length";
     /// The registration of a service is not usable.
     NO_REGISTRATION = Perflib 2001 Warning ["Service", "Win32Error", "NTSTATUS"]
         "the registration of the service {Service} is not usable";
@@ -217,7 +224,8 @@ kinds! {
         "the library {Library} of the service {Service} was changed since it was marked as trusted";
     /// Names of counters were installed.
     NAMES_LOADED = LoadPerf 1000 Information ["Service", "FirstCounter", "LastCounter", "FirstHelp", "LastHelp"]
-        "the counters of the service {Service} are installed, names {FirstCounter} to {LastCounter}, help texts {FirstHelp} to {LastHelp}";
+        "the counters of the service {Service} are installed, names {FirstCounter} to {LastCounter}, help \
+        texts {FirstHelp} to {LastHelp}";
     /// Names of counters were removed.
     NAMES_REMOVED = LoadPerf 1001 Information ["Service", "LastCounter", "LastHelp"]
         "the counters of the service {Service} are removed";
@@ -226,7 +234,8 @@ kinds! {
         "the counters of the service {Service} are installed already";
     /// An INI file lists no objects, so the library is called for every unknown one.
     NO_OBJECTS = LoadPerf 2000 Warning ["Service", "File"]
-        "{File} of the service {Service} has no [objects]; its library is asked for every object that nobody has";
+        "{File} of the service {Service} has no [objects]; its library is asked for every object that \
+        nobody has";
     /// A language that other services have texts in has none for this service.
     LANGUAGE_MISSING = LoadPerf 2005 Warning ["Service", "Language"]
         "the service {Service} has no texts in the languages {Language}; English ones stand there";

@@ -160,7 +160,8 @@ impl fmt::Display for PublishError {
             PublishError::Taken { name } => write!(f, "{name:?} has a writer already, and can have only one"),
             PublishError::BadInstance { name } => write!(
                 f,
-                "the instance name {name:?} can not be used: 1 to {} bytes without control characters needed, found {}",
+                "the instance name {name:?} can not be used: 1 to {} bytes without control characters \
+                needed, found {}",
                 instance::MAX_NAME,
                 name.len()
             ),

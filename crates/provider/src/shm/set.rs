@@ -101,7 +101,8 @@ impl fmt::Display for DeclareError {
             }
             DeclareError::NeedsBase { counter } => write!(
                 f,
-                "the type of the counter {counter:?} works with a base only: declare it with `with_base` or `average`"
+                "the type of the counter {counter:?} works with a base only: declare it with `with_base` or \
+                `average`"
             ),
             DeclareError::TooLarge { set, needed, most } => {
                 write!(f, "the set {set:?} takes {needed} bytes where {most} are possible")
