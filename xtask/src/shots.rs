@@ -210,8 +210,10 @@ struct Style {
 fn svg(screen: &str) -> String {
     let (width, height) = (COLUMNS * CELL.0 + 20, ROWS * CELL.1 + 20);
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-         font-family=\"'DejaVu Sans Mono','Noto Sans Mono CJK KR',Menlo,Consolas,monospace\" font-size=\"15\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" \
+         font-family=\"'DejaVu Sans Mono','Noto Sans Mono CJK KR',Menlo,Consolas,monospace\" \
+         font-size=\"15\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{PAPER}\"/>\n"
     );
     let mut style = Style::default();

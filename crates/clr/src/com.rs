@@ -440,7 +440,8 @@ macro_rules! function {
         #[allow(clippy::too_many_arguments)]
         unsafe fn $name(self, $($argument: $type),*) -> Result<(), ComError> {
             // SAFETY: the object is live, and the slot and its type are those of the runtime's header.
-            let function: unsafe extern "C" fn(*mut c_void, $($type),*) -> Hresult = unsafe { slot(self.0, $slot) };
+            let function: unsafe extern "C" fn(*mut c_void, $($type),*) -> Hresult =
+                unsafe { slot(self.0, $slot) };
             // SAFETY: the caller vouches for the arguments.
             check($what, unsafe { function(self.0.as_ptr(), $($argument),*) })
         }
@@ -490,17 +491,20 @@ impl Info {
     function!(raw_set_mapper, 59, "SetFunctionIDMapper2", mapper: *const c_void, data: *mut c_void);
     function!(
         raw_runtime, 67, "GetRuntimeInformation",
-        instance: *mut u16, kind: *mut u32, major: *mut u16, minor: *mut u16, build: *mut u16, revision: *mut u16,
+        instance: *mut u16, kind: *mut u32, major: *mut u16, minor: *mut u16, build: *mut u16,
+        revision: *mut u16,
         length: u32, used: *mut u32, text: *mut u16
     );
     function!(
         raw_function, 38, "GetFunctionInfo2",
-        function: Id, frame: usize, class: *mut Id, module: *mut Id, token: *mut Token, length: u32, used: *mut u32,
+        function: Id, frame: usize, class: *mut Id, module: *mut Id, token: *mut Token, length: u32,
+        used: *mut u32,
         arguments: *mut Id
     );
     function!(
         raw_class, 41, "GetClassIDInfo2",
-        class: Id, module: *mut Id, token: *mut Token, parent: *mut Id, length: u32, used: *mut u32, arguments: *mut Id
+        class: Id, module: *mut Id, token: *mut Token, parent: *mut Id, length: u32, used: *mut u32,
+        arguments: *mut Id
     );
     function!(raw_clause, 56, "GetNotifiedExceptionClauseInfo", clause: *mut Clause);
     function!(raw_array, 11, "IsArrayClass", class: Id, element: *mut u32, base: *mut Id, rank: *mut u32);
@@ -744,7 +748,8 @@ impl Import {
     );
     function!(
         raw_parameter, 66, "GetGenericParamProps",
-        token: Token, number: *mut u32, flags: *mut u32, owner: *mut Token, reserved: *mut u32, name: *mut u16,
+        token: Token, number: *mut u32, flags: *mut u32, owner: *mut Token, reserved: *mut u32,
+        name: *mut u16,
         length: u32, used: *mut u32
     );
     function!(

@@ -205,12 +205,16 @@ fn call_hooks(method: usize, stack: usize) {
     // SAFETY: the registers are those that the hook wants, the stack is even here, and all that the hook may
     // change is declared.
     unsafe {
-        asm!("call {hook}", hook = sym stubs::enter::<Hooks>, in("r14") method, in("r15") stack, clobber_abi("C"));
+        asm!(
+            "call {hook}", hook = sym stubs::enter::<Hooks>,
+            in("r14") method, in("r15") stack, clobber_abi("C"),
+        );
     }
     // SAFETY: as above.
     unsafe {
         asm!(
-            "call {hook}", hook = sym stubs::leave::<Hooks>, inout("rdi") method => _, inout("rsi") stack => _,
+            "call {hook}", hook = sym stubs::leave::<Hooks>,
+            inout("rdi") method => _, inout("rsi") stack => _,
             clobber_abi("C"),
         );
     }

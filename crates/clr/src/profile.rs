@@ -485,7 +485,8 @@ mod tests {
     #[test]
     fn calls_nest_and_times_add_up() {
         let (bench, text) = play("+1@100 +2@90 -2@90 +2@90 -2@90 +3@90 +3@80 -3@80 -3@90 -1@100");
-        let expected = "1*1 90/50 [1, 0, 0, 0]\n 2*2 20/0 [2, 0, 0, 0]\n 3*1 30/10 [1, 0, 0, 0]\n  3*1 10/0 [1, 0, 0, 0]\n";
+        let expected = "1*1 90/50 [1, 0, 0, 0]\n 2*2 20/0 [2, 0, 0, 0]\n\
+            \x203*1 30/10 [1, 0, 0, 0]\n  3*1 10/0 [1, 0, 0, 0]\n";
         assert_eq!(text, expected);
         assert_eq!(bench.record.unmatched.load(Relaxed), 0);
         let twice = bench.nodes.iter().find(|node| node.enters.load(Relaxed) == 2).unwrap();
@@ -503,7 +504,8 @@ mod tests {
     fn unwound_frames_end_at_the_reports() {
         // 3 throws, 2 has a finally block that calls 4, 1 catches.
         let (bench, text) = play("+1@100 +2@90 +3@80 ! {3 } {2 +4@70 -4@70 } {1 c1 +5@60 -5@60 -1@100");
-        let expected = "1*1 140/90 [1, 0, 0, 0]\n 2*1 80/40 [0, 0, 1, 0]\n  3*1 30/0 [0, 0, 1, 0]\n  4*1 10/0 [1, 0, 0, 0]\n 5*1 10/0 [1, 0, 0, 0]\n";
+        let expected = "1*1 140/90 [1, 0, 0, 0]\n 2*1 80/40 [0, 0, 1, 0]\n  3*1 30/0 [0, 0, 1, 0]\n\
+            \x20 4*1 10/0 [1, 0, 0, 0]\n 5*1 10/0 [1, 0, 0, 0]\n";
         assert_eq!(text, expected);
         assert_eq!(bench.record.exceptions.load(Relaxed), 1);
         let thrower = bench.nodes.iter().find(|node| node.exceptions.load(Relaxed) == 1).unwrap();
@@ -538,7 +540,8 @@ mod tests {
         let (bench, text) = play("+1@100 +2@90 +3@80 +4@90 -4@90 -1@100");
         assert_eq!(
             text,
-            "1*1 50/30 [1, 0, 0, 0]\n 2*1 20/10 [0, 0, 0, 1]\n  3*1 10/0 [0, 0, 0, 1]\n 4*1 10/0 [1, 0, 0, 0]\n"
+            "1*1 50/30 [1, 0, 0, 0]\n 2*1 20/10 [0, 0, 0, 1]\n\
+                \x20 3*1 10/0 [0, 0, 0, 1]\n 4*1 10/0 [1, 0, 0, 0]\n"
         );
         assert_eq!(bench.record.unmatched.load(Relaxed), 0);
         // Ended when 1 returns.
