@@ -440,8 +440,9 @@ macro_rules! function {
         #[allow(clippy::too_many_arguments)]
         unsafe fn $name(self, $($argument: $type),*) -> Result<(), ComError> {
             // SAFETY: the object is live, and the slot and its type are those of the runtime's header.
-            let function: unsafe extern "C" fn(*mut c_void, $($type),*) -> Hresult =
-                unsafe { slot(self.0, $slot) };
+            let function: unsafe extern "C" fn(*mut c_void, $($type),*) -> Hresult = unsafe {
+                slot(self.0, $slot)
+            };
             // SAFETY: the caller vouches for the arguments.
             check($what, unsafe { function(self.0.as_ptr(), $($argument),*) })
         }
