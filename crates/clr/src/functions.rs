@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 /// One place of the table; zeros are an empty one.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Slot {
+pub(crate) struct Slot {
     id: AtomicUsize,
     value: AtomicU32,
 }
 
 /// The entry of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Function {
+pub(crate) enum Function {
     /// It was never met, or its id belonged to a function that has been unloaded.
     Unknown,
     /// It gets no hooks.
@@ -27,7 +27,7 @@ pub enum Function {
 
 /// A table of fixed size.
 #[derive(Debug, Clone, Copy)]
-pub struct Functions<'a> {
+pub(crate) struct Functions<'a> {
     slots: &'a [Slot],
 }
 
@@ -36,12 +36,12 @@ const IGNORED: u32 = u32::MAX;
 
 impl<'a> Functions<'a> {
     /// A table over empty slots.
-    pub fn new(slots: &'a [Slot]) -> Functions<'a> {
+    pub(crate) fn new(slots: &'a [Slot]) -> Functions<'a> {
         Functions { slots }
     }
 
     /// The entry of the function `id`.
-    pub fn get(&self, id: usize) -> Function {
+    pub(crate) fn get(&self, id: usize) -> Function {
         match self.find(id) {
             Some((slot, true)) => match slot.value.load(Ordering::Acquire) {
                 0 => Function::Unknown,
@@ -53,7 +53,7 @@ impl<'a> Functions<'a> {
     }
 
     /// Remembers a function; false when the table is full. No other thread may write meanwhile.
-    pub fn set(&self, id: usize, function: Function) -> bool {
+    pub(crate) fn set(&self, id: usize, function: Function) -> bool {
         let Some((slot, _)) = self.find(id) else { return false };
         let value = match function {
             Function::Unknown => 0,

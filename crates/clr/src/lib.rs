@@ -29,9 +29,9 @@
 //! | [`reader`] | a profile file as a [`reader::Profile`] |
 //! | [`export`] | the call tree as text, a report in HTML, comparisons, the forms of other programs |
 //! | [`names`], [`signature`] | methods as people write them |
-//! | [`layout`] | the records of the file |
-//! | [`profile`] | shadow stacks and call trees, without a runtime |
-//! | [`functions`] | the table from the runtime's functions to our methods |
+//! | `layout` | the records of the file |
+//! | `profile` | shadow stacks and call trees, without a runtime |
+//! | `functions` | the table from the runtime's functions to our methods |
 //! | `stubs` | the naked functions that compiled code calls, by platform |
 //! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: Linux on x86-64, untested on 64-bit ARM |
 //!
@@ -41,15 +41,31 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod export;
-pub mod functions;
-pub mod layout;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
+)]
+mod functions;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
+)]
+mod layout;
 pub mod names;
-pub mod profile;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
+)]
+mod profile;
 pub mod reader;
 pub mod settings;
 pub mod signature;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub mod stubs;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
+)]
+mod stubs;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod clock;

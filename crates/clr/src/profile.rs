@@ -28,16 +28,16 @@ const NODES_TOLD: u32 = 256;
 /// An open call.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub struct Frame {
+pub(crate) struct Frame {
     /// The stack pointer of the caller.
-    pub stack: usize,
+    pub(crate) stack: usize,
     /// The call's node.
-    pub node: u32,
+    pub(crate) node: u32,
 }
 
 /// The nodes of all threads.
 #[derive(Debug, Clone, Copy)]
-pub struct Nodes<'a> {
+pub(crate) struct Nodes<'a> {
     nodes: &'a [Node],
     region: &'a Region,
     taken: fn(),
@@ -49,7 +49,7 @@ pub struct Nodes<'a> {
 /// with the state of another thread.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct ThreadProfile<'a> {
+pub(crate) struct ThreadProfile<'a> {
     tree: Nodes<'a>,
     record: &'a ThreadRecord,
     root: u32,
@@ -81,7 +81,7 @@ enum End {
 impl<'a> Nodes<'a> {
     /// The nodes and their region. Number 0 must be taken already: it means no node. `taken` is called from
     /// time to time when nodes were used, so that another thread allocates more; it must not wait.
-    pub fn new(nodes: &'a [Node], region: &'a Region, taken: fn()) -> Nodes<'a> {
+    pub(crate) fn new(nodes: &'a [Node], region: &'a Region, taken: fn()) -> Nodes<'a> {
         Nodes { nodes, region, taken }
     }
 
@@ -136,7 +136,7 @@ impl<'a> ThreadProfile<'a> {
     /// A thread without open calls. `frames` bounds the depth of its shadow stack.
     ///
     /// `None` when there is no room for its root.
-    pub fn new(
+    pub(crate) fn new(
         tree: Nodes<'a>,
         record: &'a ThreadRecord,
         frames: &'a mut [Frame],
@@ -149,7 +149,7 @@ impl<'a> ThreadProfile<'a> {
 
     /// Keeps the newest events in a ring from now on; older ones are lost, and the total count shows how
     /// many.
-    pub fn keep_events(&mut self, ring: &'a [Event]) {
+    pub(crate) fn keep_events(&mut self, ring: &'a [Event]) {
         self.ring = ring;
     }
 
@@ -168,23 +168,24 @@ impl<'a> ThreadProfile<'a> {
     }
 
     /// The thread's record.
-    pub fn record(&self) -> &'a ThreadRecord {
+    pub(crate) fn record(&self) -> &'a ThreadRecord {
         self.record
     }
 
     /// The frames, when the thread has ended.
-    pub fn into_frames(self) -> &'a mut [Frame] {
+    pub(crate) fn into_frames(self) -> &'a mut [Frame] {
         self.frames
     }
 
     /// Ticks of all ended calls of a method directly from the thread's root.
-    pub fn total_of(&self, method: u32) -> Option<u64> {
+    pub(crate) fn total_of(&self, method: u32) -> Option<u64> {
         let (_, node) = self.tree.callee(self.root, method)?;
         Some(node.total.load(Relaxed))
     }
 
     /// Calls that are open.
-    pub fn depth(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn depth(&self) -> usize {
         self.depth
     }
 
@@ -192,7 +193,7 @@ impl<'a> ThreadProfile<'a> {
     ///
     /// The clock is read last, so that as little as possible of the work here counts as the callee's.
     #[inline(always)]
-    pub fn enter(&mut self, method: u32, stack: usize, clock: impl Fn() -> u64) {
+    pub(crate) fn enter(&mut self, method: u32, stack: usize, clock: impl Fn() -> u64) {
         let mut caller = self.root;
         if let Some(top) = self.top() {
             if top.stack <= stack {
@@ -223,18 +224,18 @@ impl<'a> ThreadProfile<'a> {
 
     /// A call returns. `now` was read first, for the same reason.
     #[inline(always)]
-    pub fn leave(&mut self, method: u32, stack: usize, now: u64) {
+    pub(crate) fn leave(&mut self, method: u32, stack: usize, now: u64) {
         self.end(method, stack, now, End::Leave);
     }
 
     /// A call ends by a jump to another method, whose enter follows.
     #[inline(always)]
-    pub fn tail_call(&mut self, method: u32, stack: usize, now: u64) {
+    pub(crate) fn tail_call(&mut self, method: u32, stack: usize, now: u64) {
         self.end(method, stack, now, End::Tail);
     }
 
     /// An exception is thrown.
-    pub fn thrown(&mut self, now: u64) {
+    pub(crate) fn thrown(&mut self, now: u64) {
         add(&self.record.exceptions, 1);
         let node = self.top().map_or(self.root, |frame| frame.node);
         if let Some(node) = self.tree.nodes.get(node as usize) {
@@ -247,7 +248,7 @@ impl<'a> ThreadProfile<'a> {
 
     /// The unwinding of a function begins; 0 for a function without hooks. Its `finally` blocks may run
     /// before the unwinding ends.
-    pub fn unwind_enter(&mut self, method: u32) {
+    pub(crate) fn unwind_enter(&mut self, method: u32) {
         // Entries that an exception in a finally block left belong to frames that have ended.
         while let Some(last) = self.last_pending()
             && (last.depth > self.depth || (last.depth == self.depth && last.method == method && method != 0))
@@ -268,7 +269,7 @@ impl<'a> ThreadProfile<'a> {
     ///
     /// A report without a beginning, or about a function that is not the innermost one, changes nothing: the
     /// next stack pointer will show what has ended.
-    pub fn unwind_leave(&mut self, now: u64) {
+    pub(crate) fn unwind_leave(&mut self, now: u64) {
         let Some(pending) = self.last_pending() else { return };
         self.n_pending = self.n_pending.saturating_sub(1);
         if pending.method != 0 && self.top_method() == Some(pending.method) {
@@ -277,7 +278,7 @@ impl<'a> ThreadProfile<'a> {
     }
 
     /// A function catches: its unwinding, which had begun, does not end it.
-    pub fn catcher_enter(&mut self, method: u32) {
+    pub(crate) fn catcher_enter(&mut self, method: u32) {
         if let Some(last) = self.last_pending()
             && last.method == method
         {
@@ -289,7 +290,7 @@ impl<'a> ThreadProfile<'a> {
     /// inside of it have ended.
     ///
     /// `method` is 0 for a function without hooks; `stack` is its own stack pointer, 0 when unknown.
-    pub fn handler_enter(&mut self, method: u32, stack: usize, now: u64) {
+    pub(crate) fn handler_enter(&mut self, method: u32, stack: usize, now: u64) {
         let open = self.frames.get(..self.depth).unwrap_or_default();
         let nodes = self.tree.nodes;
         let remains = |frame: &Frame| {

@@ -17,7 +17,7 @@ macro_rules! hook {
         /// Only code that the runtime compiled may call it, with the id in X10 and the caller's stack pointer
         /// in X11.
         #[unsafe(naked)]
-        pub unsafe extern "C" fn $name<B: Bodies>() {
+        pub(crate) unsafe extern "C" fn $name<B: Bodies>() {
             naked_asm!(
                 "stp x29, x30, [sp, #-224]!",
                 "mov x29, sp",

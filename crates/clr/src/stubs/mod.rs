@@ -22,14 +22,14 @@ mod convention;
 #[path = "x86_64_windows.rs"]
 mod convention;
 
-pub use convention::{enter, leave, tail_call};
+pub(crate) use convention::{enter, leave, tail_call};
 
 /// The functions that the stubs call: ordinary functions that get the method's id and the stack pointer of
 /// its caller.
 ///
 /// They run while the thread keeps the garbage collector waiting, must not wait themselves, and must not
 /// unwind.
-pub trait Bodies {
+pub(crate) trait Bodies {
     /// A method begins.
     extern "C" fn enter(method: usize, stack: usize);
     /// A method returns.

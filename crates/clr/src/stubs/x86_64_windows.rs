@@ -14,7 +14,7 @@ use std::arch::naked_asm;
 ///
 /// Only code that the runtime compiled may call it, with the id in RCX and the caller's stack pointer in RDX.
 #[unsafe(naked)]
-pub unsafe extern "C" fn enter<B: Bodies>() {
+pub(crate) unsafe extern "C" fn enter<B: Bodies>() {
     // The stack is 8 beside a multiple of 16 here; seven pushes make it even. A function may use the 32 bytes
     // above its return address.
     naked_asm!(
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn enter<B: Bodies>() {
 ///
 /// As for [`enter`].
 #[unsafe(naked)]
-pub unsafe extern "C" fn leave<B: Bodies>() {
+pub(crate) unsafe extern "C" fn leave<B: Bodies>() {
     // A result stands in rax or in xmm0.
     naked_asm!(
         "push rax",
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn leave<B: Bodies>() {
 ///
 /// As for [`enter`].
 #[unsafe(naked)]
-pub unsafe extern "C" fn tail_call<B: Bodies>() {
+pub(crate) unsafe extern "C" fn tail_call<B: Bodies>() {
     naked_asm!(
         "push rax",
         "sub rsp, 48",
