@@ -1,5 +1,6 @@
-//! `cargo xtask loom` and `cargo xtask miri`: the code between writers and readers of published counters, in every order
-//! in which words become visible; and `core` and the unsafe code of `provider` under the checks of miri.
+//! `cargo xtask loom` and `cargo xtask miri`: the code between writers and readers of published counters, in
+//! every order in which words become visible; and `core` and the unsafe code of `provider` under the checks
+//! of miri.
 
 use std::process::Command;
 
@@ -8,8 +9,9 @@ use crate::{cargo, root, run as execute, target_folder};
 /// Tests of `core` that miri leaves out: they try so many values that it would need hours.
 const TOO_LONG: [&str; 3] = ["digits", "every_day_of_800_years", "any_bytes"];
 
-/// Tests of `provider` that miri runs: what needs no file to be mapped and no other process. Memory that is mapped
-/// elsewhere comes from the allocator there. `library::author` keeps definitions for ever, which miri calls a leak.
+/// Tests of `provider` that miri runs: what needs no file to be mapped and no other process. Memory that is
+/// mapped elsewhere comes from the allocator there. `library::author` keeps definitions for ever, which miri
+/// calls a leak.
 const PURE: [&str; 7] = [
     "library::check::tests::every_fault",
     "library::protocol",

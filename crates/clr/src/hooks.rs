@@ -1,12 +1,12 @@
-//! What happens at each enter, leave and tail call, behind the functions of [`crate::stubs`] that compiled code calls,
-//! and the state of the thread that is found there.
+//! The bodies of the hooks for enter, leave and tail call, behind the functions of [`crate::stubs`] that
+//! compiled code calls, and the state of a thread.
 //!
-//! The thread is in cooperative mode there: while a hook runs, no garbage collection can begin. So hooks never wait,
-//! never call the runtime and never allocate. The first hook of a thread maps memory of the kernel once, for the state of
-//! the thread and its shadow stack.
+//! The thread is in cooperative mode there: while a hook runs, no garbage collection can begin. So hooks
+//! never wait, never call the runtime and never allocate. The first hook of a thread maps memory of the
+//! kernel once, for the state of the thread and its shadow stack.
 //!
-//! Unsafe code is here for the thread's own pointer to its state, which no other thread ever sees, and to call the stubs
-//! as compiled code does.
+//! Unsafe code is here for a thread's pointer to its own state, which no other thread ever sees, and to call
+//! the stubs as compiled code does.
 #![allow(unsafe_code)]
 
 use crate::clock;
@@ -20,14 +20,16 @@ use std::ptr::{NonNull, null_mut, without_provenance_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-/// Open calls of a thread that are seen; the stack of a thread ends before, unless its methods are tiny.
+/// The most open calls of a thread that are recorded; the stack of a thread ends earlier, unless its methods
+/// are tiny.
 const MAX_DEPTH: usize = 1 << 17;
 
-/// The file of this process, set before the hooks are given to the runtime.
+/// The file of this process, set before the runtime gets the hooks.
 static MAP: OnceLock<Map> = OnceLock::new();
 
 thread_local! {
-    /// The state of this thread, null before its first event. No destructor: hooks may run until the very end.
+    /// The state of this thread, null before its first event. No destructor: hooks may run until the very
+    /// end.
     static CURRENT: Cell<*mut ThreadProfile<'static>> = const { Cell::new(null_mut()) };
 }
 
@@ -36,7 +38,8 @@ const NOT_SEEN: *mut ThreadProfile<'static> = without_provenance_mut(1);
 
 /// Makes the hooks write into this file; only the first call counts.
 pub(crate) fn set_map(map: Map) {
-    // A second profiler in the same process is refused by the runtime, so that the map is there already is a repetition.
+    // A second profiler in the same process is refused by the runtime, so that the map is there already is a
+    // repetition.
     let _ = MAP.set(map);
 }
 
@@ -77,14 +80,14 @@ pub(crate) fn with_thread(f: impl FnOnce(&mut ThreadProfile<'static>)) {
         state = attach();
     }
     if state != NOT_SEEN {
-        // SAFETY: the pointer is that of a live state: `attach` or `measure_overhead` put it there, and `end_thread`
-        // takes it away before it frees it. Only this thread has it, and `f` never leads back here, so the reference
-        // is the only one.
+        // SAFETY: the pointer is that of a live state: `attach` or `measure_overhead` put it there, and
+        // `end_thread` takes it away before it frees it. Only this thread has it, and `f` never leads back
+        // here, so the reference is the only one.
         f(unsafe { &mut *state });
     }
 }
 
-/// The record of this thread, which gets one now if it has none yet.
+/// The record of this thread; creates one if it has none yet.
 pub(crate) fn current_record() -> Option<&'static ThreadRecord> {
     let mut record = None;
     with_thread(|thread| record = Some(thread.record()));
@@ -98,7 +101,8 @@ pub(crate) fn os_thread_id() -> u32 {
     u32::try_from(id).unwrap_or(0)
 }
 
-/// Runs `f` with all signals blocked, so that a thread that it starts never gets one that is meant for the program.
+/// Runs `f` with all signals blocked, so that a thread that it starts never receives a signal for the
+/// program.
 pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: zeros are a signal set.
     let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
@@ -115,7 +119,7 @@ pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// This thread has ended for the runtime: its record is closed and its memory given back; later events are not seen.
+/// Ends this thread's recording: closes its record and frees its memory; later events are ignored.
 pub(crate) fn end_thread() {
     let state = CURRENT.replace(NOT_SEEN);
     if state.is_null() || state == NOT_SEEN {
@@ -140,7 +144,7 @@ fn attach() -> *mut ThreadProfile<'static> {
     state
 }
 
-/// The state of a new thread, which is kept in memory of its own: the runtime's allocator must not be called here.
+/// The state of a new thread, in memory of its own: the process's allocator must not be called here.
 fn new_thread(map: &'static Map) -> Option<NonNull<ThreadProfile<'static>>> {
     let Some(record) = map.header.threads.take().and_then(|number| map.threads.get(number as usize)) else {
         map.header.lost_threads.fetch_add(1, Ordering::Relaxed);
@@ -162,10 +166,10 @@ fn new_thread(map: &'static Map) -> Option<NonNull<ThreadProfile<'static>>> {
     Some(state)
 }
 
-/// Measures what a call costs more because it is seen, by calling the hooks around nothing.
+/// Measures the cost of recording a call, by calling the hooks around nothing.
 ///
-/// Returns what the call's own record shows of it and what its caller is charged in addition, in 1/256 tick; `None`
-/// when there is no memory for it. The smallest of many rounds counts.
+/// Returns the part that a call's own record includes, and the part that its caller is charged, in 1/256
+/// tick; `None` when there is no memory for it. The smallest of many rounds counts.
 pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
     const ROUNDS: u32 = 64;
     const CALLS: u64 = 64;
@@ -195,24 +199,28 @@ pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
     Some((inner, least_whole.saturating_sub(inner)))
 }
 
-/// An enter and a leave of an empty call, as compiled code makes them.
+/// The hooks of an empty call, called as compiled code does.
 #[cfg(target_arch = "x86_64")]
 fn call_hooks(method: usize, stack: usize) {
-    // SAFETY: the registers are those that the hook wants, the stack is even here, and all that the hook may change is
-    // declared.
+    // SAFETY: the registers are those that the hook wants, the stack is even here, and all that the hook may
+    // change is declared.
     unsafe {
-        asm!("call {hook}", hook = sym stubs::enter::<Hooks>, in("r14") method, in("r15") stack, clobber_abi("C"));
+        asm!(
+            "call {hook}", hook = sym stubs::enter::<Hooks>,
+            in("r14") method, in("r15") stack, clobber_abi("C"),
+        );
     }
     // SAFETY: as above.
     unsafe {
         asm!(
-            "call {hook}", hook = sym stubs::leave::<Hooks>, inout("rdi") method => _, inout("rsi") stack => _,
+            "call {hook}", hook = sym stubs::leave::<Hooks>,
+            inout("rdi") method => _, inout("rsi") stack => _,
             clobber_abi("C"),
         );
     }
 }
 
-/// An enter and a leave of an empty call, as compiled code makes them.
+/// The hooks of an empty call, called as compiled code does.
 #[cfg(target_arch = "aarch64")]
 fn call_hooks(method: usize, stack: usize) {
     // SAFETY: the registers are those that the hook wants, and all that the hook may change is declared.
@@ -235,7 +243,8 @@ fn call_hooks(method: usize, stack: usize) {
 mod tests {
     use super::*;
 
-    /// Changes every register that an ordinary function may change, so that the hooks must have kept what counts.
+    /// Changes every register that an ordinary function may change, so that the hooks must have kept what
+    /// counts.
     pub(super) fn trash() {
         // SAFETY: all that is changed is declared.
         unsafe {
@@ -262,10 +271,11 @@ mod tests {
         }
     }
 
-    /// Loads patterns into every register that arguments can stand in, calls the enter hook and stores what is there.
+    /// Loads patterns into every register that can hold arguments, calls the enter hook and stores the
+    /// registers.
     fn registers_after_enter(general: &mut [u64; 9], vectors: &mut [u64; 16]) {
-        // SAFETY: the hook is called by its own convention; the registers that are used are saved or declared, and the
-        // two arrays are as long as what is loaded and stored.
+        // SAFETY: the hook is called by its own convention; the registers that are used are saved or
+        // declared, and the two arrays are as long as what is loaded and stored.
         unsafe {
             asm!(
                 "push rbx",

@@ -1,11 +1,11 @@
 //! Collects from all providers of a machine, and answers a request with one snapshot.
 //!
-//! You pass a [`Request`]; the [`Host`] finds the providers of the requested objects, adds the objects that their
-//! instances name as parents, lets each provider write into one block under one header, and validates the result as it
-//! would validate a foreign block.
+//! You pass a [`Request`]; the [`Host`] finds the providers of the requested objects, adds the objects that
+//! their instances name as parents, lets each provider write into one block under one header, and validates
+//! the result as it would validate a foreign block.
 //!
-//! A provider that fails costs its own objects, never the snapshot. [`Host::trouble`](Source::trouble) says why an object
-//! is missing.
+//! A provider that fails costs its own objects, never the snapshot. [`Host::trouble`](Source::trouble) says
+//! why an object is missing.
 //!
 //! The host does not parse counter paths, compute or format values, or open connections.
 #![forbid(unsafe_code)]
@@ -69,8 +69,8 @@ impl Host {
     ///
     /// This system has no built-in objects, or their sources can not be opened at all.
     ///
-    /// The environment variables [`TierChoice::VARIABLE`] and [`Profile::VARIABLE`] may say how processes are read and
-    /// which objects there are; they must name a tier and a profile.
+    /// The environment variables [`TierChoice::VARIABLE`] and [`Profile::VARIABLE`] select how processes are
+    /// read and which objects exist; they must name a tier and a profile.
     pub fn open() -> Result<Host, SourceError> {
         let tier = TierChoice::of_environment().map_err(|error| {
             SourceError::new(SourceErrorKind::Io, format!("{}: {error}", TierChoice::VARIABLE))
@@ -78,7 +78,7 @@ impl Host {
         Host::open_with(tier)
     }
 
-    /// As [`Host::open`], with the objects of this profile whatever the environment says.
+    /// As [`Host::open`], with this tier and profile instead of those in the environment.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Host {
         Host::of_machine(builtin::providers(tier, profile)?)
     }
 
-    /// As [`Host::open`], with processes read in this way whatever the environment says.
+    /// As [`Host::open`], with this tier instead of the one in the environment.
     ///
     /// # Errors
     ///
@@ -140,8 +140,8 @@ impl Host {
         Host { roots: Some(roots), ..self }
     }
 
-    /// The same host with the libraries of the services in these registries, and their names. Events are written beside
-    /// the registries, and nowhere else.
+    /// The same host with the libraries of the services in these registries, and their names. Events are
+    /// written beside the registries, and nowhere else.
     #[must_use]
     pub fn with_libraries(self, roots: Roots, options: LibraryOptions) -> Host {
         let events = EventLog::of(&roots);
@@ -190,7 +190,7 @@ impl Host {
                 self.all(|costly| costly == wanted)
             }
             RequestKind::Objects(objects) => objects.iter().copied().collect(),
-            // A foreign host that is this one; any other is not ours to answer for.
+            // Another host's name can be the name of this one; the rest is not ours to answer.
             RequestKind::Foreign { host, objects } if host.eq_ignore_ascii_case(&self.system_name) => {
                 if objects.is_empty() {
                     self.all(|costly| !costly)
@@ -206,7 +206,7 @@ impl Host {
         }
     }
 
-    /// Adds the objects that instances of libraries name as parents, where nobody has asked for them yet.
+    /// Adds the objects that instances of libraries name as parents, unless the request has them already.
     fn collect_parents(
         &mut self,
         answers: &Answers,
@@ -246,7 +246,8 @@ impl Host {
             return Ok(snapshot);
         }
         if matches!(request.kind, RequestKind::Metadata { .. }) {
-            // A service need not know metadata queries: it changes the whole objects, and their definitions are taken.
+            // A service need not know metadata queries: it changes the whole objects, and their definitions
+            // are kept.
             let whole = self.snapshot(&Request::objects(objects.keys().copied()))?;
             for object in objects_of(&whole)? {
                 if let Some(bytes) = objects.get_mut(&object.header().name) {
@@ -308,7 +309,7 @@ impl Source for Host {
         let with_health = self.reports_health && objects.contains(&provider_object::NAME);
         if with_health && !matches!(request.kind, RequestKind::Metadata { .. }) {
             self.providers.try_untried(&objects, self.events.as_ref());
-            // Those that this request means are on their way already.
+            // The libraries of this request are running already.
             if let (Some(libraries), RequestKind::Objects(_)) = (&mut self.libraries, &request.kind) {
                 libraries.try_untried();
             }
@@ -336,7 +337,7 @@ impl Source for Host {
             let answers = libraries.finish(asking, writer.objects());
             self.collect_parents(&answers, &objects, request, &mut writer);
         }
-        // Behind all others, so that it tells of this request too.
+        // After all others, so that it includes this request.
         if with_health {
             self.write_sources(request, &mut writer);
         }

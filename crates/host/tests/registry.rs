@@ -1,4 +1,5 @@
-//! Installing and removing names: the samples, the languages, and every fault by which Windows damages its tables.
+//! Installing and removing names: the samples, the languages, and every fault by which Windows damages its
+//! tables.
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::fs;
@@ -74,12 +75,14 @@ impl Place {
 /// An INI file of a service with these texts.
 fn ini(service: &str, languages: &str, objects: &str, texts: &str) -> String {
     format!(
-        "[info]\ndrivername={service}\nsymbolfile=s.h\n[languages]\n{languages}\n[objects]\n{objects}\n[text]\n{texts}\n"
+        "[info]\ndrivername={service}\nsymbolfile=s.h\n\
+         [languages]\n{languages}\n[objects]\n{objects}\n[text]\n{texts}\n"
     )
 }
 
 fn good(service: &str) -> String {
-    let texts = "OBJ_009_NAME=Object of S\nOBJ_009_HELP=Help of the object\nONE_009_NAME=One\nONE_009_HELP=Help of one";
+    let texts = "OBJ_009_NAME=Object of S\nOBJ_009_HELP=Help of the object\n\
+        ONE_009_NAME=One\nONE_009_HELP=Help of one";
     ini(service, "009=English", "OBJ_009_NAME=", texts).replace("of S", &format!("of {service}"))
 }
 
@@ -323,7 +326,8 @@ fn a_second_installation_is_refused_and_changes_nothing() {
 fn every_language_that_exists_gets_the_texts() {
     let place = Place::new();
     place.install(good("One"), HEADER).unwrap();
-    let texts = "OBJ_009_NAME=English\nOBJ_019_NAME=Русский\nOBJ_007_NAME=Deutsch\nOBJ_007_HELP=Hilfe\nOBJ_009_HELP=Help";
+    let texts = "OBJ_009_NAME=English\nOBJ_019_NAME=Русский\nOBJ_007_NAME=Deutsch\n\
+        OBJ_007_HELP=Hilfe\nOBJ_009_HELP=Help";
     let two = place.install(ini("Two", "009=\n019=\n007=", "", texts), "#define OBJ 0").unwrap();
     let three = place.install(good("Three"), HEADER).unwrap();
     let installed = place.installed();

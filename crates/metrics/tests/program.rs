@@ -1,4 +1,4 @@
-//! A program that knows `metrics` only, read through a query.
+//! Tests: a program that knows `metrics` only, read through a query.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
@@ -21,7 +21,7 @@ fn query(directory: &Path) -> Query {
     Query::new(Box::new(Host::of("here", vec![Box::new(publishers)])), Language::ENGLISH).unwrap()
 }
 
-/// The last raw number, and the value, of a path.
+/// The last raw number and the value of a path.
 fn read(query: &mut Query, path: &str) -> (u64, Result<Value, NoValue>) {
     let handle = query.add(path).unwrap_or_else(|error| panic!("{error:?}"));
     query.collect().unwrap();

@@ -15,7 +15,8 @@ use tallymon_provider::shm::{
 };
 use tallymon_testkit::Scratch;
 
-/// Places of the fields that differ from process to process: its number, its start time, the time of the file.
+/// Places of the fields that differ from process to process: its number, its start time, the time of the
+/// file.
 const PID: usize = 24;
 const START_TIME: usize = 32;
 const CREATED: usize = 48;
@@ -420,7 +421,8 @@ fn golden_2() -> CounterSet {
         .histogram("Histogram", &HistogramShape { bits: 1, most: 1000, percentiles: vec![50_000, 99_900] })
 }
 
-/// The set with what version 3 added. Nobody records in what has two lanes: in which one is the processor's business.
+/// The set with what version 3 added. Nobody records in what has two lanes: in which one is the processor's
+/// business.
 fn golden_3() -> CounterSet {
     let shape = HistogramShape { bits: 1, most: 1000, percentiles: vec![50_000] };
     let set =
@@ -428,7 +430,8 @@ fn golden_3() -> CounterSet {
     set.average("Shared Average").shared_lanes(1)
 }
 
-/// `TALLYMON_BLESS=1 cargo test -p tallymon-provider` writes the fixtures anew: only for a new version of the format.
+/// `TALLYMON_BLESS=1 cargo test -p tallymon-provider` writes the fixtures anew: only for a new version of the
+/// format.
 #[test]
 fn every_version_is_written_as_ever() {
     for (version, set) in [(1, golden()), (2, golden_2()), (3, golden_3())] {

@@ -1,4 +1,4 @@
-//! A program that knows `tracing` only, read through a query.
+//! Tests: a program that knows `tracing` only, read through a query.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 

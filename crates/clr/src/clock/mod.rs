@@ -1,11 +1,12 @@
 //! The clock of the profiler: the time stamp counter where it is steady, else the system's monotonic clock.
 //!
-//! Reading the counter takes a third to a fifth of the time of the system's clock, and every call reads the clock twice. The
-//! counter is steady when the processor says so (`constant_tsc`, `nonstop_tsc`) and the kernel itself trusts it as its
-//! clock. Its rate is not measured in advance: the file keeps pairs of ticks and nanoseconds, and a reader divides.
+//! Reading the counter takes a third to a fifth of the time of the system's clock, and every call reads the
+//! clock twice. The counter is steady when the processor says so (`constant_tsc`, `nonstop_tsc`) and the
+//! kernel itself trusts it as its clock. Its rate is not measured in advance: the file keeps pairs of ticks
+//! and nanoseconds, and a reader divides.
 //!
-//! Unsafe code is here for one instruction, in a file for each processor, and one system call. Neither touches memory
-//! that others see.
+//! Unsafe code is here for one instruction, in a file for each processor, and one system call. Neither
+//! touches memory that others see.
 #![allow(unsafe_code)]
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
@@ -16,7 +17,7 @@ use crate::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 use crate::settings::ClockChoice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The kind of clock in use, `CLOCK_MONOTONIC` until [`choose`] says something else.
+/// The kind of clock in use, `CLOCK_MONOTONIC` until [`choose`] selects one.
 static KIND: AtomicU32 = AtomicU32::new(CLOCK_MONOTONIC);
 
 /// Chooses the clock of this process and returns its kind. Called once, before anything is measured.
@@ -47,7 +48,7 @@ pub(crate) fn nanoseconds() -> u64 {
         .wrapping_add(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// A pair of ticks and nanoseconds that were read together: of three tries the one that took the fewest ticks.
+/// A pair of ticks and nanoseconds read together: the one of three tries that took the fewest ticks.
 pub(crate) fn pair() -> (u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..3 {
@@ -61,7 +62,7 @@ pub(crate) fn pair() -> (u64, u64) {
     (best.1, best.2)
 }
 
-/// What two looks at the clock take, in 1/256 tick: the smallest of some rounds.
+/// The cost of reading the clock twice, in 1/256 tick: the smallest of some rounds.
 pub(crate) fn cost() -> u64 {
     const LOOKS: u64 = 64;
     let round = |_| {
@@ -79,7 +80,7 @@ fn counter_is_steady() -> bool {
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     match source.trim() {
         "tsc" => says_steady(&read("/proc/cpuinfo")),
-        // That of 64-bit ARM is steady by its definition.
+        // The counter of 64-bit ARM is steady by definition.
         "arch_sys_counter" => true,
         _ => false,
     }

@@ -41,11 +41,11 @@ pub fn differences(before: &Profile, after: &Profile) -> Vec<Difference> {
     all
 }
 
-/// Writes the methods that changed: calls and own time of both profiles, the change, and what a call took.
+/// Writes the methods that changed: calls and own time in both profiles, the change, and the time per call.
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn diff(before: &Profile, after: &Profile, rows: usize, out: &mut dyn Write) -> io::Result<()> {
     let all = differences(before, after);
     let sum = |field: fn(&Difference) -> u64| all.iter().map(field).fold(0, u64::saturating_add);
@@ -75,7 +75,7 @@ fn change(before: u64, after: u64) -> String {
     format!("{sign}{}", time(before.abs_diff(after)))
 }
 
-/// How a call's own time changed, in per cent; a method that is on one side only is new or gone.
+/// The change of a call's own time, in per cent; a method in only one of the profiles is new or gone.
 fn per_call(difference: &Difference) -> String {
     match difference.calls {
         [0, 0] => String::new(),

@@ -1,4 +1,4 @@
-//! Profile files that were assembled by the numbers of the format description.
+//! Tests: profile files assembled from the numbers in the format description.
 
 #![allow(clippy::arithmetic_side_effects, reason = "offsets of a file that the test makes up")]
 
@@ -8,8 +8,9 @@ use tallymon_testkit::raw::Random;
 /// A node to be written: method, calls, ticks, first child, next sibling.
 pub(crate) struct RawNode(pub u32, pub u64, pub u64, pub u32, pub u32);
 
-/// Assembles a file by the offsets of the format description, not by the structures of the writer: 1 module, the
-/// named methods from number 1, one thread whose root is node 1, nodes from number 1, 2 ticks per nanosecond.
+/// Assembles a file by the offsets of the format description, not by the structures of the writer: 1 module,
+/// the named methods from number 1, one thread whose root is node 1, nodes from number 1, 2 ticks per
+/// nanosecond.
 pub(crate) fn file(methods: &[&str], nodes: &[RawNode]) -> Vec<u8> {
     let mut bytes = vec![0; 65536];
     let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
@@ -116,7 +117,7 @@ fn open_calls_last_until_the_last_sign_of_life() {
     let profile = Profile::from_bytes(&bytes).unwrap();
     assert!(profile.calls[1].open);
     assert_eq!((profile.calls[1].total, profile.calls[1].ended_total), (500 + 500, 500));
-    // An average is that of the calls that ended, and of recursive ones each counts.
+    // The average covers the calls that ended; of recursive calls, each counts.
     let totals = profile.method_totals();
     let main = totals.iter().find(|total| total.method == 0).unwrap();
     assert_eq!((main.total, main.ended_total, main.ended, main.enters), (1000, 550, 3, 4));
@@ -149,7 +150,7 @@ fn any_bytes_are_read_without_harm() {
     for _ in 0..3000 {
         let mut bytes = good.clone();
         for _ in 0..random.below(40) {
-            // Mostly where the records are, sometimes in the header behind the fields that are checked.
+            // Mostly in the records, sometimes in the header after the checked fields.
             let at = match random.below(3) {
                 0 => 32 + random.below(300),
                 1 => 24576 + random.below(2048),

@@ -1,4 +1,5 @@
-//! The reference of all built-in counters, `docs/reference/linux-counters.md`, made of their tables and checked by a test.
+//! Generates the reference of all built-in counters, `docs/reference/linux-counters.md`, from their tables; a
+//! test compares it.
 #![allow(clippy::unwrap_used, reason = "all of it is a test")]
 
 use std::fmt::Write;
@@ -12,21 +13,28 @@ use crate::titles;
 
 const HEAD: &str = "# The counters of Linux
 
-Made of the tables of counters; `TALLYMON_BLESS=1 cargo test -p tallymon-host --lib reference` writes it anew.
+Generated from the tables of counters by `TALLYMON_BLESS=1 cargo test -p tallymon-host --lib reference`.
 
-A source is a file and a key in it: `file:key + :key * 10` is a sum, scaled, and what stands behind `or` counts where
-the first is missing. A file without `/` at its beginning is in the folder of the instance. Quality:
-E exact, C close, A an approximation, D kept by the collector itself, O only when asked for, Z a true zero,
-`-` Linux has nothing like it, or it is not collected: no data. *Unit* is that of the shown value. *Tier* is how processes are
-read, and what is counted for each processor and by the network's protocols (`tally doctor`): T0 by their files, T2 by a program in the
-kernel; *as root* is with CAP_SYS_PTRACE; `all` for what does not depend on it. *Since* is the first kernel that has the source, or one of those that stand there; `all` for what every kernel of 2.6.20 and
-later has, and for what is no file.
+A *source* is a file and a key in it: `file:key + :key * 10` is a sum with a factor. The part after `or` is
+used where the first one is missing. A file without `/` at its beginning is in the folder of the instance.
 
-How *since* was checked: in the sources of the kernel, it is there and was not in the release before. Looked at were all releases from
-2.6.12 to 2.6.39, and 3.0 to 3.2, 3.4 to 3.6, 3.9 to 3.11, 3.14 to 3.16, 3.18, 4.2, 4.3, 4.10, 4.12, 4.15, 4.18 to 4.20, 5.0, 5.2 to 5.4,
-5.8 to 5.10, 5.14, 5.15, 5.17, 5.19, 6.0 and 6.2; `all` was looked for in 2.6.20. For 3.3, 3.4, 3.7, 3.12 to 3.14, 3.18, 4.2, 4.4 to 4.8, 4.13, 4.18,
-5.2, 5.5, 5.13, 5.16, 5.19, 6.1, 6.2 and 6.5 the release before was not among them: which of those between it is has been taken from proc(5),
-the kernel's documents and what is known of the change. What is older than 2.6.12 is from proc(5).
+*Quality*: E exact, C close, A an approximation, D counted by the collector itself, O only on request, Z
+always 0 and right, `-` no data: Linux has nothing like it, or it is not collected.
+
+*Unit* is the unit of the displayed value. *Tier* is how processes, and the counts of processors and network
+protocols, are read (`tally doctor`): T0 from files, T2 by an eBPF program; *as root* needs CAP_SYS_PTRACE;
+`all` does not depend on it.
+
+*Since* is the first kernel that has the source, or one of the listed sources; `all` means every kernel from
+2.6.20 on, and counters whose source is not a file.
+
+How *since* was checked: the kernel's source code has it, and the release before does not. The checked
+releases are 2.6.12 to 2.6.39, 3.0 to 3.2, 3.4 to 3.6, 3.9 to 3.11, 3.14 to 3.16, 3.18, 4.2, 4.3, 4.10,
+4.12, 4.15, 4.18 to 4.20, 5.0, 5.2 to 5.4, 5.8 to 5.10, 5.14, 5.15, 5.17, 5.19, 6.0 and 6.2; `all` was
+checked in 2.6.20. For 3.3, 3.4, 3.7, 3.12 to 3.14, 3.18, 4.2, 4.4 to 4.8, 4.13, 4.18, 5.2, 5.5, 5.13, 5.16,
+5.19, 6.1, 6.2 and 6.5 the release before was not checked: proc(5), the kernel's documentation and the known
+history of the change decide between the releases in question. For releases before 2.6.12 the source is
+proc(5).
 ";
 
 /// The whole page.
@@ -77,7 +85,7 @@ fn page(honest: &System, system: &System) -> String {
     text
 }
 
-/// The unit of the shown value of a counter, which its type and its English name tell.
+/// The unit of a counter's displayed value, from its type and its English name.
 fn unit(kind: CounterType, name: &str) -> &'static str {
     const RATES: [CounterType; 2] = [CounterType::PERF_COUNTER_COUNTER, CounterType::PERF_COUNTER_BULK_COUNT];
     const SHARES: [CounterType; 5] = [
@@ -168,7 +176,7 @@ fn the_readme_names_every_object() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let text = std::fs::read_to_string(path).unwrap();
     let part = text.split("\n## ").find(|part| part.starts_with("What it reads")).unwrap();
-    // A name may go over the end of a line.
+    // A name may continue on the next line.
     let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
     let system = System::open().unwrap().with_profile(Profile::NtStrict);
     let names = titles::titles(Language::ENGLISH).unwrap();
@@ -187,5 +195,9 @@ fn the_reference_is_that_of_the_tables() {
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     let difference = page.lines().zip(written.lines()).find(|(one, other)| one != other);
-    assert!(page == written, "{} is old: {difference:?}; TALLYMON_BLESS=1 writes it anew", path.display());
+    assert!(
+        page == written,
+        "{} is not up to date: {difference:?}; TALLYMON_BLESS=1 writes it",
+        path.display()
+    );
 }

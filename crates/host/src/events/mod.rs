@@ -1,7 +1,7 @@
-//! Where events go: always to a file that grows to a limit, and to the system's journal where there is one.
+//! Writes events: always to a file of limited size, and to the system's journal where there is one.
 //!
-//! The file is `events.jsonl` beside the registry: one JSON object a line, in the order of time. Many processes append
-//! to it. When it is long it becomes `events.jsonl.1`, in place of an older one.
+//! The file is `events.jsonl` in the folder above the registry: one JSON object per line, in the order of
+//! time. Many processes append to it. At its limit it becomes `events.jsonl.1` and replaces an older one.
 
 #[cfg_attr(target_os = "linux", path = "journal.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "no_journal.rs")]
@@ -22,7 +22,7 @@ const FILE: &str = "events.jsonl";
 /// The length in bytes at which a new file is begun.
 const LONGEST: u64 = 1 << 20;
 
-/// Takes events.
+/// Writes events to files and to the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventLog {
     /// The files that are tried, best first.
@@ -33,20 +33,22 @@ pub struct EventLog {
 }
 
 impl EventLog {
-    /// Beside the registry of the system for those who may write there, else beside that of the user; and the journal.
+    /// Writes beside the registry of the system if the process may write there, else beside the registry of
+    /// the user; and to the journal.
     ///
-    /// With `TALLYMON_ROOT` the journal is left out: whoever sets it wants nothing outside of that folder.
+    /// With `TALLYMON_ROOT` it leaves out the journal: that variable keeps everything in one folder.
     pub fn of_environment(roots: &Roots) -> EventLog {
         let journal = std::env::var_os("TALLYMON_ROOT").is_none_or(|root| root.is_empty());
         EventLog { journal, ..EventLog::of(roots) }
     }
 
-    /// Beside the registries, without the journal.
+    /// Writes beside the registries, without the journal.
     pub fn of(roots: &Roots) -> EventLog {
         EventLog { files: files(roots), journal: false, level: None }
     }
 
-    /// Says which events of Perflib are written (`EventLogLevel`): 0 none, 1 errors, 2 warnings too, 3 or `None` all.
+    /// Selects the events of Perflib to write (`EventLogLevel`): 0 none, 1 errors, 2 warnings too, 3 or
+    /// `None` all.
     pub fn set_level(&mut self, level: Option<u32>) {
         self.level = level;
     }
@@ -60,7 +62,7 @@ impl EventLog {
         event.kind.source != EventSource::Perflib || self.level.is_none_or(|level| level >= needed)
     }
 
-    /// Writes an event. That it can not be written is nobody's trouble but that of who looks for it.
+    /// Writes an event. Write errors are ignored: there is no better place to report them.
     pub fn write(&self, event: &Event) {
         if !self.wants(event) {
             return;
@@ -92,7 +94,7 @@ fn older(file: &Path) -> PathBuf {
 fn append(path: &Path, line: &str) -> io::Result<()> {
     let open = || OpenOptions::new().append(true).create(true).open(path);
     let mut file = match open() {
-        // The folder is that of the registry, which may not have been written yet.
+        // The folder of the registry may not exist yet.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
             open()?
@@ -100,8 +102,8 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
         other => other?,
     };
     if file.metadata()?.len() >= LONGEST {
-        // Whoever gets the lock renames; the others write to the old file, where nothing is lost. Nobody waits for a
-        // process that was stopped while it had the lock.
+        // The process that gets the lock renames the file; others write to the old file, where nothing is
+        // lost. No process waits for one that was stopped while it had the lock.
         if file.try_lock().is_ok() && is_at(&file, path)? {
             std::fs::rename(path, older(path))?;
         }
@@ -155,7 +157,7 @@ fn stamp(time: SystemTime) -> String {
     )
 }
 
-/// A text as JSON has it.
+/// Appends a text as a JSON string.
 fn quote(out: &mut String, text: &str) {
     out.push('"');
     for letter in text.chars() {

@@ -1,8 +1,8 @@
-//! The objects of provider libraries: who is registered, who is asked, and what comes of it.
+//! The objects of provider libraries: which are registered, which get a request, and what comes of it.
 //!
-//! All libraries that a request means are asked at the same time, the built-in objects are read meanwhile, and then the
-//! answers are taken, each until its own deadline. Whoever is late is answered for with its last values, marked as
-//! old; whatever else goes wrong costs the objects of that service only, and is reported.
+//! All libraries of a request run at the same time, while the built-in objects are read; then the answers are
+//! collected, each until its own deadline. A late library is represented by its last values, marked as old.
+//! Any other fault costs the objects of that service only, and is reported.
 
 mod report;
 mod settings;
@@ -58,7 +58,7 @@ struct Library {
     trust_reported: bool,
     /// Its last objects, by the index of their names.
     last: BTreeMap<TitleIndex, LastObject>,
-    /// What was seen of it last, in words, if that is not good.
+    /// What went wrong last, in words; `None` when all is well.
     trouble: Option<String>,
     counts: LibraryCounts,
 }
@@ -72,7 +72,7 @@ struct LastObject {
     parents: BTreeSet<TitleIndex>,
 }
 
-/// What a request means for libraries, while it is answered.
+/// The libraries of a request, while it is answered.
 #[derive(Debug)]
 pub(crate) struct Asking {
     kind: RequestKind,
@@ -93,7 +93,7 @@ impl Libraries {
         Libraries { roots, options, log, for_all: ForAll::default(), versions: None, libraries: Vec::new() }
     }
 
-    /// Looks again who is registered, if the registry has changed.
+    /// Reads the registered services again if the registry has changed.
     pub(crate) fn refresh(&mut self) {
         let versions = Installed::versions(&self.roots);
         if self.versions == Some(versions) {
@@ -109,7 +109,7 @@ impl Libraries {
             let same = |library: &Library| library.scope == scope && library.service.name == service.name;
             let known = old.iter().position(same).map(|position| old.swap_remove(position));
             self.libraries.push(match known {
-                // The same library goes on, whatever else was changed.
+                // The same library continues, whatever else has changed.
                 Some(library) if *library.client.settings() == settings => {
                     let disabled_here = library.disabled_here && library.service == *service;
                     Library { service: service.clone(), disabled_here, ..library }
@@ -120,7 +120,7 @@ impl Libraries {
         close(&mut old);
     }
 
-    /// Begins to ask everybody whom a request means.
+    /// Sends a request to all its libraries.
     pub(crate) fn begin(
         &mut self,
         kind: &RequestKind,
@@ -152,7 +152,7 @@ impl Libraries {
         }
     }
 
-    /// The parents of objects that were asked for, as far as they are known from earlier answers.
+    /// The parents of the requested objects, as far as earlier answers show them.
     pub(crate) fn known_parents(&self, asking: &Asking) -> BTreeSet<TitleIndex> {
         let asked = self.libraries.iter().zip(&asking.asked).filter(|(_, asked)| **asked);
         let last = asked.flat_map(|(library, _)| library.last.values());
@@ -216,8 +216,8 @@ impl Libraries {
         self.status().iter().map(source).collect()
     }
 
-    /// Asks those libraries for everything once that nobody has asked so far, so that it is known how they are. Those
-    /// that change objects of others stay unknown until one of these is wanted.
+    /// Sends a request for everything to those libraries that had no request so far, so that their health is
+    /// known. Libraries that change other objects wait for a request for one of these.
     pub(crate) fn try_untried(&mut self) {
         self.refresh();
         let untried =
@@ -233,7 +233,7 @@ impl Libraries {
         self.finish(&asking, &mut ObjectsWriter::growing(&mut Vec::new()));
     }
 
-    /// How each library is, after it was asked for everything.
+    /// The state of each library, after a request for everything.
     pub(crate) fn findings(&mut self) -> Vec<Finding> {
         let asking = self.begin(&RequestKind::Global, |_| false, "");
         let mut bytes = Vec::new();
@@ -281,7 +281,8 @@ impl Library {
         !self.service.disabled && !self.disabled_here
     }
 
-    /// Reports once that its library is not the one that was marked as trusted, or not trusted enough for this process.
+    /// Reports once that its library is not the one that was marked as trusted, or is not trusted enough for
+    /// this process.
     fn report_trust(&mut self, log: &EventLog) {
         if std::mem::replace(&mut self.trust_reported, true) {
             return;
@@ -299,7 +300,7 @@ impl Library {
         }
     }
 
-    /// Looks at what came of asking; gives the objects that can be written.
+    /// Evaluates the outcome of a request; returns the objects to write.
     fn outcome(&mut self, kind: &RequestKind, roots: &Roots, for_all: &ForAll, log: &EventLog) -> Written {
         let Service { name, library, .. } = &self.service;
         let (name, path) = (name.clone(), library.clone().unwrap_or_default());
@@ -353,7 +354,8 @@ impl Library {
             }
             Outcome::NoProcess(error) => {
                 let words = format!(
-                    "the program {} that loads libraries can not be started ({error}); install it beside tally or set \
+                    "the program {} that loads libraries can not be started ({error}); install it beside \
+                    tally or set \
                      TALLYMON_HOST",
                     self.client.settings().program.display()
                 );
@@ -367,7 +369,8 @@ impl Library {
         Written::default()
     }
 
-    /// Reports once that a library in this process took longer than anybody would have waited for another.
+    /// Reports once that a library in this process took longer than a reader would have waited for one in a
+    /// process of its own.
     fn report_slowness(&mut self, time: Duration, for_all: &ForAll, log: &EventLog) {
         let settings = self.client.settings();
         let slow = settings.in_process.is_some() && time > settings.times.answer;
@@ -443,7 +446,7 @@ impl Library {
             };
             let Some(Ok(object)) = Objects::bare(&last.bytes, 1).next().filter(|_| wanted) else { continue };
             let mut marked = Vec::new();
-            // Definitions that do not end where they say they do have no room for one more.
+            // Definitions that do not end at their stated length have no room for another one.
             let sound = with_state(&object, ValueState::Stale, &mut marked).is_ok() && is_whole(&marked);
             if sound {
                 written.objects.append(&mut marked);

@@ -1,11 +1,11 @@
 //! The objects that other programs publish in shared memory.
 //!
-//! Published files have names and no indexes. Here each name gets an index that stays the same as long as this process
-//! runs, also when the program ends and comes back, so that a query that was made once goes on.
+//! Published files have names and no indexes. Each name gets an index here that stays the same as long as
+//! this process runs, also when the program ends and starts again, so that a query continues.
 //!
-//! Several programs that publish the same set with instances are one object with the instances of all. A set of the name
-//! of another one that differs from it, or of the name of a built-in object, is shown under its name and the number of
-//! its process, `Behemoth [4711]`: nobody takes another's place.
+//! Several programs that publish the same set with instances are one object with all their instances. A set
+//! that has the name of a different set, or of a built-in object, is shown under its name and its process id,
+//! `Behemoth [4711]`: no program can replace an object of another one.
 
 mod report;
 
@@ -22,11 +22,11 @@ use tallymon_provider::{
     ProviderError, SourceStatus, TitleIndex, Titles, ValueState,
 };
 
-/// Indexes of installed services end below this one, so that no publisher can have the index of a service.
+/// Indexes of installed services end below this one, so a publisher can not get the index of a service.
 const FIRST_INDEX: u32 = crate::registry::FIRST_INDEX_OUTSIDE;
 
-/// The most names that get indexes in this process, and the most bytes that are kept for them. Programs that come and go
-/// with ever new names could otherwise take all memory.
+/// The most names that get indexes in this process, and the most bytes kept for them. Otherwise programs that
+/// come and go under ever new names could take all memory.
 const MOST_NAMES: usize = 1 << 16;
 const MOST_BYTES: usize = 64 << 20;
 
@@ -40,7 +40,7 @@ pub struct Publishers {
     taken: BTreeSet<String>,
     objects: Vec<PublishedObject>,
     specs: Vec<ObjectSpec<'static>>,
-    /// Objects whose instances were seen as parents of those of another.
+    /// Objects whose instances are parents of instances of another object.
     parents: BTreeMap<TitleIndex, Vec<TitleIndex>>,
     started: bool,
     /// Whether there were more names than are kept.
@@ -68,7 +68,7 @@ struct Known {
 }
 
 impl Known {
-    /// Takes room for some more bytes; `None` when there is none.
+    /// Takes some bytes of the remaining room; `None` when it is used up.
     fn take(&mut self, bytes: usize) -> Option<()> {
         let bytes = self.bytes.checked_add(bytes).filter(|bytes| *bytes <= MOST_BYTES)?;
         self.bytes = bytes;
@@ -82,12 +82,12 @@ type CounterKey = (u32, u32, i32, u32, Option<u32>);
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 impl Publishers {
-    /// What is published on this machine. The objects of the names `taken`, in any language, are somebody else's.
+    /// Everything that is published on this machine, except objects with the names `taken`, in any language.
     pub fn system<'t>(taken: impl IntoIterator<Item = &'t str>) -> Publishers {
         Publishers::of(Reader::system(), taken)
     }
 
-    /// What a reader finds.
+    /// Everything that a reader finds.
     pub fn of<'t>(reader: Reader, taken: impl IntoIterator<Item = &'t str>) -> Publishers {
         Publishers {
             reader,
@@ -101,7 +101,7 @@ impl Publishers {
         }
     }
 
-    /// Makes the list of objects anew.
+    /// Builds the list of objects again.
     fn rebuild(&mut self) {
         self.objects.clear();
         self.specs.clear();
@@ -167,7 +167,7 @@ impl Publishers {
         }
     }
 
-    /// The index of the object at a position of a publication.
+    /// The index of the object at a position in a publication.
     fn name_of(&self, publication: &Publication, position: usize) -> Option<TitleIndex> {
         let here = |object: &&PublishedObject| {
             object.sources.iter().any(|(path, at)| *at == position && path == publication.path())
@@ -175,7 +175,8 @@ impl Publishers {
         self.objects.iter().find(here).map(|object| object.layout.spec().name)
     }
 
-    /// For each object of each publication the index and the number of instances that other publications put in front.
+    /// For each object of each publication the index and the number of instances that other publications put
+    /// in front.
     fn places(&self) -> HashMap<(PathBuf, usize), (TitleIndex, usize)> {
         let mut places = HashMap::new();
         for object in &self.objects {
@@ -224,7 +225,8 @@ impl Provider for Publishers {
             .collect();
         for publication in self.reader.publications_mut() {
             if wanted.contains(&publication.path().to_path_buf()) {
-                // One that can not be read any longer has no instances, and is dropped at the next request.
+                // A publication that can no longer be read has no instances, and is dropped at the next
+                // request.
                 publication.read();
                 self.troubles.note(publication.path(), 0);
             }
@@ -320,8 +322,8 @@ impl Provider for Publishers {
     }
 }
 
-/// Writes the values of one instance; stale ones are the last of a program that has ended. Says how many could not be
-/// read.
+/// Writes the values of one instance; stale values are the last ones of a program that has ended. Returns how
+/// many could not be read.
 fn write(
     block: &mut CounterBlockMut<'_>,
     instance: InstanceRef<'_>,
@@ -370,7 +372,7 @@ fn same_object(a: &ObjectDefinition, b: &ObjectDefinition) -> bool {
         && a.counters.iter().map(counter).eq(b.counters.iter().map(counter))
 }
 
-/// The object as it stands in a block; `None` when there are too many names already.
+/// The definition of the object for a block; `None` when there are too many names already.
 fn spec_of(texts: &[DefinitionText], definition: &ObjectDefinition) -> Option<ObjectSpec<'static>> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let name = index_of(&mut known, texts)?;
@@ -411,7 +413,7 @@ fn spec_of(texts: &[DefinitionText], definition: &ObjectDefinition) -> Option<Ob
     })
 }
 
-/// The index of a name and help text in all languages: the one that it had before, or the next.
+/// The index of a name and help text in all languages: its earlier index, or the next free one.
 fn index_of(known: &mut Known, texts: &[DefinitionText]) -> Option<u32> {
     let key: Vec<(u16, String, String)> =
         texts.iter().map(|text| (text.language.langid(), text.name.clone(), text.help.clone())).collect();
@@ -429,8 +431,8 @@ fn index_of(known: &mut Known, texts: &[DefinitionText]) -> Option<u32> {
     Some(index)
 }
 
-/// Size in a block where it is not what the type says. A text has two bytes for each of its bytes, which is enough in
-/// UTF-16, and two for its end.
+/// The size in a block, where the type does not define it. A text has two bytes for each of its bytes, which
+/// is enough in UTF-16, and two for its terminator.
 fn size_of(counter: &CounterDefinition) -> Option<u32> {
     match counter.text_capacity() {
         Some(capacity) => {

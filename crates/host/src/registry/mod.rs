@@ -1,10 +1,11 @@
-//! The registry: which services have counters, and the names and help texts of them in every language.
+//! The registry: the services that have counters, with their names and help texts in every language.
 //!
-//! You give an INI file with its symbol file, or a manifest; its texts get indexes above those of NT, and every language
-//! that there is a table of has them from then on. There is a registry of the system and one of the user; both are read,
-//! and the user's wins.
+//! You pass an INI file with its symbol file, or a manifest; its texts get indexes above those of NT, in
+//! every language that has a table. The system has a registry, and so has each user; both are read, and the
+//! user's entries win.
 //!
-//! It can not be half changed: see `store.rs`. It loads no libraries and asks no providers.
+//! A change is complete or not made at all: see `store.rs`. The registry loads no libraries and calls no
+//! providers.
 //!
 //! | to | use |
 //! |---|---|

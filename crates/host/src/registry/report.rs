@@ -1,4 +1,4 @@
-//! Events of LoadPerf: what was installed and removed, what was wrong with it, and why it was not.
+//! Events of LoadPerf: what was installed and removed, the problems of a file, and why a change failed.
 
 use tallymon_core::title::Language;
 use tallymon_provider::library::event::{
@@ -11,7 +11,7 @@ use super::package::Package;
 use super::service::TitleRange;
 use crate::events::EventLog;
 
-/// What was to be done.
+/// The intended change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     /// Names were to be installed.

@@ -1,8 +1,8 @@
 //! Provider libraries: shared libraries with NT's functions Open, Collect and Close.
 //!
-//! Nobody knows what such a library does, so by default it is loaded by a child process, `tally-host`, and what comes
-//! from there is checked like any foreign input. You give a registration and the query string of a request; you get
-//! the bytes of objects that can be put into a data block, or events that say why there are none.
+//! A provider library can do anything, so by default a child process, `tally-host`, loads it, and everything
+//! from that process is checked like any foreign input. You pass a registration and the query string of a
+//! request; you get the bytes of objects for a data block, or events that say why there are none.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -17,7 +17,7 @@
 //! | `client` | asks a library in its child, and gives up on it |
 //! | `process` | starts child processes, and waits for their end |
 //!
-//! It does not know which libraries are registered, or who is to be asked for what.
+//! This module does not know which libraries are registered, or which of them a request needs.
 
 #[cfg(target_os = "linux")]
 mod abi;

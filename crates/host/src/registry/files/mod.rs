@@ -1,4 +1,4 @@
-//! The few things that the registry does with files, as a trait, so that tests can stop a change at each of them.
+//! The file operations of the registry, as a trait, so that tests can stop a change at each of them.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -13,7 +13,8 @@ pub(crate) use platform::{default_state_folder, default_system_folder, identity}
 /// No file of the registry, and none that is installed into it, is longer than this in bytes.
 pub(crate) const LONGEST: u64 = 64 << 20;
 
-/// What the registry does with files. Every method is one step that a crash may stop before, or in.
+/// The file operations of the registry. Every method is one step; a crash can happen before it, or in the
+/// middle of it.
 pub(crate) trait Files {
     /// The bytes of a file of at most [`LONGEST`] bytes.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
@@ -21,17 +22,17 @@ pub(crate) trait Files {
     fn list(&self, folder: &Path) -> io::Result<Vec<String>>;
     /// The name that a link leads to.
     fn read_link(&self, path: &Path) -> io::Result<String>;
-    /// Makes a folder that everybody may read, and those above it.
+    /// Creates a folder that every user may read, and those above it.
     fn create_folders(&self, path: &Path) -> io::Result<()>;
-    /// Makes a file that is not there yet and that everybody may read.
+    /// Creates a new file that every user may read.
     fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
-    /// Has the bytes of a file on the disk before it returns.
+    /// Writes the bytes of a file to the disk before it returns.
     fn sync(&self, path: &Path) -> io::Result<()>;
     /// Has the names in a folder on the disk before it returns.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
-    /// Makes a link that leads to `target`, a name in the same folder.
+    /// Creates a link to `target`, a name in the same folder.
     fn link(&self, target: &str, path: &Path) -> io::Result<()>;
-    /// Gives a file or link another name, in place of what has that name.
+    /// Renames a file or link, and replaces the one that has the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file or a link.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
@@ -97,7 +98,7 @@ impl Files for SystemFiles {
     }
 }
 
-/// The bytes of a file; an error when there are more than [`LONGEST`], whatever its size is said to be.
+/// The bytes of a file; an error when there are more than [`LONGEST`], whatever size the system reports.
 pub(crate) fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(LONGEST.saturating_add(1)).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! The files of a version: to bytes and back. `docs/formats/registry.md` describes them.
+//! Writes and reads the files of a version. `docs/formats/registry.md` describes them.
 
 mod manifest;
 
@@ -16,7 +16,7 @@ use super::setting::{PerflibSetting, ServiceSetting};
 use super::trust::ValidationCode;
 use manifest::{manifest_text, read_manifest_line};
 
-/// Number of the format that is written, and the only one that is read.
+/// Number of the format: the one that is written, and the only one that is read.
 const FORMAT: &str = "1";
 
 /// The file that is read first and names all others.
@@ -53,7 +53,7 @@ pub(crate) fn to_files(contents: &Contents) -> BTreeMap<String, String> {
     files
 }
 
-/// The contents of a version; `read` gives the text of a file.
+/// The contents of a version; `read` returns the text of a file.
 pub(crate) fn from_files<E: From<Problem>>(
     scope: Scope,
     folder: &Path,
@@ -291,7 +291,7 @@ impl Line<'_> {
     }
 }
 
-/// The lines `key = value` of a text; empty ones and those that start with `#` are left out.
+/// The lines `key = value` of a text, without empty lines and lines that start with `#`.
 fn lines<'a>(path: &'a Path, text: &'a str) -> Result<Vec<Line<'a>>, Problem> {
     let mut found = Vec::new();
     for (number, text) in text.lines().enumerate() {
@@ -325,7 +325,7 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// The opposite of [`escape`]; `None` when something else stands behind a backslash.
+/// The opposite of [`escape`]; `None` when another character follows a backslash.
 fn unescape(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut letters = text.chars();
@@ -431,7 +431,8 @@ mod tests {
         assert_eq!(read(&files).unwrap(), contents);
     }
 
-    /// Every line of every file is left out, doubled or cut: an error with the file, or contents that are whole.
+    /// Every line of every file is left out, doubled or cut: an error with the file, or contents that are
+    /// whole.
     #[test]
     fn damaged_files_are_told_by_file_and_line() {
         let files = to_files(&sample());

@@ -1,8 +1,8 @@
-//! What the child process does: it loads one library, and calls its functions when it is told to.
+//! The child process: loads one library, and calls its functions on request.
 //!
-//! Its standard input is the socket to the reader, its standard output the file that Collect writes to; the library
-//! finds both closed, and nothing else open. The process leads a session of its own, gains no rights, writes no core,
-//! and ends when the reader does.
+//! Its standard input is the socket to the reader, its standard output the file that Collect writes to. The
+//! library finds both closed, and no other file open. The process leads its own session, can not gain rights,
+//! writes no core dump, and ends when the reader does.
 
 use std::fs::File;
 use std::io;
@@ -19,14 +19,14 @@ use super::abi::{Buffer, LONGEST as LONGEST_FILE, Library, Others, close_all_but
 use super::check::ERROR_SUCCESS;
 use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Stage};
 
-/// Address space of the process in bytes; a library that leaks dies of it.
+/// Address space of the process in bytes; a library that leaks memory reaches this limit and fails.
 const ADDRESS_SPACE: u64 = 1 << 30;
 /// Files that a library can have open.
 const FILES: u64 = 256;
-/// How long Close may take when the reader has gone away.
+/// How long Close may take after the reader has gone.
 const LAST_CLOSE: Duration = Duration::from_secs(2);
 
-/// Serves a reader until it goes away. To be called by a program of its own, before it does anything else.
+/// Serves a reader until it goes away. A program of its own calls this before anything else.
 #[expect(clippy::print_stderr, reason = "this is the main function of the program tally-host")]
 pub fn serve() -> ExitCode {
     if !matches!(rustix::net::sockopt::socket_type(rustix::stdio::stdin()), Ok(SocketType::SEQPACKET)) {
@@ -42,7 +42,7 @@ pub fn serve() -> ExitCode {
     }
 }
 
-/// Takes socket and memory from their places, and everything away that a library has no use for.
+/// Takes socket and memory from their descriptors, and removes everything that a library does not need.
 fn prepare() -> io::Result<(OwnedFd, File)> {
     let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     let memory = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
@@ -51,7 +51,8 @@ fn prepare() -> io::Result<(OwnedFd, File)> {
     rustix::stdio::dup2_stdin(&nothing)?;
     rustix::stdio::dup2_stdout(&nothing)?;
     drop(nothing);
-    // Killing the session's group then reaches what the library forks. It fails for a leader, which is as good.
+    // Killing the group of this session later reaches the processes that the library forked. The call fails
+    // when the process leads a session already, which is as good.
     let _ = rustix::process::setsid();
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     rustix::thread::set_no_new_privs(true)?;
@@ -62,7 +63,7 @@ fn prepare() -> io::Result<(OwnedFd, File)> {
     Ok((socket, File::from(memory)))
 }
 
-/// Lowers a limit for good; one that is lower already stays.
+/// Lowers a limit for good; a lower one is kept.
 fn limit(resource: Resource, most: u64) -> io::Result<()> {
     let old = rustix::process::getrlimit(resource);
     let most = old.maximum.map_or(most, |maximum| maximum.min(most));
@@ -70,7 +71,7 @@ fn limit(resource: Resource, most: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the process, and what it forked, when the reader has gone away and Close does not return.
+/// Kills this process, and those that it forked, when the reader has gone and Close does not return.
 fn watch(socket: &OwnedFd) -> io::Result<()> {
     let socket = socket.try_clone()?;
     std::thread::Builder::new().name("watch".to_string()).stack_size(64 << 10).spawn(move || {
@@ -78,7 +79,7 @@ fn watch(socket: &OwnedFd) -> io::Result<()> {
         while let Ok(0) | Err(Errno::INTR) = poll(&mut entries, None) {}
         std::thread::sleep(LAST_CLOSE);
         let own = rustix::process::getpid();
-        // It was told to end and did not; there is nobody left who could be told of an error.
+        // The process was told to end and did not. No one is left to report an error to.
         let _ = rustix::process::kill_process_group(own, Signal::KILL);
         let _ = rustix::process::kill_process(own, Signal::KILL);
     })?;
@@ -157,7 +158,7 @@ impl Server {
         Ok(Answer::Collected { returned, calls, nanoseconds })
     }
 
-    /// Calls Close and unloads the library, if there is one.
+    /// Calls Close and unloads the library, if one is loaded.
     fn close(&mut self) -> u32 {
         self.library.take().map_or(ERROR_SUCCESS, |library| library.close())
     }

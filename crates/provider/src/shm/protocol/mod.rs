@@ -1,7 +1,7 @@
-//! What is written in which order: the steps that other processes see, for any kind of memory.
+//! The order of writes: the steps that other processes see, for any kind of memory.
 //!
-//! The memory is a mapped file, see [`super::map`], or words that a test watches: the functions here are tried with
-//! every order in which the words of two threads can become visible (`cargo xtask loom`).
+//! The memory is a mapped file, see [`super::map`], or words that a test watches: `cargo xtask loom` runs
+//! these functions in every order in which the words of two threads can become visible.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ pub(crate) trait SharedWord {
     /// The number in it.
     fn get(&self) -> u64;
 
-    /// Changes it; when others see that is not said.
+    /// Changes it; readers may see that at any later time.
     fn put(&self, number: u64);
 }
 
@@ -30,18 +30,18 @@ impl SharedWord for AtomicU64 {
     }
 }
 
-/// Words at offsets that are multiples of 8. What is outside of the memory reads as 0, and writing there has no effect.
+/// Words at offsets that are multiples of 8. Outside of the memory, reads return 0 and writes have no effect.
 pub(crate) trait SharedMemory {
     /// The word at an offset.
     fn get(&self, at: usize) -> u64;
 
-    /// Changes a word; when others see that is not said.
+    /// Changes a word; readers may see that at any later time.
     fn put(&self, at: usize, number: u64);
 
     /// Changes a word after everything that was changed before.
     fn put_last(&self, at: usize, number: u64);
 
-    /// What was changed before is seen before what is changed now.
+    /// Readers see all earlier changes before any later one.
     fn fence(&self);
 }
 
@@ -61,9 +61,9 @@ pub(crate) fn add_in_group(words: &[impl SharedWord], sum: &Cell<u64>, position:
     }
 }
 
-/// Adds to the first `N` numbers of a group, each its own. False when there are fewer; nothing was added then.
+/// Adds to the first `N` numbers of a group. False when the group has fewer; then it adds nothing.
 ///
-/// As [`add_in_group`] for each of them, with one look at how many there are.
+/// As [`add_in_group`] for each of them, with one check of their number.
 #[inline(always)]
 pub(crate) fn add_each<const N: usize>(words: &[impl SharedWord], sum: &Cell<u64>, each: &[u64; N]) -> bool {
     let (Some(words), Some(factors)) = (words.first_chunk::<N>(), FACTORS.first_chunk::<N>()) else {
@@ -78,7 +78,7 @@ pub(crate) fn add_each<const N: usize>(words: &[impl SharedWord], sum: &Cell<u64
     true
 }
 
-/// An instance in a slot: where it stands and how it is called.
+/// An instance in a slot: its position and its name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NewUse<'a> {
     /// Where the slot of values starts.
@@ -95,8 +95,9 @@ pub(crate) struct NewUse<'a> {
     pub(crate) parent: Option<(u32, u32, u64)>,
 }
 
-/// Fills a slot for a new instance, and gives the number of the use. The words are written from the last to the first, and
-/// readers read from the first to the last: who finds the same use number at both ends has what belongs to that use.
+/// Fills a slot for a new instance, and returns the number of the use. It writes the words from the last to
+/// the first, and readers read from the first to the last: the same use number at both ends means that
+/// everything between them belongs to that use.
 pub(crate) fn begin_use(memory: &impl SharedMemory, new: &NewUse<'_>) -> u64 {
     let number = memory.get(new.values).wrapping_add(1) | 1;
     let last = new.values.saturating_add(new.stride.saturating_sub(8));

@@ -1,7 +1,8 @@
-//! A writer and a reader in every order in which their words can become visible to each other: `cargo xtask loom`.
+//! Tests: a writer and a reader in every order in which their words can become visible to each other: `cargo
+//! xtask loom`.
 //!
-//! A reader of a file copies in the kernel, in an order that the processor chooses. Here it loads each word without any
-//! order, so that it can get an older number of each word than of every other: at least as bad.
+//! A reader of a file copies in the kernel, in an order that the processor chooses. Here it loads each word
+//! without any ordering, so each word can be older than every other: at least as bad.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
@@ -21,7 +22,8 @@ impl SharedWord for AtomicU64 {
     }
 }
 
-/// Words that loom watches, at some of the offsets; the others are 0 for ever, so that there are not too many orders.
+/// Words that loom watches, at some of the offsets; the others are always 0, so that there are not too many
+/// orders.
 struct Watched(Vec<(usize, AtomicU64)>);
 
 impl Watched {
@@ -76,7 +78,7 @@ fn a_copy_of_a_group_that_agrees_is_one_that_was_written() {
             assert!(add_each(&*writer, &sum, &[5, 7]));
             last.put(sum.get());
         });
-        // The check word first: a sequence count that was read so would say nothing.
+        // The check word first: a sequence count read in this order would prove nothing.
         let copied = [&*check_word, &words[1], &words[0]].map(SharedWord::get);
         let copy = bytes(copied.into_iter().rev());
         if agrees(&copy, GroupPlace { first: 0, check: 16 }) {
@@ -88,8 +90,8 @@ fn a_copy_of_a_group_that_agrees_is_one_that_was_written() {
     });
 }
 
-/// A slot that goes from one instance to another. The reader takes its words in their order here: over the distance of a
-/// whole slot the copy does not, for which slots rest a millisecond between two uses.
+/// A slot that changes from one instance to another. The reader takes its words in their order here; a real
+/// copy does so over the distance of a whole slot, because slots wait a millisecond between two uses.
 #[test]
 fn equal_use_numbers_at_both_ends_mean_one_use() {
     const VALUES: usize = 0;

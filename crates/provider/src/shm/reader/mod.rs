@@ -1,8 +1,9 @@
 //! The reading side: finds published files and copies values out of them.
 //!
-//! A file belongs to somebody else, who may die, stop, cut the file or lie at any time. So nothing is mapped: everything
-//! is copied by `pread`, which is told when a file has become shorter, and looked at in the copy only. What is asked for
-//! again and again are the values; the names of instances are copied when a use number says that they are new.
+//! A file belongs to another program, which may crash, stop, cut the file short or write anything at any
+//! time. So the reader maps nothing: it copies everything by `pread`, which reports when a file has become
+//! shorter, and checks the copy only. Each reading copies the values; it copies the names of instances when a
+//! use number shows that they are new.
 //!
 mod copy;
 mod instance;
@@ -41,9 +42,10 @@ pub struct Reader {
 #[derive(Debug)]
 struct Directory {
     path: PathBuf,
-    /// Time of the last change when it was last listed, if that was long enough ago to tell it from a later change.
+    /// Time of the directory's last change when it was last listed, if that was long enough ago to
+    /// distinguish it from a later change.
     settled: Option<(i64, i64)>,
-    /// Whether it was there when it was last looked at; before that too, so that the first look is a whole one.
+    /// Whether it existed when it was last read; initially true, so that the first reading is complete.
     was_there: bool,
 }
 
@@ -60,7 +62,7 @@ impl Reader {
         Reader { directories, publications: Vec::new(), refusals: Vec::new() }
     }
 
-    /// Looks again what is published: takes up what is new, drops what has gone. Says whether anything has changed.
+    /// Looks for new and removed publications. Returns whether anything has changed.
     ///
     /// Values are not read; see [`Publication::read`].
     pub fn scan(&mut self) -> bool {
@@ -81,12 +83,13 @@ impl Reader {
         &mut self.publications
     }
 
-    /// What is in the directories and is not read.
+    /// Files in the directories that are not read.
     pub fn refusals(&self) -> &[Refusal] {
         &self.refusals
     }
 
-    /// Drops publications whose process has ended and whose values are not to be kept, or which could not be read the last time.
+    /// Drops publications whose process has ended and whose values are not to be kept, or which could not be
+    /// read the last time.
     fn drop_dead(&mut self) -> bool {
         if self.publications.is_empty() {
             return false;
@@ -132,7 +135,8 @@ impl Reader {
         }
         let path = directory.path.clone();
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
-        // Clocks of file systems stand still for some milliseconds; a change within them is not seen in the time.
+        // Clocks of file systems stand still for some milliseconds; a change within them does not change the
+        // time.
         directory.settled = time.filter(|(seconds, _)| now > seconds.saturating_add(1));
         self.refusals.retain(|refusal| !refusal.path.starts_with(&path));
         let names = match list(&path) {
