@@ -1,7 +1,7 @@
-//! The objects of NT that Linux has no source for, which the profile `nt-strict` shows.
+//! The objects of NT without a source on Linux, which the profile `nt-strict` shows.
 //!
-//! What a protocol, a line or a queue would be an instance of has no instances here. The two objects without
-//! instances, Browser and Telephony, have all their counters, and each says that Linux has nothing like it.
+//! Objects for protocols, lines or queues have no instances. The two objects without instances, Browser and
+//! Telephony, have all their counters, each marked as not available on Linux.
 
 use tallymon_provider::CounterSpec;
 
@@ -98,7 +98,7 @@ rows! { TELEPHONY_COUNTERS, TELEPHONY_ORIGINS {
     1168 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
 }}
 
-/// The objects that only this profile shows. The protocols of NetWare count what NetBEUI counts.
+/// The objects that only this profile shows. The NetWare protocols have the counters of NetBEUI.
 pub(super) fn all() -> Vec<Box<dyn Object>> {
     vec![
         Box::new(Table::one(52, BROWSER_COUNTERS, BROWSER_ORIGINS)),
@@ -112,7 +112,7 @@ pub(super) fn all() -> Vec<Box<dyn Object>> {
     ]
 }
 
-/// An object of which there are no instances.
+/// An object without any instances.
 fn empty(name: u32, counters: &'static [CounterSpec], origins: &'static [Origin]) -> Table {
     Table::many(name, counters, origins, |_| Ok(Vec::new()))
 }

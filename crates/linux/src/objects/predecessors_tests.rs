@@ -69,7 +69,8 @@ fn a_partition_is_not_its_disk() {
 fn columns_of_newer_kernels_shift_nothing() {
     let snmp = b"Ip: InReceives\nIp: 1\n\
         Icmp: InMsgs InErrors OutMsgs OutErrors OutRateLimitGlobal OutRateLimitHost OutDestUnreachs\n\
-        Icmp: 1 2 30 4 500 600 7\nUdp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors\nUdp: 1 2 3 4 5\n";
+        Icmp: 1 2 30 4 500 600 7\nUdp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors\nUdp: 1 2 3 \
+        4 5\n";
     let mut machine = Machine::new(&[("proc/net/snmp", snmp)]);
     let snapshot = machine.read(582);
     assert_eq!(named(&instance(&snapshot, ""), 616), Ok(7));

@@ -73,7 +73,8 @@ fn netlink(subject: &str, object: &str, answer: Result<String, String>) -> Findi
             subject,
             state: FindingState::Missing,
             detail: format!("{error}; {object} lacks what is asked for there"),
-            remedy: "allow AF_NETLINK sockets: RestrictAddressFamilies of a systemd unit, or a filter of system calls"
+            remedy: "allow AF_NETLINK sockets: RestrictAddressFamilies of a systemd unit, or a filter of \
+                system calls"
                 .to_string(),
         },
     }
@@ -95,7 +96,8 @@ fn event_finding(cycles: Result<(), Errno>, switches: Result<(), Errno>, level: 
         (_, Err(Errno::ACCESS | Errno::PERM)) => (
             FindingState::Missing,
             format!(
-                "not allowed: kernel.perf_event_paranoid is {level}, and Processor Performance Counters has no data"
+                "not allowed: kernel.perf_event_paranoid is {level}, and Processor Performance Counters \
+                    has no data"
             ),
             "give tally CAP_PERFMON, or set kernel.perf_event_paranoid to 0",
         ),

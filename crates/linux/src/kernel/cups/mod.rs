@@ -71,7 +71,8 @@ pub(crate) fn deadline_in(patience: Duration) -> Instant {
 pub(crate) fn ask(socket: &Path, question: &[u8], deadline: Instant) -> Result<Vec<u8>, CupsError> {
     let mut stream = connect(socket)?;
     let head = format!(
-        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/ipp\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/ipp\r\nContent-Length: \
+            {}\r\nConnection: close\r\n\r\n",
         question.len()
     );
     let failed = |error: &std::io::Error| of_kind(error.kind());

@@ -178,7 +178,8 @@ impl Server {
         }
         let at = |name: &str| folder.join(name).display().to_string();
         let files = format!(
-            "ServerRoot {}\nRequestRoot {}\nTempDir {}\nCacheDir {}\nStateDir {}\nAccessLog {}\nErrorLog {}\nPageLog {}\nFileDevice Yes\nSystemGroup root\n",
+            "ServerRoot {}\nRequestRoot {}\nTempDir {}\nCacheDir {}\nStateDir {}\nAccessLog {}\nErrorLog \
+                {}\nPageLog {}\nFileDevice Yes\nSystemGroup root\n",
             at("etc"),
             at("spool"),
             at("spool/tmp"),
@@ -191,7 +192,8 @@ impl Server {
         let socket = run.join("cups.sock").display().to_string();
         let everybody = "Order deny,allow";
         let rules = format!(
-            "Listen {socket}\nBrowsing No\n<Location />\n{everybody}\n</Location>\n<Policy default>\n<Limit All>\n{everybody}\n</Limit>\n</Policy>\n"
+            "Listen {socket}\nBrowsing No\n<Location />\n{everybody}\n</Location>\n<Policy \
+                default>\n<Limit All>\n{everybody}\n</Limit>\n</Policy>\n"
         );
         std::fs::write(folder.join("files.conf"), files).unwrap();
         std::fs::write(folder.join("cupsd.conf"), rules).unwrap();

@@ -530,7 +530,8 @@ fn who_is_ready_and_does_not_get_to_run_is_seen() {
     servant.does("import os; os.sched_setaffinity(0, [max(os.sched_getaffinity(0))])");
     // Until it is told to run, by a thread that nobody keeps from it.
     let hog = "import os\nos.sched_setaffinity(0, [max(os.sched_getaffinity(0))])\n\
-               os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(9))\nprint(flush=True)\nwhile True: pass";
+               os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(9))\nprint(flush=True)\nwhile True: \
+               pass";
     let python = tallymon_testkit::peer("python3").unwrap();
     let mut hog = Ends(
         Command::new(python).args(["-c", hog]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap(),

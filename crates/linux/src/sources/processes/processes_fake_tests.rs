@@ -86,7 +86,8 @@ impl Fake {
         fs::write(folder.join("cmdline"), format!("/usr/bin/{}-longer\0-x\0", text.comm)).unwrap();
         fs::write(folder.join("io"), format!("rchar: 1000\nwchar: 200\nsyscr: {}\nsyscw: 4\n", text.reads))
             .unwrap();
-        let memory = "VmPeak:\t 5000 kB\nVmSize:\t 4000 kB\nVmHWM:\t 1300 kB\nVmRSS:\t 1200 kB\nRssAnon:\t 800 kB\nVmPTE:\t 40 kB\nVmSwap:\t 8 kB\n";
+        let memory = "VmPeak:\t 5000 kB\nVmSize:\t 4000 kB\nVmHWM:\t 1300 kB\nVmRSS:\t 1200 kB\nRssAnon:\t \
+            800 kB\nVmPTE:\t 40 kB\nVmSwap:\t 8 kB\n";
         fs::write(
             folder.join("status"),
             format!("Name:\tx\n{}Threads:\t{}\n", if is_user { memory } else { "" }, text.threads),
@@ -123,7 +124,8 @@ impl Text<'_> {
     fn stat(&self, id: u32) -> String {
         let Text { comm, state, parent, flags, user_ticks, system_ticks, threads, start_ticks, .. } = self;
         format!(
-            "{id} ({comm}) {state} {parent} 0 0 0 -1 {flags} 100 0 3 0 {user_ticks} {system_ticks} 0 0 20 0 {threads} 0 \
+            "{id} ({comm}) {state} {parent} 0 0 0 -1 {flags} 100 0 3 0 {user_ticks} {system_ticks} 0 0 20 \
+                0 {threads} 0 \
              {start_ticks} 4096000 300 {}1 0 0 0\n",
             "0 ".repeat(14)
         )
