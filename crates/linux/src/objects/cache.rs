@@ -53,7 +53,7 @@ mod tests {
     use tallymon_provider::{Absence, ValueState};
 
     #[test]
-    fn what_the_page_cache_has_and_what_it_has_not() {
+    fn cache_counters_with_and_without_a_page_cache_value() {
         let text = String::from_utf8(fixture("6.18/vmstat")).unwrap();
         let line = |name: &str| {
             text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).unwrap()

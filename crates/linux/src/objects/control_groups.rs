@@ -194,7 +194,7 @@ mod tests {
 
     /// A new group of the running kernel with one busy process in it.
     #[test]
-    fn a_group_that_was_made_here() {
+    fn a_new_control_group_of_this_machine() {
         let name = format!("tallymon-test-{}", std::process::id());
         let made = ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"]
             .into_iter()

@@ -114,7 +114,7 @@ mod tests {
     use tallymon_provider::ValueState;
 
     #[test]
-    fn a_round_of_the_meter_is_no_step_back() {
+    fn a_wrap_of_the_energy_file_is_no_decrease() {
         // 500 µJ before the end of the range, then 500 after it: 1001 µJ in 1 ms.
         let (meter, total, power) = Meter::next(None, 9_500, Some(10_000), 0);
         assert_eq!((total, power), (9_500, Err(Absence::FirstSample)));

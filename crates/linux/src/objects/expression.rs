@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_no_source() {
+    fn malformed_expressions_are_rejected() {
         for text in ["", ":a", "/f:a +", "/f:a * x", "/f:a / 0", "/f:a > 1", "/f:a b", "/f:a |"] {
             assert_eq!(Expression::parse(text), None, "{text}");
         }

@@ -83,7 +83,7 @@ mod tests {
     use tallymon_provider::Interest;
 
     #[test]
-    fn inodes_that_are_made_as_needed_are_no_number() {
+    fn inodes_created_on_demand_have_no_count() {
         let space = Space { total: 9, free: 5, available: 4, inodes: 0, inodes_free: 0, read_only: true };
         let none = Err(Absence::NotFromThisDevice);
         assert_eq!(values(space), [Ok(9), Ok(5), Ok(4), none, none, Ok(1)]);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_was_mounted_here() {
+    fn a_tmpfs_mounted_by_the_test() {
         let folder = std::env::temp_dir().join(format!("tallymon-tmpfs-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let place = folder.to_str().unwrap();

@@ -109,7 +109,7 @@ mod tests {
     /// Creates each kind on a loop device, writes to it, and compares the counters with the kernel and its
     /// tools.
     #[test]
-    fn file_systems_that_were_made_here() {
+    fn file_systems_created_by_the_test() {
         for (kind, object, size) in
             [("ext4", 907_000, "16M"), ("xfs", 906_800, "320M"), ("btrfs", 907_200, "160M")]
         {

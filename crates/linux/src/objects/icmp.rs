@@ -105,7 +105,7 @@ mod tests {
 
     /// The numbers of the fixture increase in the order of the counters.
     #[test]
-    fn every_counter_shows_its_column() {
+    fn every_counter_has_the_value_of_its_column() {
         let snmp = fixture("2.6.32/net-snmp");
         let mut machine = Machine::new(&[("proc/net/snmp", &snmp)]);
         let snapshot = machine.read(582);

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_counter_shows_its_column() {
+    fn every_counter_has_the_value_of_its_column() {
         let names = [
             "InMsgs",
             "InErrors",

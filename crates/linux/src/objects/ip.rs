@@ -138,7 +138,7 @@ mod tests {
 
     /// The numbers of these fixtures increase, so that each identifies its column.
     #[test]
-    fn every_counter_shows_its_column() {
+    fn every_counter_has_the_value_of_its_column() {
         let [snmp, snmp6] = [fixture("2.6.32/net-snmp"), fixture("2.6.32/net-snmp6")];
         let mut machine = Machine::new(&[("proc/net/snmp", &snmp), ("proc/net/snmp6", &snmp6)]);
         for (object, expected) in [

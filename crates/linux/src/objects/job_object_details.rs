@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_of_one_pass_agree() {
+    fn objects_of_one_sample_agree() {
         // The first samples read the files, later ones may use a BPF program.
         let mut system = System::open().unwrap();
         for _ in 0..20 {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_of_a_group_that_was_made_here() {
+    fn a_process_in_a_new_control_group_of_this_machine() {
         let name = format!("tallymon-details-{}", std::process::id());
         let made = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"]
             .into_iter()

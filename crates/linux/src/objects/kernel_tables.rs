@@ -116,7 +116,7 @@ mod tests {
 
     /// The kinds have the same order as in the file that names them.
     #[test]
-    fn kinds_of_soft_interrupts_stand_in_the_order_of_their_names() {
+    fn soft_interrupt_kinds_have_the_order_of_the_named_file() {
         let [stat, softirqs] =
             ["6.18/stat", "6.18/softirqs"].map(|file| String::from_utf8(fixture(file)).unwrap());
         let line: Vec<u64> = stat
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_opened_are_counted() {
+    fn opened_files_are_counted() {
         let mut system = System::open().unwrap();
         let mut open = || {
             let snapshot = collect(&mut system, 902_200, &Interest::everything());

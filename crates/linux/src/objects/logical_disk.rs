@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counters_of_the_traffic_are_those_of_a_disk() {
+    fn traffic_counters_match_those_of_physical_disk() {
         for (own, other) in COUNTERS[FIRST_OF_TRAFFIC..].iter().zip(TRAFFIC) {
             assert_eq!((own.name, own.counter_type, own.size), (other.name, other.counter_type, other.size));
             let shared = other.shares.map(|position| usize::from(position) + FIRST_OF_TRAFFIC);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn traffic_is_that_of_the_device() {
+    fn traffic_comes_from_the_block_device() {
         let mut machine = machine();
         let snapshot = machine.read(236);
         assert_eq!(names(&snapshot), ["/", "/boot", "/tmp", "/net home", "_Total"]);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_wanted_is_read() {
+    fn only_requested_counters_are_read() {
         let mut machine = machine();
         let mut interest = Interest::everything();
         interest.add(TitleIndex(236), TitleIndex(410));
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_list_that_is_missing_or_damaged() {
+    fn a_missing_or_damaged_mount_list() {
         for (files, absence) in [
             (
                 &[("proc/diskstats", b"8 0 sda 9 0 9 9 9 0 9 9 0 9 9".as_slice())][..],
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_file_system_is_left_alone_for_a_while() {
+    fn a_late_file_system_is_not_queried_for_a_while() {
         let mut object = LogicalDisk::new();
         let all = [file_system("/live"), file_system("/dead")];
         let start = Instant::now();
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown() {
+    fn which_file_systems_are_shown() {
         assert!(has_blocks(Answer::Now(space(1, 0))) && has_blocks(Answer::Silent));
         assert!(!has_blocks(Answer::Now(space(0, 0))) && !has_blocks(Answer::Refused(13)));
         assert!(has_blocks(Answer::Refused(5)));

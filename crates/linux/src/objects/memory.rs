@@ -250,7 +250,7 @@ mod tests {
     use tallymon_provider::{Interest, Tier, TierChoice, TitleIndex, ValueState};
 
     #[test]
-    fn a_page_that_is_written_counts_once() {
+    fn a_written_page_counts_once() {
         let vmstat = b"pgpgin 40\npgpgout 400\npswpout 7\nnr_vmscan_write 9\n";
         let snapshot = Machine::new(&[("proc/vmstat", vmstat)]).read(SPEC.name.0);
         let memory = instance(&snapshot, "");
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn refaults_that_nobody_wants_are_no_reason_to_read_a_file() {
+    fn unrequested_refaults_read_no_file() {
         let mut interest = Interest::everything();
         for counter in [28, 40] {
             interest.add(SPEC.name, TitleIndex(counter));

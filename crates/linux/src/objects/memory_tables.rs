@@ -60,7 +60,7 @@ mod tests {
     use tallymon_provider::{Absence, Interest, ValueState};
 
     #[test]
-    fn pages_and_kibibytes_are_bytes() {
+    fn pages_and_kibibytes_become_bytes() {
         let mut machine = Machine::new(&[
             ("proc/vmstat", b"nr_free_pages 1\nnr_dirty 3\nworkingset_refault 8\n"),
             ("proc/meminfo", &fixture("3.10/meminfo")),

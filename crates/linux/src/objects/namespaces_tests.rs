@@ -19,10 +19,12 @@ const SIZE: u64 = 100;
 const HEADERS: u64 = 8 + 20;
 
 #[test]
-fn in_a_network_namespace_only_its_own_is_counted() {
+fn a_network_namespace_counts_only_its_own_traffic() {
     if std::env::var_os(INSIDE).is_none() {
-        let name =
-            &crate::test_support::test_name(module_path!(), "in_a_network_namespace_only_its_own_is_counted");
+        let name = &crate::test_support::test_name(
+            module_path!(),
+            "a_network_namespace_counts_only_its_own_traffic",
+        );
         // Its own /sys too: the one outside shows the interfaces of outside.
         return run_in_namespaces(&["--net", "--mount"], "mount -t sysfs sysfs /sys && exec", name, INSIDE);
     }
@@ -64,11 +66,11 @@ fn in_a_network_namespace_only_its_own_is_counted() {
 
 /// Who enters a network namespace keeps the `/sys` of outside, which shows the interfaces of outside.
 #[test]
-fn the_files_of_another_namespace_are_not_believed() {
+fn interface_files_of_another_namespace_are_ignored() {
     if std::env::var_os(INSIDE).is_none() {
         let name = &crate::test_support::test_name(
             module_path!(),
-            "the_files_of_another_namespace_are_not_believed",
+            "interface_files_of_another_namespace_are_ignored",
         );
         return run_in_namespaces(&["--net"], "exec", name, INSIDE);
     }

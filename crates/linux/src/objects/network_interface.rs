@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outermost_queue_counts() {
+    fn the_outermost_queue_is_the_queue_length() {
         let queue = |index, parent, length| Qdisc {
             index,
             handle: 1,
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_has_no_interfaces_here() {
+    fn another_root_has_no_interfaces() {
         let snapshot = Machine::new(&[("proc/net/dev", b"eth0: 1 2 3")]).read(510);
         assert!(names(&snapshot).is_empty());
         assert!(snapshot.objects().next().unwrap().has_instances());
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_wanted_is_asked_for() {
+    fn only_requested_counters_are_queried() {
         let mut system = System::open().unwrap();
         let mut interest = Interest::everything();
         interest.add(TitleIndex(510), TitleIndex(264));
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_told_apart_as_far_as_the_hardware_does() {
+    fn packets_are_split_by_hardware_counters_where_available() {
         let stats = LinkStats { rx_packets: 100, tx_packets: 50, multicast: 7, ..LinkStats::default() };
         assert_eq!(kinds_of_packets(&stats, None), [Some(93), Some(7), None, None]);
         let all = MacStats {
@@ -433,7 +433,7 @@ mod tests {
 
     /// Packets sent into one end of a virtual cable arrive at the other, and match the kernel's files.
     #[test]
-    fn a_cable_that_was_made_here() {
+    fn a_virtual_cable_created_by_the_test() {
         let ends = ["a", "b"].map(|end| format!("tlv{end}{}", std::process::id() % 1_000_000));
         let [one, other] = &ends;
         let ip =

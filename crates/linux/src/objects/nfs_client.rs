@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn without_mounts_nothing_was_moved_and_without_a_client_nothing_is_known() {
+    fn without_mounts_values_are_zero_and_without_a_client_absent() {
         let mut machine = Machine::new(&[
             ("proc/self/mountstats", b"device proc mounted on /proc with fstype proc\n"),
             ("proc/filesystems", b"nodev\tproc\n\text4\nnodev\tnfsd\n"),

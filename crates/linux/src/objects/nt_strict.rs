@@ -124,7 +124,7 @@ mod tests {
 
     /// NT's list of standard objects and counters, from its published pages.
     #[test]
-    fn every_counter_of_nt_is_there_with_its_index_and_type() {
+    fn every_nt_counter_exists_with_its_index_and_type() {
         let Some(path) = tallymon_testkit::shared("titles/standard_objects_counters.tsv") else { return };
         let text = std::fs::read_to_string(path).unwrap();
         let system = System::open().unwrap().with_profile(Profile::NtStrict);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn shown_by_the_profile_only_and_with_its_reason() {
+    fn shown_only_by_nt_strict_and_absent_with_a_reason() {
         let hidden = System::open().unwrap();
         assert!(!hidden.objects().iter().any(|object| object.name == TitleIndex(1150)));
         let mut system = hidden.with_profile(Profile::NtStrict);

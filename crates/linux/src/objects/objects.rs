@@ -151,7 +151,7 @@ mod tests {
     const NO_MUTEXES: Result<u64, ValueState> = Err(ValueState::Absent(Absence::NotOnThisSystem));
 
     #[test]
-    fn objects_of_both_standards_are_added() {
+    fn posix_and_system_v_objects_are_added_up() {
         let [sem, shm] = [fixture("6.18/sysvipc-sem"), fixture("6.18/sysvipc-shm")];
         let mut machine = Machine::new(&[
             ("proc/loadavg", b"0.00 0.00 0.00 1/123 99\n"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_system_v_has_no_such_objects() {
+    fn without_system_v_ipc_there_are_no_such_objects() {
         let mut machine = Machine::new(&[("dev/shm/area", b"")]);
         let missing = Err(ValueState::Absent(Absence::NotInThisKernel));
         // A directory without any process is no /proc.
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_read_is_not_zero() {
+    fn unreadable_values_are_absent_not_zero() {
         let mut machine = Machine::new(&[("proc/sysvipc/sem", b"key\n"), ("dev/shm", b"no folder")]);
         let failed = Err(ValueState::Absent(Absence::ReadFailed));
         let [_, _, _, semaphores, _, sections] = values(&mut machine);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_folder_for_shared_memory_is_a_section() {
+    fn a_file_in_dev_shm_is_a_section() {
         let mut system = System::open().unwrap();
         let mut read = || {
             let snapshot = collect(&mut system, 260, &Interest::everything());

@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_goes_and_comes_back_keeps_its_number() {
+    fn a_disk_that_comes_back_keeps_its_number() {
         let mut machine = machine();
         machine.read(234);
         let without: String =

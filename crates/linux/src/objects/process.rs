@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_would_be_written_anew() {
+    fn reused_instances_equal_newly_written_ones() {
         let Some(mut table) = tiers_tests::at_once() else { return };
         let layout = ObjectLayout::new(SPEC);
         let mut kept = ReusableInstances::default();

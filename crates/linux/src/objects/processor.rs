@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_idle_and_interrupts_are_privileged() {
+    fn iowait_is_idle_and_interrupts_are_privileged() {
         let cpu = CpuTicks {
             user: 100,
             nice: 10,

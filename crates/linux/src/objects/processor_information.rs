@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn speed_when_it_is_asked_for() {
+    fn speed_is_read_only_when_requested() {
         let mut machine = Machine::new(&[
             ("proc/stat", STAT),
             ("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", b"1200000\n"),

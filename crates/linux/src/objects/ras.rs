@@ -134,7 +134,7 @@ mod tests {
     use tallymon_provider::{Interest, ValueState};
 
     #[test]
-    fn what_is_a_link_and_what_is_not() {
+    fn which_interfaces_are_ras_links() {
         let link = |hardware, made_by: &str| Link {
             index: 1,
             name: b"x".to_vec(),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_has_no_links_here() {
+    fn another_root_has_no_links() {
         let mut machine = Machine::new(&[("sys/class/net/ppp0/type", b"512\n")]);
         assert!(names(&machine.read(870)).is_empty());
         let snapshot = machine.read(906);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tunnel_that_was_made_here() {
+    fn a_tunnel_created_by_the_test() {
         let name = format!("tly{}", std::process::id() % 1_000_000);
         let ip =
             |words: &[&str]| Command::new("ip").args(words).output().is_ok_and(|out| out.status.success());

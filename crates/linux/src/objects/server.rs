@@ -161,7 +161,7 @@ mod tests {
     use tallymon_testkit::peer;
 
     #[test]
-    fn what_the_nfs_server_moved() {
+    fn nfs_server_traffic() {
         let mut machine = Machine::new(&[("proc/net/rpc/nfsd", &fixture("written/nfsd"))]);
         let snapshot = machine.read(330);
         let values = instance(&snapshot, "");
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn pools_of_other_columns_and_damaged_ones() {
+    fn pools_with_unknown_columns_or_damage() {
         let found = pools(b"# pool new packets-arrived\n3 9 x\nnone\n\n4 9 5\n");
         let pool = |name: &str, arrived| Pool { name: name.to_string(), arrived, enqueued: None };
         assert_eq!(found, [pool("3", None), pool("4", Some(5))]);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_and_files_of_samba_are_those_of_smbstatus() {
+    fn samba_sessions_and_files_match_smbstatus() {
         let mut machine = Machine::new(&[("run/samba/", b""), ("share/a", b"text")]);
         let folder = machine.folder.clone();
         // Nobody else uses it at this moment.

@@ -325,7 +325,7 @@ mod tests {
 
     /// A source that can not be parsed would silently give a value that is always absent.
     #[test]
-    fn every_table_says_where_its_values_come_from() {
+    fn every_source_expression_of_the_tables_parses() {
         let mut tables = 0;
         for object in super::super::all() {
             let Some(expressions) = object.expressions() else { continue };
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_pass_over_what_is_missing() {
+    fn sums_skip_missing_values() {
         let mut total = [Err(Absence::NotRequested), Ok(1), Ok(2)];
         add(&mut total, &[Ok(5), Err(Absence::AccessDenied), Ok(u64::MAX)]);
         assert_eq!(total, [Ok(5), Ok(1), Ok(1)]);

@@ -112,7 +112,7 @@ mod tests {
     use tallymon_provider::{Interest, ValueState};
 
     #[test]
-    fn every_counter_shows_its_column() {
+    fn every_counter_has_the_value_of_its_column() {
         let snmp = fixture("2.6.32/net-snmp");
         let mut machine = Machine::new(&[("proc/net/snmp", &snmp)]);
         let snapshot = machine.read(638);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_version_6_for_who_asks() {
+    fn ipv6_connections_are_listed_on_request() {
         let established = |system: &mut System, interest: &Interest| {
             let snapshot = collect(system, 1530, interest);
             let values = instance(&snapshot, "");

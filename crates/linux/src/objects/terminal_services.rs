@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_session_takes() {
+    fn usage_of_a_session() {
         let scope = "sys/fs/cgroup/user.slice/user-1000.slice/session-3.scope";
         let mut machine = Machine::new(&[
             ("sys/fs/cgroup/cgroup.controllers", b"cpu memory pids\n"),

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_that_are_held_back() {
+    fn throttled_devices_of_a_zone() {
         let zone = "sys/class/thermal/thermal_zone0";
         let device = |number: u32, kind: &str, now: &str, highest: &str| {
             [("type", kind), ("cur_state", now), ("max_state", highest)]
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_that_slowed_itself_down() {
+    fn a_throttled_cpu_package() {
         let count = |processor: u32| {
             format!("sys/devices/system/cpu/cpu{processor}/thermal_throttle/package_throttle_count")
         };

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_counter_shows_its_column_and_wraps_with_it() {
+    fn every_counter_has_the_value_of_its_column_and_wraps() {
         let snmp = b"Ip: InReceives\nIp: 1\nUdp: RcvbufErrors InErrors NoPorts OutDatagrams \
             InDatagrams\nUdp: 5 4 3 4294967299 7\n";
         let snmp6 =

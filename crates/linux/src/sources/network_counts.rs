@@ -143,7 +143,7 @@ mod tests {
 
     /// The program reads another namespace than the files, which stay open.
     #[test]
-    fn a_process_that_has_left_its_network_reads_files() {
+    fn after_a_namespace_change_files_are_read() {
         let network = match Network::open() {
             Ok(network) => network,
             Err(refusal) => return refusal.skip_test(),

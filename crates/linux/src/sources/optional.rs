@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_print_server_that_talks_nonsense() {
+    fn a_print_server_with_malformed_answers() {
         let path = std::env::temp_dir().join(format!("tallymon-optional-{}", std::process::id()));
         assert_eq!(print_server(&path), None);
         let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_to_do() {
+    fn findings_of_refused_sources_have_a_remedy() {
         let denied = event_finding(Err(Errno::ACCESS), Err(Errno::ACCESS), "2");
         assert_eq!(denied.state, FindingState::Missing);
         assert!(denied.detail.contains("perf_event_paranoid is 2") && denied.remedy.contains("CAP_PERFMON"));

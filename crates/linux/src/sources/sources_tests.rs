@@ -26,7 +26,7 @@ fn at_once() -> Option<Sources> {
 }
 
 #[test]
-fn counts_come_without_files() {
+fn per_cpu_counters_come_without_files() {
     let Some(mut sources) = at_once() else { return };
     let mut files = self::sources(TierChoice::Only(Tier::T0));
     files.begin(Needs::default());
@@ -53,7 +53,7 @@ fn counts_come_without_files() {
 }
 
 #[test]
-fn one_run_a_request_is_enough() {
+fn the_program_runs_once_a_request() {
     let Some(mut sources) = at_once() else { return };
     let first = sources.memory_events().unwrap().faults;
     // A program that begins costs faults; memory may be there from before.
@@ -64,7 +64,7 @@ fn one_run_a_request_is_enough() {
 }
 
 #[test]
-fn nothing_steps_back_when_the_program_takes_over() {
+fn no_counter_decreases_when_the_program_takes_over() {
     if at_once().is_none() {
         return;
     }
@@ -93,7 +93,7 @@ fn nothing_steps_back_when_the_program_takes_over() {
 }
 
 #[test]
-fn interrupts_that_the_file_has_lost_make_no_jump() {
+fn released_interrupts_make_no_jump() {
     let Some(mut sources) = at_once() else { return };
     const LOST: u32 = 100_000;
     let Some(mut file) = sources.counts.run_once(1).and_then(|_| sources.counts.interrupts()) else {
@@ -116,7 +116,7 @@ fn interrupts_that_the_file_has_lost_make_no_jump() {
 }
 
 #[test]
-fn another_machine_has_only_files() {
+fn another_root_is_read_from_files_only() {
     let folder = std::env::temp_dir().join(format!("tallymon-counts-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("proc")).unwrap();
     std::fs::write(folder.join("proc/softirqs"), "CPU0 CPU7\nHI: 3 4\n").unwrap();
@@ -153,11 +153,11 @@ fn received(sources: &mut Sources) -> u64 {
 }
 
 #[test]
-fn protocols_are_counted_without_files() {
+fn protocol_counters_come_without_files() {
     const INSIDE: &str = "TALLYMON_TEST_SOURCES";
     if std::env::var_os(INSIDE).is_none() {
         // In a network of its own.
-        let name = &crate::test_support::test_name(module_path!(), "protocols_are_counted_without_files");
+        let name = &crate::test_support::test_name(module_path!(), "protocol_counters_come_without_files");
         return run_in_namespaces(&["--net"], "exec", name, INSIDE);
     }
     if !Command::new("ip").args(["link", "set", "lo", "up"]).status().is_ok_and(|status| status.success()) {
@@ -187,7 +187,7 @@ fn protocols_are_counted_without_files() {
 }
 
 #[test]
-fn protocols_that_disagree_with_their_file_are_not_believed() {
+fn protocol_counters_that_disagree_with_the_file_are_dropped() {
     let Some(mut sources) = network_at_once() else { return };
     received(&mut sources);
     let mut file = sources.snmp().unwrap();
@@ -201,7 +201,7 @@ fn protocols_that_disagree_with_their_file_are_not_believed() {
 }
 
 #[test]
-fn what_stands_before_events_is_read_without_them() {
+fn the_head_of_vmstat_is_read_without_its_events() {
     let keys = ["nr_written", "nr_dirty"].map(|name| Key::new(Form::Lines, name));
     let Some(mut sources) = at_once() else { return };
     let reads =
@@ -229,7 +229,7 @@ fn what_stands_before_events_is_read_without_them() {
 }
 
 #[test]
-fn first_lines_that_are_not_enough_grow_and_then_are_all() {
+fn a_short_head_grows_until_the_whole_file_is_read() {
     let folder = std::env::temp_dir().join(format!("tallymon-front-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("proc")).unwrap();
     let line = "nr_something 12345\n";

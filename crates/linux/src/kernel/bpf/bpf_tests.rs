@@ -22,7 +22,7 @@ fn open(way: Way) -> Option<Tasks> {
 }
 
 #[test]
-fn this_process_is_as_proc_shows_it() {
+fn the_record_of_this_process_matches_proc() {
     for way in [Way::Walk, Way::EachTask] {
         let Some(mut tasks) = open(way) else { continue };
         let own = std::process::id();
@@ -54,7 +54,7 @@ fn this_process_is_as_proc_shows_it() {
 }
 
 #[test]
-fn memory_is_what_the_page_tables_say() {
+fn memory_sizes_match_the_page_tables() {
     // The kernel counts pages for each processor and adds them up when they are many; the tables are the
     // truth.
     let child = Ends(std::process::Command::new("sleep").arg("60").spawn().unwrap());
@@ -89,7 +89,7 @@ fn memory_is_what_the_page_tables_say() {
 }
 
 #[test]
-fn open_files_are_counted_in_tables_of_all_sizes() {
+fn open_files_are_counted_in_file_tables_of_all_sizes() {
     // The highest number decides how large the table is: 64, 128, 256, 512 and 2,048 files.
     let children: Vec<_> = [9, 100, 200, 300, 1_500]
         .into_iter()
@@ -148,7 +148,7 @@ fn known(tasks: &mut Tasks, pid: u32) -> Known {
 
 /// What others do to a process that sleeps is seen, though it does not run.
 #[test]
-fn a_process_that_sleeps_is_unchanged_until_something_is_done_to_it() {
+fn a_sleeping_process_is_unchanged_until_others_change_it() {
     let Some(mut tasks) = open(Way::Walk) else { return };
     let folder = tallymon_testkit::Scratch::new();
     let file = folder.join("mapped");
@@ -229,7 +229,7 @@ for line in sys.stdin:
 }
 
 #[test]
-fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
+fn an_exit_record_has_the_final_usage() {
     let Some(tasks) = open(Way::Walk) else { return };
     if let Some(refusal) = tasks.exits_refusal() {
         refusal.skip_test();
@@ -262,7 +262,7 @@ fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
 }
 
 #[test]
-fn runs_with_little_room_give_the_same_tasks() {
+fn runs_with_little_capacity_return_the_same_tasks() {
     let Ok(mut many) = Tasks::open_with(Way::Walk, 1) else {
         tallymon_testkit::skip_bpf("the kernel does not let us");
         return;
@@ -305,7 +305,7 @@ fn runs_with_little_room_give_the_same_tasks() {
 const THREADS: &str = "TALLYMON_TEST_THREADS";
 
 #[test]
-fn two_rights_are_enough_and_one_is_not() {
+fn two_capabilities_suffice_and_one_does_not() {
     if let Ok(rights) = std::env::var(CAPABILITIES) {
         let opened = Tasks::open(Way::Walk);
         match rights.as_str() {
@@ -319,6 +319,6 @@ fn two_rights_are_enough_and_one_is_not() {
         return;
     }
     if open(Way::Walk).is_some() {
-        run_with_capabilities(&test_name(module_path!(), "two_rights_are_enough_and_one_is_not"));
+        run_with_capabilities(&test_name(module_path!(), "two_capabilities_suffice_and_one_does_not"));
     }
 }

@@ -214,7 +214,7 @@ mod tests {
     use crate::kernel::clock::process_cpu_time;
 
     #[test]
-    fn a_record_that_goes_over_the_end_of_the_queue_is_whole() {
+    fn a_record_that_wraps_around_the_buffer_is_complete() {
         // The buffer size is no multiple of the record size.
         let size = u32::try_from(rustix::param::page_size()).unwrap();
         let ends =

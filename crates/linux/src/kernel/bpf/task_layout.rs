@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_fields_share_a_place() {
+    fn no_two_fields_share_a_slot() {
         let mut places: Vec<u32> = WANTED.iter().map(|wanted| wanted.slot.offset()).collect();
         let count = places.len();
         places.sort_unstable();
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn types_without_tasks_are_unsuited() {
+    fn types_without_task_struct_are_refused() {
         let mut bytes = vec![0x9f, 0xeb, 1, 0];
         for word in [24_u32, 0, 0, 0, 1] {
             bytes.extend_from_slice(&word.to_le_bytes());

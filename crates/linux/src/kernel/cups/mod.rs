@@ -252,7 +252,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(200);
 
     #[test]
-    fn answers_in_one_piece_or_many() {
+    fn answers_whole_or_chunked() {
         let of = |pieces: &[&[u8]]| answer(pieces, Duration::ZERO, true, LONG);
         assert_eq!(of(&[b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd"]), Ok(b"abc".to_vec()));
         assert_eq!(of(&[b"HTTP/1.0 200 OK\r\n\r\n", b"ab", b"c"]), Ok(b"abc".to_vec()));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_are_none() {
+    fn malformed_http_answers_are_errors() {
         let of = |pieces: &[&[u8]]| answer(pieces, Duration::ZERO, true, LONG);
         let said = |text: &[u8]| of(&[text]).unwrap_err().to_string();
         assert!(said(b"").contains("header: needed lines and an empty one, found nothing"));
@@ -281,7 +281,7 @@ mod tests {
 
     /// However the server fails to answer, the caller continues at its deadline.
     #[test]
-    fn a_server_that_hangs() {
+    fn a_hanging_server_costs_no_more_than_the_deadline() {
         let mut hang = vec![(vec![], Duration::ZERO)];
         // One byte at a time.
         hang.push((vec![b"H".as_slice(); 100], SHORT / 20));

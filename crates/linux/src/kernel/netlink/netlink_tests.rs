@@ -47,7 +47,7 @@ const QDISCS: &[u8] = include_bytes!("../../../fixtures/6.18/netlink/qdiscs.bin"
 
 #[cfg(target_endian = "little")]
 #[test]
-fn captured_answers_say_what_the_ip_and_tc_commands_said() {
+fn captured_answers_match_the_ip_and_tc_commands() {
     let (links, stats, qdiscs, errors) = decode_all(LINKS);
     assert_eq!((links.len(), stats.len(), qdiscs.len(), errors), (2, 0, 0, 0));
     let first = links.first().unwrap();
@@ -72,7 +72,7 @@ fn captured_answers_say_what_the_ip_and_tc_commands_said() {
 }
 
 #[test]
-fn a_shorter_statistics_structure_is_that_of_an_older_kernel() {
+fn older_kernels_have_a_shorter_statistics_structure() {
     let new = LinkStats::decode(&numbers(25)).unwrap();
     assert_eq!((new.rx_packets, new.tx_compressed), (1 << 33, 23 << 33));
     assert_eq!((new.rx_nohandler, new.rx_otherhost_dropped), (Some(24 << 33), Some(25 << 33)));

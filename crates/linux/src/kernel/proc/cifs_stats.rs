@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_texts_are_not_of_a_share() {
+    fn damaged_texts_give_no_share() {
         let whole = fixture("written/cifs-Stats");
         for length in 0..whole.len() {
             assert!(CifsStats::parse(&whole[..length]).shares.len() <= 2);

@@ -214,13 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_the_future_are_left_alone() {
+    fn unknown_columns_at_the_end_are_ignored() {
         let line = b"8 0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19\n";
         assert_eq!(named(line, "sda").flushes, Some(Flushes { count: 16, ms: 17 }));
     }
 
     #[test]
-    fn a_bad_line_says_where_and_the_next_goes_on() {
+    fn a_malformed_line_is_located_and_the_next_one_parsed() {
         let text = b"8 0 sda 1 2 3\n8 1 sda1 1 2 3 4\n8 x sdb 1 2 3 4\n4294967296 0 sdc 1 2 3 4\n8 2 sdd 1 \
             2 3 4 5\n";
         let found: Vec<String> = disks(text)

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_file_line_column_needed_and_found() {
+    fn an_error_names_file_line_column_expected_and_found() {
         let error = ParseError::new("/proc/stat", 3, "cpu1 idle", "a decimal number", b"12x\n");
         assert_eq!(
             error.to_string(),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_cut_and_says_so() {
+    fn long_text_is_cut_and_marked() {
         let excerpt = Excerpt::new(&[b'x'; 100]);
         assert_eq!(excerpt.bytes().len(), Excerpt::CAPACITY);
         assert!(excerpt.is_cut());

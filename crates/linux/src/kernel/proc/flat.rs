@@ -325,14 +325,14 @@ mod tests {
     }
 
     #[test]
-    fn totals_stand_before_rates() {
+    fn totals_are_the_row_before_the_rates() {
         let found = look(Form::Totals, &fixture("written/ip_vs_stats"), &["#1", "#2", "#4", "#6"]);
         assert_eq!(found, [Some(0x15), Some(0x1_0001_2345), Some(0x1_0000_0001), None]);
         assert_eq!(look(Form::Totals, b"   Total Incoming\n   Conns  Packets\n", &["#1"]), [None]);
     }
 
     #[test]
-    fn only_what_is_looked_for_has_to_be_a_number() {
+    fn only_requested_values_have_to_be_numbers() {
         let key = [Key::new(Form::Lines, "nr_dirty")];
         assert!(find("/proc/vmstat", Form::Lines, b"other x\nnr_dirty 3\n", &key).is_ok());
         assert_eq!(

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_in_their_places() {
+    fn values_come_from_their_columns() {
         let expected = LoadAvg { load: [1207, 350, 9], running: 4, threads: 1031, last_pid: Some(7635) };
         assert_eq!(LoadAvg::parse(b"12.07 3.50 0.09 4/1031 7635\n"), Ok(expected));
         let expected = LoadAvg { last_pid: None, ..expected };

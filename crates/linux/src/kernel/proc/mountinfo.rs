@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_says_where_and_the_next_goes_on() {
+    fn a_malformed_line_is_located_and_the_next_one_parsed() {
         let text = b"1 2 3:x / / rw - t s o\n1 2 3:4 / / rw shared:1\n1 -2 3:4 / / rw - t s o\n1 2 3:4 / / \
             rw - t s\n1 2 3:4 / /p rw - t s o";
         let found: Vec<String> = mounts(text)

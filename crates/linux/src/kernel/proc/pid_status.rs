@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn name_with_a_line_feed_makes_no_line() {
+    fn a_line_feed_in_a_name_forges_no_line() {
         // The kernel escapes the name here, so that no program can forge a key.
         let bytes = fixture("6.18/pid-escaped/status");
         assert!(bytes.starts_with(b"Name:\ta\\\\b\\nc)d\n"));

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn used_records_are_counted_behind_locks_or_not() {
+    fn used_records_are_counted_with_and_without_a_lock_area() {
         for base in [0, 8192] {
             assert_eq!(records("f", &written(base, u32::to_le_bytes)), Ok(3));
             assert_eq!(records("f", &written(base, u32::to_be_bytes)), Ok(3));

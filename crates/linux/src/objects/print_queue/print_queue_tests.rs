@@ -104,7 +104,7 @@ fn serve(folder: &Path, bodies: Vec<Option<Vec<u8>>>) {
 }
 
 #[test]
-fn answers_that_cups_gave() {
+fn captured_cups_answers() {
     let mut machine = Machine::new(&[]);
     let missing = |absence| Err(ValueState::Absent(absence));
     let snapshot = machine.read(1450);
@@ -121,7 +121,7 @@ fn answers_that_cups_gave() {
 }
 
 #[test]
-fn a_server_without_queues_and_answers_that_are_none() {
+fn a_server_without_queues_and_malformed_answers() {
     let none = b"\x02\x00\x04\x06\x00\x00\x00\x01\x01\x03".to_vec();
     let mut machine = Machine::new(&[]);
     serve(&machine.folder, vec![Some(none), Some(fixture("cups-2.4/jobs")), Some(b"\x02".to_vec())]);
@@ -135,7 +135,7 @@ fn a_server_without_queues_and_answers_that_are_none() {
 
 /// One that hangs holds a request for as long as its patience, then for nothing, and leaves the last values.
 #[test]
-fn a_server_that_hangs_is_waited_for_once() {
+fn a_hanging_server_is_waited_for_once() {
     let mut machine = Machine::new(&[]);
     let printers = Some(fixture("cups-2.4/printers"));
     serve(&machine.folder, vec![printers, Some(fixture("cups-2.4/jobs")), None]);
@@ -151,7 +151,7 @@ fn a_server_that_hangs_is_waited_for_once() {
 
 /// Only the questions that the asked counters need.
 #[test]
-fn the_number_of_jobs_does_not_ask_for_them() {
+fn counting_jobs_requests_no_job_list() {
     let mut machine = Machine::new(&[]);
     serve(&machine.folder, vec![Some(fixture("cups-2.4/printers"))]);
     let mut interest = Interest::everything();
@@ -242,7 +242,7 @@ impl Drop for Server {
 
 /// What is printed, held, canceled, and waits, as CUPS itself has it.
 #[test]
-fn a_print_server_of_its_own() {
+fn a_print_server_started_by_the_test() {
     let mut machine = Machine::new(&[]);
     let Some(server) = Server::start(&machine.folder) else { return };
     let total = |machine: &mut Machine, counters: [u32; 4]| {

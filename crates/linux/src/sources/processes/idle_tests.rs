@@ -181,7 +181,7 @@ const WATCHED: &str = "TALLYMON_TEST_STILL";
 const MARK: &str = "/tallymon-still";
 
 #[test]
-fn the_system_calls_of_a_process_that_has_not_run() {
+fn an_idle_process_costs_few_system_calls() {
     if std::env::var_os(WATCHED).is_some() {
         let mut files = OpenFiles::new();
         for wait in [false, false, true] {
@@ -197,8 +197,7 @@ fn the_system_calls_of_a_process_that_has_not_run() {
     let sleeper = sleeper();
     let Some(mut servant) = Servant::start() else { return };
     servant.does(THREADS);
-    let name =
-        &crate::test_support::test_name(module_path!(), "the_system_calls_of_a_process_that_has_not_run");
+    let name = &crate::test_support::test_name(module_path!(), "an_idle_process_costs_few_system_calls");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-y", "-o", "/dev/stderr"]).arg(std::env::current_exe().unwrap());
     let Ok(output) = command.args(["--exact", name]).env(WATCHED, "").output() else {
@@ -255,7 +254,7 @@ fn calls(text: &str, pid: u32) -> Vec<String> {
 }
 
 #[test]
-fn what_others_do_to_a_process_at_rest_is_seen() {
+fn changes_by_others_to_an_idle_process_are_seen() {
     let Some(mut servant) = Servant::start() else { return };
     let mapped = std::env::temp_dir().join(format!("tallymon-still-{}", std::process::id()));
     fs::write(&mapped, vec![1; 4 << 20]).unwrap();
@@ -324,7 +323,7 @@ impl Drop for Orphan {
 }
 
 #[test]
-fn a_process_that_is_stopped_is_seen_to_be() {
+fn a_stopped_process_is_shown_as_stopped() {
     let sleeper = sleeper();
     let (id, pid) = (sleeper.0.id(), Pid::from_child(&sleeper.0));
     let mut files = OpenFiles::new();
@@ -346,7 +345,7 @@ fn a_process_that_is_stopped_is_seen_to_be() {
 }
 
 #[test]
-fn a_process_that_runs_between_two_looks_is_read_again() {
+fn a_process_that_ran_between_samples_is_read_again() {
     let Some(mut servant) = Servant::start() else { return };
     let id = servant.id();
     let (mut files, mut processes) = (OpenFiles::new(), OpenFiles::new());
@@ -388,7 +387,7 @@ fn a_process_that_runs_between_two_looks_is_read_again() {
 }
 
 #[test]
-fn what_was_seen_together_is_not_due_together() {
+fn processes_first_seen_together_are_rechecked_apart() {
     let mut files = OpenFiles::new();
     files.look(WANTS);
     let mut due = BTreeMap::new();
@@ -398,7 +397,7 @@ fn what_was_seen_together_is_not_due_together() {
 }
 
 #[test]
-fn what_was_not_wanted_before_is_read() {
+fn newly_needed_values_of_an_idle_process_are_read() {
     let sleeper = sleeper();
     let id = sleeper.0.id();
     let none = ThreadNeeds::default();
@@ -433,7 +432,7 @@ fn what_was_not_wanted_before_is_read() {
 }
 
 #[test]
-fn a_run_that_the_clock_has_missed_is_found_later() {
+fn a_run_missed_by_the_clock_is_found_later() {
     let Some(mut servant) = Servant::start() else { return };
     let id = servant.id();
     let mut files = OpenFiles::new();
@@ -461,7 +460,7 @@ fn a_run_that_the_clock_has_missed_is_found_later() {
 
 /// The scheduler accounts what runs at ticks, so a clock may stand still meanwhile.
 #[test]
-fn a_process_that_runs_now_is_read_whatever_its_clock_says() {
+fn a_running_process_is_read_whatever_its_clock() {
     const NONSENSE: Available<u64> = Ok(u64::MAX);
     let busy = Ends::start("while :; do :; done");
     let alone = busy.0.id();
@@ -494,7 +493,7 @@ fn a_process_that_runs_now_is_read_whatever_its_clock_says() {
 
 /// Of the processes at rest one may have been made ready, so all are read.
 #[test]
-fn nobody_rests_while_others_than_those_seen_are_ready() {
+fn nothing_is_skipped_while_unread_processes_are_runnable() {
     let sleeper = sleeper();
     let id = sleeper.0.id();
     let many = "0.00 0.00 0.00 99999/99999 4711\n";
@@ -524,7 +523,7 @@ fn nobody_rests_while_others_than_those_seen_are_ready() {
 }
 
 #[test]
-fn who_is_ready_and_does_not_get_to_run_is_seen() {
+fn a_runnable_process_without_cpu_time_is_seen() {
     let Some(mut servant) = Servant::start() else { return };
     let id = servant.id();
     servant.does("import os; os.sched_setaffinity(0, [max(os.sched_getaffinity(0))])");

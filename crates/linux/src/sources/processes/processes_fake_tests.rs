@@ -133,7 +133,7 @@ impl Text<'_> {
 }
 
 #[test]
-fn order_names_and_values_of_a_filled_folder() {
+fn order_names_and_values_of_a_fake_proc() {
     let fake = Fake::new("values");
     let kernel = Text { flags: 0x20_8040, parent: 2, start_ticks: 3, ..PROGRAM };
     fake.put(2, Text { comm: "kthreadd", parent: 0, start_ticks: 2, ..kernel });
@@ -210,7 +210,7 @@ fn order_names_and_values_of_a_filled_folder() {
 }
 
 #[test]
-fn the_clock_of_the_objects_is_the_steady_time() {
+fn the_object_clock_is_the_steady_time() {
     let fake = Fake::new("clock");
     fake.put(7, PROGRAM);
     let mut system = fake.open();
@@ -261,7 +261,7 @@ fn a_process_that_vanishes_costs_its_row_and_nothing_else() {
 }
 
 #[test]
-fn a_number_that_was_given_to_another_process_is_another_row() {
+fn a_reused_process_id_is_another_row() {
     let fake = Fake::new("reuse");
     fake.put(5, Text { user_ticks: 1000, ..PROGRAM });
     let mut system = fake.open();
@@ -276,7 +276,7 @@ fn a_number_that_was_given_to_another_process_is_another_row() {
 }
 
 #[test]
-fn times_do_not_step_back_and_names_follow() {
+fn times_do_not_decrease_and_names_are_updated() {
     let fake = Fake::new("rising");
     fake.put(5, PROGRAM);
     let mut system = fake.open();
@@ -288,7 +288,7 @@ fn times_do_not_step_back_and_names_follow() {
 }
 
 #[test]
-fn one_file_that_can_not_be_read_costs_its_counters_only() {
+fn an_unreadable_file_costs_only_its_counters() {
     let fake = Fake::new("unreadable");
     fake.put(5, PROGRAM);
     fake.put(6, PROGRAM);
@@ -316,7 +316,7 @@ fn one_file_that_can_not_be_read_costs_its_counters_only() {
 }
 
 #[test]
-fn a_name_is_looked_at_again_after_some_seconds() {
+fn a_name_is_checked_again_after_some_seconds() {
     let fake = Fake::new("check");
     fake.put(5, PROGRAM);
     let facts = facts();
@@ -339,7 +339,7 @@ fn a_name_is_looked_at_again_after_some_seconds() {
 }
 
 #[test]
-fn what_nobody_looks_at_is_not_read() {
+fn unrequested_files_are_not_read() {
     let fake = Fake::new("interest");
     fake.put(5, PROGRAM);
     let mut system = fake.open();
@@ -365,7 +365,7 @@ fn what_nobody_looks_at_is_not_read() {
 }
 
 #[test]
-fn threads_stand_under_their_processes() {
+fn threads_have_their_processes_as_parents() {
     let fake = Fake::new("threads");
     let kernel = Text { flags: 0x20_8040, parent: 2, start_ticks: 3, ..PROGRAM };
     fake.put(2, Text { comm: "kthreadd", parent: 0, ..kernel });

@@ -88,7 +88,7 @@ fn own_values_agree_with_the_text_of_the_kernel() {
 }
 
 #[test]
-fn a_child_that_burns_time_is_seen_doing_it() {
+fn a_busy_child_uses_cpu_time() {
     let mut system = System::open().unwrap();
     let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
     let id = child.id();
@@ -135,7 +135,7 @@ fn a_child_that_ends_between_two_samples_is_gone() {
 }
 
 #[test]
-fn a_program_that_is_replaced_changes_its_name() {
+fn an_exec_changes_the_name() {
     let mut system = System::open().unwrap();
     let mut child =
         Command::new("sh").args(["-c", "read line; exec sleep 600"]).stdin(Stdio::piped()).spawn().unwrap();
@@ -160,7 +160,7 @@ fn a_program_that_is_replaced_changes_its_name() {
 }
 
 #[test]
-fn own_threads_are_seen() {
+fn own_threads_are_listed() {
     let mut system = System::open().unwrap();
     let (ready, wait) = std::sync::mpsc::channel::<u64>();
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
@@ -237,7 +237,7 @@ fn kept_files(row: &ProcessRow) -> usize {
 }
 
 #[test]
-fn a_budget_is_kept_and_costs_no_value() {
+fn the_descriptor_budget_is_kept_and_costs_no_value() {
     let (mut table, facts) = real_table(20);
     let children: Vec<Child> = (0..24).map(|_| idle_child()).collect();
     let memory = interest(&[WORKING_SET]);
@@ -267,7 +267,7 @@ fn a_budget_is_kept_and_costs_no_value() {
 }
 
 #[test]
-fn switches_of_the_first_thread_are_in_a_file_that_is_read_anyway() {
+fn switches_of_the_first_thread_come_from_the_process_status() {
     let child = idle_child();
     let path = format!("/proc/{0}/task/{0}/status", child.id());
     let file = || PidStatus::parse(&fs::read(&path).unwrap()).unwrap().context_switches().unwrap();
@@ -291,7 +291,7 @@ fn switches_of_the_first_thread_are_in_a_file_that_is_read_anyway() {
 }
 
 #[test]
-fn a_process_without_descriptors_left_reads_again_later() {
+fn after_running_out_of_descriptors_reads_recover() {
     let (mut table, facts) = real_table(100);
     let child = idle_child();
     let ask = Ask::everything(&[PROCESS]);
@@ -308,7 +308,7 @@ fn a_process_without_descriptors_left_reads_again_later() {
 }
 
 #[test]
-fn findings_say_tier_budget_and_what_is_denied() {
+fn findings_name_tier_budget_and_denied_files() {
     let (mut table, _) = real_table(100);
     let findings = table.findings(&Root::system());
     let find = |subject: &str| findings.iter().find(|finding| finding.subject == subject).unwrap();

@@ -100,7 +100,7 @@ fn between(what: &str, row: &ProcessRow, low: u64, value: u64, high: u64) {
 }
 
 #[test]
-fn the_program_and_the_files_agree_while_processes_run() {
+fn bpf_and_files_agree_while_processes_run() {
     let Some(mut at_once) = at_once() else { return };
     let _busy = Ends::start("while :; do :; done");
     let _forks = Ends::start("while :; do /bin/true; done");
@@ -212,7 +212,7 @@ fn compare(low: &ProcessRow, found: &ProcessRow, high: &ProcessRow) {
 }
 
 #[test]
-fn forks_and_exits_leave_nothing_wrong() {
+fn forks_and_exits_keep_the_table_correct() {
     // The whole run takes minutes and is asked for by this variable.
     let count = std::env::var("TALLYMON_SOAK").ok().and_then(|count| count.parse().ok()).unwrap_or(200_u32);
     let open_files = || fs::read_dir("/proc/self/fd").unwrap().count();
@@ -265,7 +265,7 @@ fn forks_and_exits_leave_nothing_wrong() {
 }
 
 #[test]
-fn what_begins_and_ends_between_two_looks_is_in_the_sums() {
+fn processes_between_two_samples_are_in_the_sums() {
     let Some(mut table) = at_once() else { return };
     let cpu = |table: &mut ProcessTable| {
         refresh(table, WANTS);
@@ -298,7 +298,7 @@ fn what_begins_and_ends_between_two_looks_is_in_the_sums() {
 const INSIDE: &str = "TALLYMON_TEST_INSIDE";
 
 #[test]
-fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
+fn a_pid_namespace_shows_its_processes_with_its_ids() {
     if std::env::var_os(INSIDE).is_some() {
         let mut at_once = at_once().expect("outside the kernel let us");
         let child = Ends::start("sleep 60 & wait");
@@ -324,13 +324,12 @@ fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
     if at_once().is_none() {
         return;
     }
-    let name =
-        &test_name(module_path!(), "in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers");
+    let name = &test_name(module_path!(), "a_pid_namespace_shows_its_processes_with_its_ids");
     run_in_namespaces(&["--pid", "--fork", "--mount-proc"], "exec", name, INSIDE);
 }
 
 #[test]
-fn more_threads_than_a_pass_has_room_for() {
+fn more_threads_than_one_run_has_records() {
     let Some(mut table) = at_once() else { return };
     let little = Tasks::open_with(Way::Walk, 16).unwrap();
     table.bpf.program = LazyBackend::of((Box::new(little), Way::Walk));
@@ -395,7 +394,7 @@ const LOOKS: usize = 10;
 const MARK: &str = "/tallymon-mark";
 
 #[test]
-fn one_counter_costs_the_system_calls_of_one_counter() {
+fn one_counter_costs_only_its_system_calls() {
     if let Ok(tier) = std::env::var(WATCHED) {
         let mut table = table(tier.parse().unwrap());
         let wants = ProcessNeeds { cpu: true, ..ProcessNeeds::default() };
@@ -417,7 +416,7 @@ fn one_counter_costs_the_system_calls_of_one_counter() {
         if enough == Some(tier) {
             continue;
         }
-        let name = &test_name(module_path!(), "one_counter_costs_the_system_calls_of_one_counter");
+        let name = &test_name(module_path!(), "one_counter_costs_only_its_system_calls");
         let result = Command::new("strace")
             .args(["-f", "-qq", "-o", "/dev/stderr"])
             .arg(std::env::current_exe().unwrap())
@@ -462,7 +461,7 @@ fn one_counter_costs_the_system_calls_of_one_counter() {
 }
 
 #[test]
-fn a_program_is_made_only_for_who_stays() {
+fn the_program_is_loaded_only_after_some_samples() {
     let mut table = table(TierChoice::Auto);
     let mut last = 0;
     let mut look = |table: &mut ProcessTable| {

@@ -90,10 +90,10 @@ fn talk(to: IpAddr) {
 }
 
 #[test]
-fn numbers_are_those_of_the_files() {
+fn protocol_counters_match_the_files() {
     if std::env::var_os(INSIDE).is_none() {
         if open().is_some() {
-            let name = &test_name(module_path!(), "numbers_are_those_of_the_files");
+            let name = &test_name(module_path!(), "protocol_counters_match_the_files");
             run_in_namespaces(&["--net"], "exec", name, INSIDE);
         }
         return;
@@ -153,7 +153,7 @@ fn numbers_are_those_of_the_files() {
 
 /// What the kernel calls a number in its source and in its file is mostly the same.
 #[test]
-fn each_number_has_the_name_of_its_column() {
+fn each_member_has_the_name_of_its_column() {
     fn check<File: CountedFile>(text: &str, parse: fn(&[u8]) -> File, columns: &[(&str, &str)]) {
         let mut file = parse(text.as_bytes());
         for table in File::TABLES {
@@ -240,7 +240,7 @@ fn each_number_has_the_name_of_its_column() {
 
 /// `/proc/net` is that of the first thread of a process, wherever the others are.
 #[test]
-fn a_thread_in_another_namespace_reads_that_of_its_process() {
+fn a_thread_in_another_namespace_reads_its_process_namespace() {
     let Some(network) = open() else { return };
     let mut child = Ends(Command::new("unshare").args(["--net", "sleep", "60"]).spawn().unwrap());
     let own = fs::read_link("/proc/self/ns/net").unwrap();
@@ -267,7 +267,7 @@ fn a_thread_in_another_namespace_reads_that_of_its_process() {
 }
 
 #[test]
-fn a_table_that_not_all_processors_have_is_not_there() {
+fn a_table_missing_on_some_cpus_is_absent() {
     let Some(mut network) = open() else { return };
     network.count += 1;
     network.run().unwrap();
@@ -358,7 +358,7 @@ fn types(values: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn numbers_that_a_kernel_has_not_are_not_there() {
+fn counters_unknown_to_the_kernel_are_absent() {
     let bytes = types(&["IPSTATS_MIB_NUM", "IPSTATS_MIB_OUTPKTS", "IPSTATS_MIB_INPKTS"]);
     let kernel = NetworkLayout::new(&Btf::parse(&bytes).unwrap()).unwrap();
     assert!(kernel.each.is_none());
@@ -384,7 +384,7 @@ fn numbers_that_a_kernel_has_not_are_not_there() {
 }
 
 #[test]
-fn types_without_a_way_are_unsuited() {
+fn types_without_the_namespace_path_are_refused() {
     let mut asm = Assembler::new();
     asm.push("int", 1 << 24, &[4, 32]);
     let bytes = asm.finish();
@@ -393,7 +393,7 @@ fn types_without_a_way_are_unsuited() {
 }
 
 #[test]
-fn two_rights_are_enough_and_one_is_not() {
+fn two_capabilities_suffice_and_one_does_not() {
     if let Ok(rights) = std::env::var(CAPABILITIES) {
         match rights.as_str() {
             "bpf,perfmon" => Network::open().unwrap().run().unwrap(),
@@ -402,6 +402,6 @@ fn two_rights_are_enough_and_one_is_not() {
         return;
     }
     if open().is_some() {
-        run_with_capabilities(&test_name(module_path!(), "two_rights_are_enough_and_one_is_not"));
+        run_with_capabilities(&test_name(module_path!(), "two_capabilities_suffice_and_one_does_not"));
     }
 }

@@ -35,7 +35,7 @@ fn softirqs() -> Vec<(u32, u32)> {
 }
 
 #[test]
-fn soft_interrupts_are_those_of_the_file() {
+fn soft_interrupts_match_the_file() {
     let Some(processors) = open() else { return };
     for _ in 0..50 {
         let before = softirqs();
@@ -52,7 +52,7 @@ fn soft_interrupts_are_those_of_the_file() {
 }
 
 #[test]
-fn events_are_those_of_the_file() {
+fn memory_events_match_the_file() {
     let Some(processors) = open() else { return };
     for _ in 0..50 {
         let mut before = VmStat::parse(&read("/proc/vmstat")).unwrap();
@@ -76,7 +76,7 @@ fn events_are_those_of_the_file() {
 }
 
 #[test]
-fn interrupts_grow_as_those_of_the_file() {
+fn interrupts_grow_like_those_of_the_file() {
     let Some(processors) = open() else { return };
     let file = || Interrupts::parse(&read("/proc/interrupts")).unwrap();
     let found = || {
@@ -121,7 +121,7 @@ fn interrupts_grow_as_those_of_the_file() {
 
 /// A variable that is a number, of which the value is known for each processor: its own.
 #[test]
-fn a_variable_may_be_a_number() {
+fn a_per_cpu_variable_may_be_a_plain_number() {
     let mut is_there = false;
     let opened = Processors::open_with(|btf| {
         let mut kernel = CountsLayout::new(btf)?;
@@ -149,7 +149,7 @@ fn a_variable_may_be_a_number() {
 }
 
 #[test]
-fn what_does_not_agree_with_the_file_is_refused() {
+fn counters_that_disagree_with_the_file_are_refused() {
     if open().is_none() {
         return;
     }
@@ -162,7 +162,7 @@ fn what_does_not_agree_with_the_file_is_refused() {
 }
 
 #[test]
-fn counts_that_are_not_known_are_no_interrupts() {
+fn unknown_counters_are_not_taken_for_interrupts() {
     // 1 int, 2 the structure, 3 the variable, 4 the section.
     let with = |names: &[&str]| {
         let mut asm = Assembler::new();
@@ -186,7 +186,7 @@ fn counts_that_are_not_known_are_no_interrupts() {
 }
 
 #[test]
-fn types_without_counts_are_unsuited() {
+fn types_without_the_counters_are_refused() {
     let mut asm = Assembler::new();
     asm.push("int", 1 << 24, &[4, 32]);
     let bytes = asm.finish();
@@ -195,7 +195,7 @@ fn types_without_counts_are_unsuited() {
 }
 
 #[test]
-fn two_rights_are_enough_and_one_is_not() {
+fn two_capabilities_suffice_and_one_does_not() {
     if let Ok(rights) = std::env::var(CAPABILITIES) {
         match rights.as_str() {
             "bpf,perfmon" => Processors::open().unwrap().run().unwrap(),
@@ -204,6 +204,6 @@ fn two_rights_are_enough_and_one_is_not() {
         return;
     }
     if open().is_some() {
-        run_with_capabilities(&test_name(module_path!(), "two_rights_are_enough_and_one_is_not"));
+        run_with_capabilities(&test_name(module_path!(), "two_capabilities_suffice_and_one_does_not"));
     }
 }
