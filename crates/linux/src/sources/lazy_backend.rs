@@ -70,7 +70,7 @@ impl<B: Send + 'static> LazyBackend<B> {
         self.state = match mem::replace(&mut self.state, State::NotLoaded) {
             State::NotLoaded => State::of((self.load)()),
             State::Loading(thread) => State::of(thread.join().unwrap_or_else(|_| {
-                let reason = "making the program ended unexpectedly".to_string();
+                let reason = "loading the BPF program ended unexpectedly".to_string();
                 Err(Refusal { reason, remedy: String::new() })
             })),
             known => known,

@@ -170,7 +170,7 @@ impl fmt::Display for AssemblerError {
             AssemblerError::TooFar { offset } => {
                 write!(f, "a field at offset {offset} is too far from its structure")
             }
-            AssemblerError::UnboundLabel => f.write_str("a jump leads nowhere"),
+            AssemblerError::UnboundLabel => f.write_str("a jump has no target"),
         }
     }
 }

@@ -80,7 +80,7 @@ impl ExitQueue {
     /// As [`ExitQueue::open`], with a ring buffer of `size` bytes.
     fn open_with(kernel: &TaskLayout, size: u32) -> Result<ExitQueue, Refusal> {
         let place = kernel.end.ok_or_else(|| Refusal {
-            reason: "this kernel does not tell programs of processes that end".to_string(),
+            reason: "this kernel has no tracepoint for exiting processes".to_string(),
             remedy: String::new(),
         })?;
         let queue = RingBuffer::new(size).map_err(|error| syscall_refusal(&error))?;

@@ -192,7 +192,7 @@ impl fmt::Display for LayoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LayoutError::Structure(name) => write!(f, "this kernel describes no structure {name}"),
-            LayoutError::Field(structure, error) => write!(f, "of {structure}: {error}"),
+            LayoutError::Field(structure, error) => write!(f, "structure {structure}: {error}"),
         }
     }
 }

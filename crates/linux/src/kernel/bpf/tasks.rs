@@ -93,7 +93,7 @@ impl Tasks {
             Way::Walk => {
                 let Some(walk) = kernel.walk else {
                     return Err(Refusal {
-                        reason: "this kernel has no functions to walk over its tasks".to_string(),
+                        reason: "this kernel has no BPF functions that iterate over tasks".to_string(),
                         remedy: "use Linux 6.7 or newer".to_string(),
                     });
                 };
@@ -212,7 +212,7 @@ impl Tasks {
             }
             begin = rest;
         }
-        Err(Refusal::of_kernel("the list of tasks has no end".to_string()))
+        Err(Refusal::of_kernel("the list of tasks does not end".to_string()))
     }
 
     fn each_task(&mut self, each: &mut impl FnMut(Record<'_>)) -> Result<(), Refusal> {
@@ -278,7 +278,7 @@ impl Reader {
     ) -> Result<Reader, Refusal> {
         let Some(function) = kernel.each_task else {
             return Err(Refusal {
-                reason: "this kernel runs no programs for its tasks".to_string(),
+                reason: "this kernel has no BPF task iterators".to_string(),
                 remedy: "use Linux 5.8 or newer".to_string(),
             });
         };
@@ -297,7 +297,7 @@ fn clear_of_other_namespaces() -> Result<(), Refusal> {
     let own = std::process::id().to_string();
     if fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() != own.as_str()) {
         return Err(Refusal {
-            reason: "/proc is of another pid namespace than this program".to_string(),
+            reason: "/proc belongs to another pid namespace than this program".to_string(),
             remedy: "mount /proc in the pid namespace of this program".to_string(),
         });
     }
@@ -330,7 +330,7 @@ fn own_namespace(
     let level = u32::try_from(level).ok().filter(|level| (1..=32).contains(level));
     let namespace = level.zip(u32::try_from(file.ino()).ok());
     let Some((level, inode)) = namespace else {
-        return Err(Refusal::of_kernel("the pid namespace of this program can not be told".to_string()));
+        return Err(Refusal::of_kernel("the pid namespace of this program is unknown".to_string()));
     };
     Ok(Some(Namespace { level, inode }))
 }

@@ -46,11 +46,11 @@ impl fmt::Display for CupsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CupsError::NoServer => f.write_str("no print server listens"),
-            CupsError::Denied => f.write_str("the print server does not tell this user"),
+            CupsError::Denied => f.write_str("the print server refuses this user"),
             CupsError::Late => f.write_str("the print server did not answer in time"),
             CupsError::Socket(kind) => write!(f, "socket of the print server: {kind}"),
             CupsError::Answer(error) => error.fmt(f),
-            CupsError::Status(status) => write!(f, "the print server answers with status {status:#06x}"),
+            CupsError::Status(status) => write!(f, "the print server answered with status {status:#06x}"),
         }
     }
 }

@@ -91,16 +91,16 @@ impl BpfPass {
             };
             let hidden = match self.hidden.len() {
                 0 => String::new(),
-                count => format!("; {count} processes that it does not see are read from their files"),
+                count => format!("; {count} processes hidden from it are read from their files"),
             };
             let ends = match tasks.exits_refusal() {
-                None => "; processes that end between two looks are counted".to_string(),
+                None => "; processes that exit between two samples are counted".to_string(),
                 Some(refusal) => format!(
-                    "; of processes that end, what they used since the last look is not counted: {}",
+                    "; what exiting processes use after their last sample is not counted: {}",
                     refusal.reason
                 ),
             };
-            let detail = format!("tier T2: a program in the kernel {way}{ends}{hidden}");
+            let detail = format!("tier T2: a BPF program {way}{ends}{hidden}");
             return Finding { subject, state: FindingState::Good, detail, remedy: String::new() };
         }
         if let Some(refusal) = self.refusal() {

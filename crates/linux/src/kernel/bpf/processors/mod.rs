@@ -96,7 +96,7 @@ impl Processors {
         if file.len() == before.len() && (0..file.len()).all(|at| is_between(at).is_some()) {
             return Ok(());
         }
-        Err(Refusal::of_kernel(format!("what is read of the processors is not what {FILE} says")))
+        Err(Refusal::of_kernel(format!("the BPF program disagrees with {FILE}")))
     }
 
     /// Runs the program.
