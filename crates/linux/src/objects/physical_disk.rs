@@ -4,8 +4,7 @@
 //! nor is a drive without a medium. An instance name is a number, the device name, and the mount points of
 //! file systems on the disk, including those on its partitions and on volumes that use it: `0 sda / /home`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
+use std::collections::BTreeMap;
 
 use tallymon_provider::{
     Absence, Ask, CounterBlockMut, CounterSpec, CounterType, DetailLevel, FileTime, Frequency, InstanceKind,
@@ -14,10 +13,9 @@ use tallymon_provider::{
 
 use super::object::Object;
 use super::spec::{Origin, object};
-use crate::kernel::proc::scan::decimal;
-use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
-use crate::kernel::root::Root;
+use crate::kernel::reusable_file::Buffer;
 use crate::sources::Sources;
+use crate::sources::disk_topology::DiskTopology;
 use crate::sources::disks::{Device, DiskIo, DiskSum};
 
 /// Declares the counters of a disk: the given ones, then the traffic counters shared by physical and logical
@@ -188,8 +186,10 @@ pub(super) struct PhysicalDisk {
     layout: ObjectLayout<'static>,
     /// The numbers of all disks seen so far: a disk that comes back gets its old number.
     numbers: BTreeMap<String, u32>,
-    disks: Disks,
-    /// The versions of the device and mount lists from which `disks` was built.
+    topology: DiskTopology,
+    /// The number of each disk of the topology.
+    disk_numbers: Vec<u32>,
+    /// The versions of the device and mount lists from which the topology was built.
     made_at: (u64, u64),
     buffer: Buffer,
 }
@@ -199,7 +199,8 @@ impl PhysicalDisk {
         PhysicalDisk {
             layout: ObjectLayout::new(SPEC),
             numbers: BTreeMap::new(),
-            disks: Disks::default(),
+            topology: DiskTopology::default(),
+            disk_numbers: Vec::new(),
             made_at: (0, 0),
             buffer: Buffer::new(),
         }
@@ -213,12 +214,27 @@ impl PhysicalDisk {
         let made_at = (table.generation(), mounts);
         if self.made_at != made_at {
             self.made_at = made_at;
-            self.disks = Disks::find(root, table.names());
-            for disk in &mut self.disks.disks {
-                disk.number = number(&mut self.numbers, &disk.name);
-            }
+            self.topology = DiskTopology::find(root, table.names());
+            let disks = self.topology.disks.iter();
+            self.disk_numbers = disks.map(|disk| number(&mut self.numbers, &disk.name)).collect();
         }
         Ok(())
+    }
+
+    /// The first parts of the instance names: number and device.
+    fn instance_names(&self) -> Vec<String> {
+        let disks = self.disk_numbers.iter().zip(&self.topology.disks);
+        disks.map(|(number, disk)| format!("{number} {}", disk.name)).collect()
+    }
+
+    /// Adds a mount point to the names of the disks below its device.
+    fn add_mount(&self, names: &mut [String], device: Device, point: &str) {
+        for disk in self.topology.below(device) {
+            if let Some(name) = names.get_mut(*disk) {
+                name.push(' ');
+                name.push_str(point);
+            }
+        }
     }
 }
 
@@ -254,11 +270,11 @@ impl Object for PhysicalDisk {
 
     fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = self.find_disks(sources);
-        let mut names = self.disks.instance_names();
+        let mut names = self.instance_names();
         // A disk has a number and a name even when the mounts are unknown.
         if let Ok((mounted, _)) = sources.file_systems() {
             for file_system in mounted {
-                self.disks.add_mount(&mut names, file_system.device, &file_system.name);
+                self.add_mount(&mut names, file_system.device, &file_system.name);
             }
         }
         let now = sources.now;
@@ -266,7 +282,7 @@ impl Object for PhysicalDisk {
         let mut sum = DiskSum::default();
         let found = found.and_then(|()| sources.disks());
         if let Ok((table, _)) = &found {
-            for (disk, name) in self.disks.disks.iter_mut().zip(&names) {
+            for (disk, name) in self.topology.disks.iter_mut().zip(&names) {
                 if let Some(io) = table.io(disk.device).filter(|_| disk.has_medium(&mut self.buffer)) {
                     sum.add(&io);
                     write_traffic(&mut object.instance(name, None, None), 0, &io, 1, now);
@@ -301,149 +317,6 @@ fn number(numbers: &mut BTreeMap<String, u32>, name: &str) -> u32 {
     let number = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
     numbers.insert(name.to_string(), number);
     number
-}
-
-/// Which devices are disks, and which devices use which disks.
-#[derive(Default)]
-struct Disks {
-    disks: Vec<Disk>,
-    /// For each device, the positions in `disks` of the disks below it: one, or several for a volume that
-    /// spans disks.
-    below: HashMap<Device, Vec<usize>>,
-}
-
-struct Disk {
-    device: Device,
-    name: String,
-    number: u32,
-    /// The size file of a drive with a removable medium; 0 without a medium.
-    size: Option<ReusableFile>,
-}
-
-impl Disks {
-    /// Finds the disks among the devices in `/sys/block`.
-    fn find(root: &Root, names: &[(Device, String)]) -> Disks {
-        let tree = Tree::read(root, names);
-        let mut disks: Vec<Disk> = Vec::new();
-        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-        for (device, name) in names {
-            if tree.is_disk(name) {
-                places.insert(name, disks.len());
-                let removable = tree.number(name, "removable") == Some(1);
-                let watched = removable || tree.number(name, "size") == Some(0);
-                let size = watched.then(|| ReusableFile::new(tree.path(name).join("size"), ReadMode::Whole));
-                disks.push(Disk { device: *device, name: name.clone(), number: 0, size });
-            }
-        }
-        let mut below = HashMap::new();
-        for (device, name) in names {
-            let found = tree.disks_below(name);
-            below.insert(*device, found.iter().filter_map(|disk| places.get(disk).copied()).collect());
-        }
-        Disks { disks, below }
-    }
-
-    /// The first parts of the instance names: number and device.
-    fn instance_names(&self) -> Vec<String> {
-        self.disks.iter().map(|disk| format!("{} {}", disk.number, disk.name)).collect()
-    }
-
-    /// Adds a mount point to the names of the disks below its device.
-    fn add_mount(&self, names: &mut [String], device: Device, point: &str) {
-        for disk in self.below.get(&device).into_iter().flatten() {
-            if let Some(name) = names.get_mut(*disk) {
-                name.push(' ');
-                name.push_str(point);
-            }
-        }
-    }
-}
-
-impl Disk {
-    fn has_medium(&mut self, buffer: &mut Buffer) -> bool {
-        match &mut self.size {
-            None => true,
-            // If the size can not be read, the drive is just being removed.
-            Some(size) => size.read(buffer).is_ok_and(|text| decimal(text.trim_ascii()) != Some(0)),
-        }
-    }
-}
-
-/// The whole devices in `/sys/block`, and their partitions.
-struct Tree<'a> {
-    root: &'a Root,
-    /// The devices that a whole device is composed of; empty for a disk.
-    slaves: HashMap<&'a str, Vec<String>>,
-    /// The whole device of a partition.
-    whole: HashMap<&'a str, &'a str>,
-}
-
-impl<'a> Tree<'a> {
-    fn read(root: &'a Root, names: &'a [(Device, String)]) -> Tree<'a> {
-        let mut tree = Tree { root, slaves: HashMap::new(), whole: HashMap::new() };
-        for (_, name) in names {
-            if tree.path(name).is_dir() {
-                let slaves = fs::read_dir(tree.path(name).join("slaves")).into_iter().flatten().flatten();
-                // Below /sys, a `/` in a name is written as `!`.
-                let slave = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace('!', "/");
-                tree.slaves.insert(name, slaves.map(slave).collect());
-            }
-        }
-        for (_, name) in names {
-            // The name of a partition begins with that of its device, so not every device has to be searched.
-            let of = |length: usize| {
-                let whole = name.get(..length).filter(|whole| tree.slaves.contains_key(whole))?;
-                tree.path(whole).join(name.replace('/', "!")).is_dir().then_some(whole)
-            };
-            if !tree.slaves.contains_key(name.as_str())
-                && let Some(whole) = (1..name.len()).rev().find_map(of)
-            {
-                tree.whole.insert(name, whole);
-            }
-        }
-        tree
-    }
-
-    /// The directory of a whole device.
-    fn path(&self, name: &str) -> std::path::PathBuf {
-        self.root.sys("block").join(name.replace('/', "!"))
-    }
-
-    /// The number in a file of a whole device.
-    fn number(&self, name: &str, file: &str) -> Option<u64> {
-        decimal(fs::read(self.path(name).join(file)).ok()?.trim_ascii())
-    }
-
-    fn is_disk(&self, name: &str) -> bool {
-        // A volume that is being created has no slaves yet, so its kind is checked too.
-        let is_volume = || ["dm", "md"].iter().any(|kind| self.path(name).join(kind).is_dir());
-        self.slaves.get(name).is_some_and(Vec::is_empty) && !is_in_memory(name) && !is_volume()
-    }
-
-    /// The disks below a device; for a disk the disk itself.
-    fn disks_below<'t>(&'t self, name: &'t str) -> BTreeSet<&'t str> {
-        let mut seen = BTreeSet::from([name]);
-        let mut open = vec![name];
-        let mut found = BTreeSet::new();
-        while let Some(name) = open.pop() {
-            if self.is_disk(name) {
-                found.insert(name);
-            }
-            let whole = self.whole.get(name).copied();
-            let slaves = self.slaves.get(name).into_iter().flatten().map(String::as_str);
-            // Each name is followed once, so that a circle in damaged files ends.
-            open.extend(whole.into_iter().chain(slaves).filter(|below| seen.insert(below)));
-        }
-        found
-    }
-}
-
-/// Whether a device is backed by a file (`loop0`) or by memory (`ram0`, `zram0`).
-fn is_in_memory(name: &str) -> bool {
-    ["loop", "ram", "zram"].iter().any(|kind| {
-        let number = name.strip_prefix(kind);
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    })
 }
 
 #[cfg(test)]
