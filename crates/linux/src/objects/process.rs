@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn reused_instances_equal_newly_written_ones() {
-        let Some(mut table) = tiers_tests::at_once() else { return };
+        let Some(mut table) = tiers_tests::bpf_table() else { return };
         let layout = ObjectLayout::new(SPEC);
         let mut kept = ReusableInstances::default();
         let _busy = Ends::start("while :; do :; done");

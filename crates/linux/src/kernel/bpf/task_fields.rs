@@ -87,7 +87,7 @@ pub(super) fn write_task(
     code: &mut Assembler,
     kernel: &TaskLayout,
     namespace: Option<Namespace>,
-    apart: Option<&PerCpuPages>,
+    per_cpu_pages: Option<&PerCpuPages>,
     next: Label,
 ) {
     let offsets = &kernel.offsets;
@@ -123,7 +123,7 @@ pub(super) fn write_task(
     copy_fields(code, kernel, Structure::Signal, Reg::R3);
     code.bind(without);
     write_parent(code, kernel, namespace);
-    write_memory(code, kernel, apart);
+    write_memory(code, kernel, per_cpu_pages);
     write_files(code, kernel);
     write_changed(code);
 }
@@ -205,7 +205,7 @@ fn write_parent(code: &mut Assembler, kernel: &TaskLayout, namespace: Option<Nam
     code.bind(behind);
 }
 
-fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpuPages>) {
+fn write_memory(code: &mut Assembler, kernel: &TaskLayout, per_cpu_pages: Option<&PerCpuPages>) {
     let offsets = &kernel.offsets;
     let [none, behind] = std::array::from_fn(|_| code.label());
     unless_requested(code, TaskParts::MEMORY | TaskParts::STATUS, behind);
@@ -217,8 +217,8 @@ fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpu
     code.jump_if(When::Equal, Reg::R3, 0, none);
     copy_fields(code, kernel, Structure::Memory, Reg::R3);
     code.store_in_frame(MEMORY, Reg::R3);
-    if let Some(apart) = apart {
-        add_pages(code, apart);
+    if let Some(per_cpu_pages) = per_cpu_pages {
+        add_per_cpu_pages(code, per_cpu_pages);
     }
     for (slot, place) in PAGES {
         code.load_from_frame(Reg::R1, place);
@@ -238,21 +238,21 @@ fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpu
 }
 
 /// Adds the per-CPU page counts. All kinds together are one block of memory per CPU.
-fn add_pages(code: &mut Assembler, apart: &PerCpuPages) {
+fn add_per_cpu_pages(code: &mut Assembler, per_cpu_pages: &PerCpuPages) {
     let [file, anonymous, swap, shared] = PAGES.map(|(_, place)| place);
     let kinds = [[file, anonymous], [swap, shared]];
     let behind = code.label();
-    code.load(Width::B8, Reg::R1, Reg::R3, apart.shares.first);
-    code.load(Width::B8, Reg::R2, Reg::R3, apart.shares.second);
+    code.load(Width::B8, Reg::R1, Reg::R3, per_cpu_pages.shares.first);
+    code.load(Width::B8, Reg::R2, Reg::R3, per_cpu_pages.shares.second);
     code.store_in_frame(SAVED, Reg::R1);
     // Before Linux 6.6 each kind has a block of its own; those are left out.
     code.compute_number(Compute::Add, Reg::R1, 4);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R2, behind);
-    for distance in &apart.distances {
+    for distance in &per_cpu_pages.distances {
         code.load_from_frame(Reg::R1, SAVED);
         code.wide_number(Reg::R2, *distance);
         code.compute(Compute::Add, Reg::R1, Reg::R2);
-        two_numbers(code, apart.cast);
+        two_numbers(code, per_cpu_pages.cast);
         for ([low, high], offset) in kinds.into_iter().zip([0, 8]) {
             code.load(Width::B8, Reg::R1, Reg::R0, offset);
             code.copy(Reg::R2, Reg::R1);

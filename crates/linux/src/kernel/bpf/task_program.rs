@@ -24,7 +24,7 @@ pub(super) fn walking(
     walk: &Walk,
     maps: Maps,
     namespace: Option<Namespace>,
-    apart: Option<&PerCpuPages>,
+    per_cpu_pages: Option<&PerCpuPages>,
 ) -> Result<Vec<u8>, AssemblerError> {
     let mut code = Assembler::new();
     let [next, begun, full, done] = std::array::from_fn(|_| code.label());
@@ -57,7 +57,7 @@ pub(super) fn walking(
     code.load(Width::B8, Reg::R1, CONTROL, control::COUNT);
     code.compute_number(Compute::Add, Reg::R1, 1);
     code.store(Width::B8, CONTROL, control::COUNT, Reg::R1);
-    write_task(&mut code, kernel, namespace, apart, next);
+    write_task(&mut code, kernel, namespace, per_cpu_pages, next);
     code.jump(next);
     code.bind(full);
     code.load(Width::B4, Reg::R1, TASK, kernel.offsets.tgid);
@@ -76,7 +76,7 @@ pub(super) fn for_each_task(
     kernel: &TaskLayout,
     maps: Maps,
     namespace: Option<Namespace>,
-    apart: Option<&PerCpuPages>,
+    per_cpu_pages: Option<&PerCpuPages>,
 ) -> Result<Vec<u8>, AssemblerError> {
     /// `bpf_seq_write`
     const WRITE: i32 = 127;
@@ -96,7 +96,7 @@ pub(super) fn for_each_task(
     code.number(Reg::R1, 0);
     code.store_in_frame(KEY, Reg::R1);
     take_record(&mut code, maps.records, next);
-    write_task(&mut code, kernel, namespace, apart, write);
+    write_task(&mut code, kernel, namespace, per_cpu_pages, write);
     code.bind(write);
     // There is only one record, which holds the values of another task.
     code.number(Reg::R1, 1);

@@ -30,7 +30,7 @@ pub enum Way {
 pub struct Tasks {
     kernel: TaskLayout,
     namespace: Option<Namespace>,
-    apart: Option<PerCpuPages>,
+    per_cpu_pages: Option<PerCpuPages>,
     ends: Result<ExitQueue, Refusal>,
     control_map: Array,
     control: MapMemory,
@@ -88,7 +88,7 @@ impl Tasks {
         let control =
             control_map.map(control::WORDS.saturating_mul(8)).map_err(|error| syscall_refusal(&error))?;
         let namespace = own_namespace(&kernel, &control_map, &control)?;
-        let apart = apart(&kernel, &control_map, &control);
+        let per_cpu_pages = per_cpu_pages(&kernel, &control_map, &control);
         let reader = match way {
             Way::Walk => {
                 let Some(walk) = kernel.walk else {
@@ -97,9 +97,9 @@ impl Tasks {
                         remedy: "use Linux 6.7 or newer".to_string(),
                     });
                 };
-                Reader::walk(&kernel, walk, namespace, apart.as_ref(), &control_map, capacity)?
+                Reader::walk(&kernel, walk, namespace, per_cpu_pages.as_ref(), &control_map, capacity)?
             }
-            Way::EachTask => Reader::each_task(&kernel, namespace, apart.as_ref(), &control_map)?,
+            Way::EachTask => Reader::each_task(&kernel, namespace, per_cpu_pages.as_ref(), &control_map)?,
         };
         let ends = match namespace {
             None => ExitQueue::open(&kernel),
@@ -107,7 +107,7 @@ impl Tasks {
             Some(_) => Err(Refusal::of_kernel("this program is in a pid namespace of its own".to_string())),
         };
         let (delivered, asked) = (Vec::new(), None);
-        Ok(Tasks { kernel, namespace, apart, ends, control_map, control, reader, delivered, asked })
+        Ok(Tasks { kernel, namespace, per_cpu_pages, ends, control_map, control, reader, delivered, asked })
     }
 
     /// Parts that the running kernel does not have.
@@ -118,7 +118,7 @@ impl Tasks {
     /// Whether memory sizes include the page counts that Linux keeps per CPU.
     #[cfg(test)]
     pub(super) fn is_exact(&self) -> bool {
-        self.apart.is_some()
+        self.per_cpu_pages.is_some()
     }
 
     /// Takes the processes that exited since the last call, in the order in which the kernel released them,
@@ -207,8 +207,9 @@ impl Tasks {
                         "process {rest} has more than {capacity} threads"
                     )));
                 }
-                let (apart, control) = (self.apart.as_ref(), &self.control_map);
-                self.reader = Reader::walk(&self.kernel, *walk, self.namespace, apart, control, larger)?;
+                let (per_cpu_pages, control) = (self.per_cpu_pages.as_ref(), &self.control_map);
+                self.reader =
+                    Reader::walk(&self.kernel, *walk, self.namespace, per_cpu_pages, control, larger)?;
             }
             begin = rest;
         }
@@ -257,7 +258,7 @@ impl Reader {
         kernel: &TaskLayout,
         walk: Walk,
         namespace: Option<Namespace>,
-        apart: Option<&PerCpuPages>,
+        per_cpu_pages: Option<&PerCpuPages>,
         control: &Array,
         capacity: u32,
     ) -> Result<Reader, Refusal> {
@@ -265,7 +266,8 @@ impl Reader {
         let length = usize::try_from(u64::from(capacity).saturating_mul(u64::from(task_record::SIZE)));
         let records = map.map(length.unwrap_or(usize::MAX)).map_err(|error| syscall_refusal(&error))?;
         let maps = Maps { control: control.number(), records: map.number() };
-        let code = task_program::walking(kernel, &walk, maps, namespace, apart).map_err(assembler_refusal)?;
+        let code = task_program::walking(kernel, &walk, maps, namespace, per_cpu_pages)
+            .map_err(assembler_refusal)?;
         let program = Program::load(ProgramKind::Syscall, &code).map_err(load_refusal)?;
         Ok(Reader::Walk { walk, program, records, _map: map, capacity })
     }
@@ -273,7 +275,7 @@ impl Reader {
     fn each_task(
         kernel: &TaskLayout,
         namespace: Option<Namespace>,
-        apart: Option<&PerCpuPages>,
+        per_cpu_pages: Option<&PerCpuPages>,
         control: &Array,
     ) -> Result<Reader, Refusal> {
         let Some(function) = kernel.each_task else {
@@ -284,7 +286,8 @@ impl Reader {
         };
         let map = Array::new(task_record::SIZE, 1).map_err(|error| syscall_refusal(&error))?;
         let maps = Maps { control: control.number(), records: map.number() };
-        let code = task_program::for_each_task(kernel, maps, namespace, apart).map_err(assembler_refusal)?;
+        let code =
+            task_program::for_each_task(kernel, maps, namespace, per_cpu_pages).map_err(assembler_refusal)?;
         let program = Program::load(ProgramKind::TaskIterator(function), &code).map_err(load_refusal)?;
         let link = program.link().map_err(|error| syscall_refusal(&error))?;
         Ok(Reader::EachTask { link, _map: map, bytes: Vec::new(), words: Vec::new(), order: Vec::new() })
@@ -337,7 +340,7 @@ fn own_namespace(
 
 /// The distance of each CPU's memory. Without it, memory sizes lack the pages counted per CPU. It is not used
 /// with too many CPUs, because adding those up takes time for each.
-fn apart(kernel: &TaskLayout, control_map: &Array, control: &MapMemory) -> Option<PerCpuPages> {
+fn per_cpu_pages(kernel: &TaskLayout, control_map: &Array, control: &MapMemory) -> Option<PerCpuPages> {
     let (shares, cast) = kernel.shares.zip(kernel.cast)?;
     let map = Array::per_cpu(8).ok()?;
     let code = task_program::areas(shares, control_map.number(), map.number()).ok()?;

@@ -20,10 +20,10 @@ fn numbers(count: u64) -> Vec<u8> {
     (1..=count).flat_map(|value| (value << 33).to_ne_bytes()).collect()
 }
 
-/// Links, statistics, queueing disciplines, and how many messages were not understood.
+/// Links, statistics, queueing disciplines, and how many messages could not be decoded.
 type Decoded = (Vec<Link>, Vec<(u32, Option<LinkStats>)>, Vec<Qdisc>, usize);
 
-/// Everything that can be made of a datagram, whatever it holds.
+/// Decodes everything in a datagram, whatever it holds.
 fn decode_all(datagram: &[u8]) -> Decoded {
     let (mut links, mut stats, mut qdiscs, mut errors) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for message in Messages::new(datagram) {
@@ -88,7 +88,7 @@ fn a_queue_is_found_in_nested_attributes() {
     let mut body = words(&[0, 4, 0x8001_0000, ROOT, 0]);
     body.extend(attribute(1, b"mq\0"));
     let queue = attribute(TCA_STATS_QUEUE, &words(&[5, 6000, 7, 8, 9]));
-    // Newer kernels set the flag that says that attributes are nested.
+    // Newer kernels set the flag for nested attributes.
     body.extend(attribute(TCA_STATS2 | 0x8000, &queue));
     let qdisc = Qdisc::decode(&body).unwrap();
     assert_eq!((qdisc.index, qdisc.handle, qdisc.parent), (4, 0x8001_0000, ROOT));
@@ -109,7 +109,7 @@ fn malformed_messages_say_what_is_wrong() {
     assert_eq!(Link::decode(&body).unwrap_err().to_string(), "netlink: the name of a link is missing");
     let body = [words(&[0, 1, 0, 0]), vec![3, 0, 3, 0]].concat();
     assert!(matches!(Link::decode(&body), Err(DecodeError::Length { what: "attribute", .. })));
-    // After an error there is nothing more.
+    // The iterator ends after an error.
     let mut messages = Messages::new(b"xx");
     assert!(messages.next().unwrap().is_err() && messages.next().is_none());
     let message = |kind, body| Message { kind, flags: 0, sequence: 0, body };

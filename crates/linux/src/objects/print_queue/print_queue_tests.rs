@@ -1,4 +1,4 @@
-//! The print server as it answers, as it does not, and a real one that is started here.
+//! The answers of a print server, its failures, and a real server started by the test.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixListener;
@@ -63,7 +63,7 @@ fn jobs_count_once_when_they_end() {
         &[held.clone(), job_of(3, 9, "none"), aborted.clone(), canceled],
     );
     assert_eq!(second, (vec![2, 6144, 4, 1, 0, 1, 1, 1, 1], 2));
-    // A job that is held does not let those behind it count again, and what lasts is one error.
+    // A held job does not make later ones count again, and a lasting state is one error.
     let third = look(&["media-empty", "timed-out"], &[held, job_of(3, 9, "none"), aborted]);
     assert_eq!(third, (vec![2, 6144, 4, 1, 0, 1, 1, 1, 1], 2));
     let fourth = look(&["paused"], &[job_of(2, 9, "none"), job_of(3, 9, "none"), job_of(5, 7, "none")]);
@@ -82,7 +82,7 @@ fn addresses_in_plain_characters() {
     }
 }
 
-/// Answers each question with the next of these bodies, then with the last one; none is silence.
+/// Answers each request with the next of these bodies, then with the last one; `None` is silence.
 fn serve(folder: &Path, bodies: Vec<Option<Vec<u8>>>) {
     std::fs::create_dir_all(folder.join("run/cups")).unwrap();
     let listener = UnixListener::bind(folder.join("run/cups/cups.sock")).unwrap();
@@ -133,7 +133,7 @@ fn a_server_without_queues_and_malformed_answers() {
     assert_eq!(named(&instance(&snapshot, "_Total"), 1458), failed);
 }
 
-/// One that hangs holds a request for as long as its patience, then for nothing, and leaves the last values.
+/// A hanging server delays one request for the patience, later ones not at all, and leaves the last values.
 #[test]
 fn a_hanging_server_is_waited_for_once() {
     let mut machine = Machine::new(&[]);
@@ -149,7 +149,7 @@ fn a_hanging_server_is_waited_for_once() {
     assert!(start.elapsed() < DEADLINE / 2, "{:?}", start.elapsed());
 }
 
-/// Only the questions that the asked counters need.
+/// Only the queries that the requested counters need.
 #[test]
 fn counting_jobs_requests_no_job_list() {
     let mut machine = Machine::new(&[]);
@@ -162,7 +162,7 @@ fn counting_jobs_requests_no_job_list() {
     assert_eq!(named(&queue, 1452), Err(ValueState::Absent(Absence::NotRequested)));
 }
 
-/// A print server of its own, which ends with it.
+/// A print server that ends with this value.
 struct Server {
     process: Child,
     socket: String,
@@ -234,13 +234,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// What is printed, held, canceled, and waits, as CUPS itself has it.
+/// Compares printed, held, canceled and waiting jobs with CUPS itself.
 #[test]
 fn a_print_server_started_by_the_test() {
     let mut machine = Machine::new(&[]);

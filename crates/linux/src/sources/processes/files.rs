@@ -94,9 +94,14 @@ impl ProcessRow {
             return Err(Exited);
         }
         self.idle.last_stat = stat.ok();
-        self.values.stat = if wants.stat { stat.map(|told| told.process) } else { Err(not_requested) };
+        self.values.stat =
+            if wants.stat { stat.map(|stat_reading| stat_reading.process) } else { Err(not_requested) };
         self.values.cpu = if wants.cpu {
-            let ticks = || stat.map(|told| told.process.user.wrapping_add(told.process.privileged));
+            let ticks = || {
+                stat.map(|stat_reading| {
+                    stat_reading.process.user.wrapping_add(stat_reading.process.privileged)
+                })
+            };
             clock.map(nanoseconds_to_100ns).map_or_else(ticks, Ok).map(|time| {
                 self.usage.cpu = self.usage.cpu.max(time);
                 self.usage.cpu
@@ -110,31 +115,33 @@ impl ProcessRow {
     /// Whether only its memory sizes have to be read, as far as that is known before the other processes are
     /// read.
     fn can_skip_stat(&self, clock: Option<u64>, wants: &ProcessNeeds, now: FileTime) -> bool {
-        let tells = self.idle.last_stat.is_some_and(|told| told.first.is_idle());
+        let tells = self.idle.last_stat.is_some_and(|stat_reading| stat_reading.first.is_idle());
         (clock.is_some() && clock == self.idle.clock && !self.idle.is_overdue(now))
             && (tells || !wants.stat)
             && wants.threads.is_none_or(|wants| self.threads.are_idle(clock, wants))
     }
 
     /// Reads the values that do not change while a process is idle, unless it has been idle. `clock` was read
-    /// before any file; `told` is the result of `stat` if that was read.
+    /// before any file; `stat_reading` is the result of `stat` if that was read.
     fn read_what_lasts(
         &mut self,
         clock: Option<u64>,
-        told: Option<Available<StatReading>>,
+        stat_reading: Option<Available<StatReading>>,
         wants: &ProcessNeeds,
         reader: &mut ProcessReader<'_>,
     ) -> Result<(), Exited> {
         let clock = clock.filter(|_| reader.clocks_show_runs);
-        let may_run = told.is_some_and(|told| told.map_or(true, |told| told.first.state == RUNNING));
+        let may_run = stat_reading.is_some_and(|stat_reading| {
+            stat_reading.map_or(true, |stat_reading| stat_reading.first.state == RUNNING)
+        });
         let is_overdue = self.idle.is_overdue(reader.now);
         let mut is_still = clock.is_some() && clock == self.idle.clock && !may_run;
         if is_still
             && !self.idle.skips_stat
             && let Some(wants) = wants.threads
         {
-            let told = told.and_then(Result::ok);
-            is_still = self.threads.stay((self.pid, clock), told.as_ref(), is_overdue, wants, reader);
+            let stat_reading = stat_reading.and_then(Result::ok);
+            is_still = self.threads.stay((self.pid, clock), stat_reading.as_ref(), is_overdue, wants, reader);
         }
         self.idle.clock = clock;
         // The memory sizes show whether `status` can have changed.

@@ -36,7 +36,7 @@ fn end(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// How many files of these processes this one has open.
+/// How many files of these processes are open in this one.
 fn open_files_of(pids: &[u32]) -> usize {
     let folders: Vec<String> = pids.iter().map(|pid| format!("/proc/{pid}/")).collect();
     let files = fs::read_dir("/proc/self/fd").unwrap();
@@ -180,7 +180,7 @@ fn own_threads_are_listed() {
         assert!(raw(&thread(own_id), CPU).unwrap() > 0);
         let parent = thread(sleeper_id).parent_instance().unwrap();
         assert_eq!(raw(&parent, ID), Ok(u64::from(std::process::id())));
-        // It may not have come to its wait yet.
+        // It may not be waiting yet.
         if (raw(&thread(sleeper_id), STATE), raw(&thread(sleeper_id), WAIT_REASON)) == (Ok(5), Ok(6)) {
             break;
         }
@@ -195,11 +195,11 @@ fn own_threads_are_listed() {
 
 #[test]
 fn five_hundred_children_leave_no_descriptor() {
-    // More than a busy machine has files of processes and threads, so that those of children find room.
+    // More than the files of all processes and threads of a busy machine, so that those of children fit.
     const BUDGET: usize = 20_000;
     let (mut table, facts) = real_table(BUDGET);
     let ask = Ask::everything(&[PROCESS, THREAD]);
-    // Numbers are given again where others start programs by the thousand; start times tell them apart.
+    // Ids are reused where others start programs by the thousand; start times distinguish them.
     let (mut pids, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..50 {
         let children: Vec<Child> = (0..10).map(|_| idle_child()).collect();
@@ -217,7 +217,7 @@ fn five_hundred_children_leave_no_descriptor() {
     let kept: usize = table.rows.iter().map(kept_files).sum();
     assert_eq!(table.descriptors.open(), kept);
     assert!(table.rows.iter().all(|row| !ours.contains(&(row.pid, row.start))));
-    // Tests beside this one look at all processes too, and forget them when they end.
+    // Tests running in parallel sample all processes too, and close their files when they end.
     let start = Instant::now();
     loop {
         pids.retain(|pid| !Path::new(&format!("/proc/{pid}")).exists());
@@ -230,7 +230,7 @@ fn five_hundred_children_leave_no_descriptor() {
     drop(table);
 }
 
-/// How many files a row keeps open.
+/// How many files of a row are open.
 fn kept_files(row: &ProcessRow) -> usize {
     let own = row.files.as_deref().map(|files| [&files.stat, &files.statm, &files.io, &files.status]);
     own.into_iter().flatten().filter(|file| file.is_some()).count() + row.threads.kept_files()
@@ -256,7 +256,7 @@ fn the_descriptor_budget_is_kept_and_costs_no_value() {
                 assert!(is_there, "{kind:?} in round {round}");
             }
         }
-        // What is looked at now has taken the place of what was looked at before.
+        // The files needed now have replaced those needed before.
         let of_kind = |row: &&ProcessRow| match kind {
             FileKind::Statm => row.files.as_ref().is_some_and(|files| files.statm.is_some()),
             _ => row.files.as_ref().is_some_and(|files| files.stat.is_some()),
@@ -271,10 +271,10 @@ fn switches_of_the_first_thread_come_from_the_process_status() {
     let child = idle_child();
     let path = format!("/proc/{0}/task/{0}/status", child.id());
     let file = || PidStatus::parse(&fs::read(&path).unwrap()).unwrap().context_switches().unwrap();
-    // Folder of the threads, `stat` and `schedstat` of the only one; `status` only where that of the process
-    // is not read.
+    // The directory of the threads, `stat` and `schedstat` of the only one; `status` only if that of the
+    // process is not read.
     for (objects, kept) in [(&[PROCESS, THREAD][..], 3), (&[THREAD], 4)] {
-        // Room also where a thousand others have files.
+        // Room for the files of a thousand other processes, too.
         let (mut table, facts) = real_table(20_000);
         for _ in 0..2 {
             let before = file();
@@ -316,7 +316,7 @@ fn findings_name_tier_budget_and_denied_files() {
     let descriptors = find("descriptors");
     assert_eq!(descriptors.state, FindingState::Limited);
     assert!(descriptors.detail.contains("at most 100 ") && descriptors.remedy.contains("ulimit -n"));
-    // Every finding that is not good says what to do.
+    // Every finding that is not good has a remedy.
     for finding in &findings {
         assert_eq!(finding.state == FindingState::Good, finding.remedy.is_empty(), "{finding:?}");
     }

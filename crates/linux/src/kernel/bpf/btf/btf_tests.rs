@@ -1,8 +1,8 @@
-//! Descriptions put together by hand, and that of the running kernel.
+//! Hand-made type descriptions, and that of the running kernel.
 
 use super::*;
 
-/// Puts a description together, type after type.
+/// Assembles a description, type after type.
 pub(in crate::kernel::bpf) struct Assembler {
     types: Vec<u8>,
     strings: Vec<u8>,
@@ -27,7 +27,7 @@ impl Assembler {
         at
     }
 
-    /// A type with its kind, count or flag, and what follows.
+    /// Adds a type with its kind, count or flag, and what follows.
     pub(in crate::kernel::bpf) fn push(&mut self, name: &str, info: u32, more: &[u32]) {
         let name = self.name(name);
         self.words(&[name, info]);
@@ -169,7 +169,7 @@ fn damaged_types_are_errors_and_circles_end() {
         for value in [0, 1, 0x7f, 0xff] {
             let mut bytes = whole.clone();
             bytes[at] = value;
-            // Any answer is right as long as there is one.
+            // Any result is fine as long as the call returns.
             if let Ok(btf) = Btf::parse(&bytes) {
                 let _ = btf.field(TypeId(6), "rows[1].c[2]");
                 let _ = btf.find([(Named::Struct, "inner"), (Named::Values, "EMPTY")]);
