@@ -3,14 +3,14 @@
 //! As on NT, `Idle` is the idle time of the CPUs, `System` stands for all kernel threads, and `_Total` is the
 //! sum of all instances, including `Idle`.
 //!
-//! | what | from |
+//! | counter | source |
 //! |---|---|
 //! | % Processor Time | the CPU clock of the process in ns; without it, ticks of `stat` |
 //! | % User Time, % Privileged Time | `stat`, in ticks; over a short time not exactly % Processor Time |
 //! | Virtual Bytes, Working Set | `statm` |
-//! | Working Set - Private | `statm`: pages of no file; an approximation |
+//! | Working Set - Private | `statm`: anonymous pages; an approximation |
 //! | peaks of both, Private Bytes, Page File Bytes | `status`; Private Bytes is anonymous memory and swap |
-//! | Pool Nonpaged Bytes | `status`: page tables, and 16 KiB of kernel stack a thread; an approximation |
+//! | Pool Nonpaged Bytes | `status`: page tables, and 16 KiB of kernel stack per thread; an approximation |
 //! | Handle Count | open files |
 //! | IO ... | `io`: system calls on files, pipes, sockets and terminals; memory-mapped files do not count |
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! word   0               1       2 ...
-//!      | pid, flags    | start | what its threads used |
+//!      | pid, flags    | start | what its threads have used |
 //! ```
 //!
 //! The records are in a ring buffer. When it is full, further records are lost; their processes count as last

@@ -1,11 +1,11 @@
 //! The part of the task program that fills the record of one task.
 //!
 //! ```text
-//! write who it is, and whether it runs
-//! unless it has not run since:  write what it used
-//! for a thread that stands for its process:
-//!     unless nobody in it has run since:  write what ended threads used
-//!     write its parent, its memory, and unless nobody can have opened any: its open files
+//! write its identity, and whether it is running
+//! if it has run since its last record:  write what it has used
+//! if it stands for its process:
+//!     if any thread may have run since:  write what exited threads have used
+//!     write its parent, its memory, and its open files if they may have changed
 //! ```
 //!
 //! Each number is compared with the previous content of the record, so that the record tells whether anything

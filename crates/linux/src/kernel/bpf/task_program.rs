@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! for each task:
-//!     leave out what stands before the process that was not written last time
-//!     leave out the idle task, and what is not in our pid namespace
-//!     take the next free record; with none left, note the process and end
-//!     copy the fields that are asked for; for the first thread of a process also those of the process
+//!     skip the tasks before the process that did not fit into the last run
+//!     skip the idle task, and tasks outside of our pid namespace
+//!     take the next free record; if none is left, store the process and end
+//!     copy the requested fields; for the first thread of a process also those of the process
 //! ```
 //!
 //! The requested parts are read from memory, so one program serves all requests. The number of records is in

@@ -5,7 +5,7 @@
 //!  message                                    attribute
 //!  0  version 2 bytes                         0  tag of its value, from 16 on
 //!  2  operation, or status of an answer u16   1  length of the name u16, then the name
-//!  4  number of the question u32                 length of the value u16, then the value
+//!  4  number of the request u32                  length of the value u16, then the value
 //!  8  tag of a group, below 16; attributes; …; tag 3
 //! ```
 //!

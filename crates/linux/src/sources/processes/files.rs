@@ -4,17 +4,17 @@
 //! when its CPU clock is exactly, to the nanosecond, what it was before its files were read: the clock counts
 //! all threads, including those that exited. Reading the clock costs 0.5 µs, reading the files 40 µs.
 //!
-//! | what | is read again |
+//! | value | is read again |
 //! |---|---|
-//! | `stat`: state, parent, priorities, times, faults | as [`super::idle`] says, and after 15 s |
-//! | `statm`: sizes | always, but of a thread of the kernel never |
-//! | `status`: private bytes, peaks, page tables | when `statm` is another, and after 15 s |
+//! | `stat`: state, parent, priorities, times, faults | as described in [`super::idle`], and after 15 s |
+//! | `statm`: sizes | always, for kernel threads never |
+//! | `status`: private bytes, peaks, page tables | when `statm` has changed, and after 15 s |
 //! | open files | after 15 s |
 //! | `io` | never |
-//! | list of threads | when `stat` is read and counts others; without `stat` after 15 s |
-//! | `stat` of a thread | with that of the process, which it is where there is only one |
+//! | list of threads | when `stat` has another count; without `stat` after 15 s |
+//! | `stat` of a thread | with that of the process; it is the same for a single thread |
 //! | `schedstat` and context switches of a thread | never |
-//! | name and start time | with `stat`, else as [`super`] says |
+//! | name and start time | with `stat`, else as described in [`super`] |
 //!
 //! * Others can wake a process, adopt it or change its nice value: `stat`. They can take its memory, by
 //!   reclaim or by truncating a file that it maps, and bring it back from swap: `statm`.

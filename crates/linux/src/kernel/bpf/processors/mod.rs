@@ -1,11 +1,11 @@
 //! Reads per-CPU counters with a BPF program: interrupts, soft interrupts and memory events.
 //!
 //! ```text
-//! for each processor that there could be:
-//!     interrupts: the sum that the kernel keeps, and of x86 the counts that stand beside it
-//!     interrupts of its own clock, of x86
-//!     soft interrupts: those of all kinds added up
-//!     events of memory: those that are wanted
+//! for each possible CPU:
+//!     interrupts: the kernel's sum, and on x86 the counters beside it
+//!     timer interrupts, on x86
+//!     soft interrupts: the sum over all kinds
+//!     memory events: the needed ones
 //! ```
 //!
 //! The counters are per-CPU variables. The kernel's types give the offset of each variable in its section,
