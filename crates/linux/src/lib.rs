@@ -34,7 +34,7 @@ pub use system::{OpenError, System};
 pub mod internals {
     pub use crate::kernel::bpf::btf::{Btf, Named};
     pub use crate::kernel::bpf::task_record::TaskParts;
-    pub use crate::kernel::bpf::tasks::{Tasks, Way};
+    pub use crate::kernel::bpf::tasks::{Tasks, WalkMode};
     pub use crate::kernel::clock::process_cpu_time;
     pub use crate::kernel::cups::{body, ipp};
 }

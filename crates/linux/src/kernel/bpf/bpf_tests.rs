@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use tallymon_testkit::Ends;
 
 use super::task_record::TaskParts;
-use super::tasks::{Tasks, Way};
+use super::tasks::{Tasks, WalkMode};
 use crate::test_support::{CAPABILITIES, run_with_capabilities, test_name};
 
 const EVERYTHING: TaskParts = TaskParts(127);
 
 /// `None`, listed as a skip, where the kernel refuses the program.
-fn open(way: Way) -> Option<Tasks> {
+fn open(way: WalkMode) -> Option<Tasks> {
     match Tasks::open(way) {
         Ok(tasks) => Some(tasks),
         Err(refusal) => {
@@ -23,7 +23,7 @@ fn open(way: Way) -> Option<Tasks> {
 
 #[test]
 fn the_record_of_this_process_matches_proc() {
-    for way in [Way::Walk, Way::EachTask] {
+    for way in [WalkMode::Walk, WalkMode::EachTask] {
         let Some(mut tasks) = open(way) else { continue };
         let own = std::process::id();
         let mut seen = HashMap::new();
@@ -69,7 +69,7 @@ fn memory_sizes_match_the_page_tables() {
         before = in_tables();
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    for way in [Way::Walk, Way::EachTask] {
+    for way in [WalkMode::Walk, WalkMode::EachTask] {
         let Some(mut tasks) = open(way) else { continue };
         let mut pages = None;
         let read = tasks.read(TaskParts::MEMORY, |record| {
@@ -112,7 +112,7 @@ fn open_files_are_counted_in_file_tables_of_all_sizes() {
         tallymon_testkit::skip("python3 is not installed");
         return;
     }
-    for way in [Way::Walk, Way::EachTask] {
+    for way in [WalkMode::Walk, WalkMode::EachTask] {
         let Some(mut tasks) = open(way) else { continue };
         let mut counted = HashMap::new();
         let note = |record: super::task_record::Record<'_>| {
@@ -148,7 +148,7 @@ fn known(tasks: &mut Tasks, pid: u32) -> Known {
 /// Changes that others make to a sleeping process are seen, although it does not run.
 #[test]
 fn a_sleeping_process_is_unchanged_until_others_change_it() {
-    let Some(mut tasks) = open(Way::Walk) else { return };
+    let Some(mut tasks) = open(WalkMode::Walk) else { return };
     let folder = tallymon_testkit::Scratch::new();
     let file = folder.join("mapped");
     std::fs::write(&file, vec![1; 1 << 20]).unwrap();
@@ -228,7 +228,7 @@ for line in sys.stdin:
 
 #[test]
 fn an_exit_record_has_the_final_usage() {
-    let Some(tasks) = open(Way::Walk) else { return };
+    let Some(tasks) = open(WalkMode::Walk) else { return };
     if let Some(refusal) = tasks.exits_refusal() {
         refusal.skip_test();
         return;
@@ -261,7 +261,7 @@ fn an_exit_record_has_the_final_usage() {
 
 #[test]
 fn runs_with_little_capacity_return_the_same_tasks() {
-    let Ok(mut many) = Tasks::open_with(Way::Walk, 1) else {
+    let Ok(mut many) = Tasks::open_with(WalkMode::Walk, 1) else {
         tallymon_testkit::skip_bpf("the kernel does not let us");
         return;
     };
@@ -305,7 +305,7 @@ const THREADS: &str = "TALLYMON_TEST_THREADS";
 #[test]
 fn two_capabilities_suffice_and_one_does_not() {
     if let Ok(rights) = std::env::var(CAPABILITIES) {
-        let opened = Tasks::open(Way::Walk);
+        let opened = Tasks::open(WalkMode::Walk);
         match rights.as_str() {
             "bpf,perfmon" => {
                 let mut count = 0;
@@ -316,7 +316,7 @@ fn two_capabilities_suffice_and_one_does_not() {
         }
         return;
     }
-    if open(Way::Walk).is_some() {
+    if open(WalkMode::Walk).is_some() {
         run_with_capabilities(&test_name(module_path!(), "two_capabilities_suffice_and_one_does_not"));
     }
 }

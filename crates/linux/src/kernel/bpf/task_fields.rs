@@ -37,7 +37,7 @@ pub(super) const CONTROL: Reg = Reg::R8;
 /// Collects the bits in which the record changes.
 const CHANGED: Reg = Reg::R9;
 /// The requested parts; loaded again for each test, see [`load_parts`].
-const ASKED: Reg = Reg::R5;
+const PARTS: Reg = Reg::R5;
 
 // Frame slots, as bytes below the frame pointer. The file table reuses the slot of the memory structure,
 // which is done by then.
@@ -100,10 +100,10 @@ pub(super) fn write_task(
     write(code, task_record::COMM_REST);
     copy_fields(code, kernel, Structure::Task, TASK);
     write_changed(code);
-    let rested = code.label();
-    unless_it_ran(code, rested);
+    let idle = code.label();
+    unless_it_has_run(code, idle);
     copy_fields(code, kernel, Structure::Usage, TASK);
-    code.bind(rested);
+    code.bind(idle);
     // For a thread this is final; for a process it is written again below.
     write_changed(code);
     code.load(Width::B4, Reg::R1, TASK, offsets.pid);
@@ -113,11 +113,11 @@ pub(super) fn write_task(
     // A process with one thread: nobody else can have started another one since.
     code.load(Width::B4, Reg::R1, RECORD, task_record::THREADS.offset());
     code.jump_if(When::Differ, Reg::R1, 1, others_ran);
-    code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
+    code.load(Width::B8, Reg::R1, CONTROL, control::IDLE);
     code.jump_if(When::Equal, Reg::R1, 1, without);
     code.bind(others_ran);
     code.number(Reg::R1, 0);
-    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
+    code.store(Width::B8, CONTROL, control::IDLE, Reg::R1);
     code.load(Width::B8, Reg::R3, TASK, offsets.signal);
     code.jump_if(When::Equal, Reg::R3, 0, without);
     copy_fields(code, kernel, Structure::Signal, Reg::R3);
@@ -133,10 +133,10 @@ pub(super) fn write_task(
 /// The kernel updates the run time before another task runs, and until then marks the task as running. The
 /// decision is stored in memory: with a register or the frame, the verifier would follow both outcomes
 /// separately from here on.
-fn unless_it_ran(code: &mut Assembler, rested: Label) {
+fn unless_it_has_run(code: &mut Assembler, idle: Label) {
     let ran = code.label();
     code.number(Reg::R1, 0);
-    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
+    code.store(Width::B8, CONTROL, control::IDLE, Reg::R1);
     code.load(Width::B8, Reg::R1, CONTROL, control::SAME);
     code.jump_if(When::Equal, Reg::R1, 0, ran);
     code.load(Width::B8, Reg::R1, RECORD, task_record::CHANGED.offset());
@@ -144,8 +144,8 @@ fn unless_it_ran(code: &mut Assembler, rested: Label) {
     code.load(Width::B4, Reg::R1, RECORD, task_record::ON_CPU.offset());
     code.jump_if(When::Differ, Reg::R1, 0, ran);
     code.number(Reg::R1, 1);
-    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
-    code.jump(rested);
+    code.store(Width::B8, CONTROL, control::IDLE, Reg::R1);
+    code.jump(idle);
     code.bind(ran);
 }
 
@@ -167,12 +167,12 @@ fn write_changed(code: &mut Assembler) {
 fn copy_fields(code: &mut Assembler, kernel: &TaskLayout, base: Structure, from: Reg) {
     let mut fields = kernel.fields.iter().filter(|field| field.base == base).peekable();
     while let Some(first) = fields.peek() {
-        let asked = first.asked;
+        let parts = first.parts;
         let behind = code.label();
-        if asked != TaskParts::default() {
-            unless_requested(code, asked, behind);
+        if parts != TaskParts::default() {
+            unless_requested(code, parts, behind);
         }
-        while let Some(field) = fields.next_if(|field| field.asked == asked) {
+        while let Some(field) = fields.next_if(|field| field.parts == parts) {
             code.load(field.width, Reg::R1, from, field.offset);
             match PAGES.iter().find(|(slot, _)| *slot == field.slot) {
                 Some((_, place)) => code.store_in_frame(*place, Reg::R1),
@@ -284,7 +284,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
     code.jump_if(When::Equal, Reg::R3, 0, none);
     let may_differ = code.label();
     // Only processes that share the table can open and close its files.
-    code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
+    code.load(Width::B8, Reg::R1, CONTROL, control::IDLE);
     code.jump_if(When::Equal, Reg::R1, 0, may_differ);
     code.load(Width::B4, Reg::R1, Reg::R3, offsets.users_of_files);
     code.jump_if(When::Equal, Reg::R1, 1, behind);
@@ -340,12 +340,12 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
 }
 
 /// Jumps if none of these parts is requested.
-fn unless_requested(code: &mut Assembler, asked: TaskParts, place: Label) {
-    let is_asked = code.label();
+fn unless_requested(code: &mut Assembler, parts: TaskParts, place: Label) {
+    let is_requested = code.label();
     load_parts(code);
-    code.jump_if(When::AnyBit, ASKED, i32::from(asked.0), is_asked);
+    code.jump_if(When::AnyBit, PARTS, i32::from(parts.0), is_requested);
     code.jump(place);
-    code.bind(is_asked);
+    code.bind(is_requested);
 }
 
 /// Loads the requested parts.
@@ -354,5 +354,5 @@ fn unless_requested(code: &mut Assembler, asked: TaskParts, place: Label) {
 /// would create a separate state for each combination of outcomes, each followed to the end: 0.4 s for these
 /// few instructions. A register that is loaded again is forgotten after its jump.
 fn load_parts(code: &mut Assembler) {
-    code.load(Width::B8, ASKED, CONTROL, control::ASKED);
+    code.load(Width::B8, PARTS, CONTROL, control::PARTS);
 }

@@ -61,7 +61,7 @@ pub(super) fn walking(
     code.jump(next);
     code.bind(full);
     code.load(Width::B4, Reg::R1, TASK, kernel.offsets.tgid);
-    code.store(Width::B8, CONTROL, control::REST, Reg::R1);
+    code.store(Width::B8, CONTROL, control::UNFINISHED, Reg::R1);
     code.bind(done);
     code.frame(Reg::R1, ITERATOR);
     code.call(walk.destroy);

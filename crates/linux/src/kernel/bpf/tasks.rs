@@ -18,7 +18,7 @@ use super::types::with_kernel_types;
 
 /// How the program visits all tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum WalkMode {
     /// A loop in the program, which writes into shared memory; since Linux 6.7.
     Walk,
     /// The kernel runs the program for each task, and its output is read as a file; since Linux 5.8.
@@ -38,7 +38,7 @@ pub struct Tasks {
     /// Complete processes of the current read, by their global ids.
     delivered: Vec<u32>,
     /// The parts that the last read requested; `None` when it failed.
-    asked: Option<TaskParts>,
+    parts: Option<TaskParts>,
 }
 
 #[derive(Debug)]
@@ -76,12 +76,12 @@ impl Tasks {
     /// # Errors
     ///
     /// The kernel is too old, has no type description, or does not allow it.
-    pub fn open(way: Way) -> Result<Tasks, Refusal> {
+    pub fn open(way: WalkMode) -> Result<Tasks, Refusal> {
         Tasks::open_with(way, CAPACITY)
     }
 
     /// As [`Tasks::open`], with room for `capacity` tasks in one run.
-    pub(crate) fn open_with(way: Way, capacity: u32) -> Result<Tasks, Refusal> {
+    pub(crate) fn open_with(way: WalkMode, capacity: u32) -> Result<Tasks, Refusal> {
         clear_of_other_namespaces()?;
         let kernel = with_kernel_types(TaskLayout::new)?;
         let control_map = Array::new(control::SIZE, 1).map_err(|error| syscall_refusal(&error))?;
@@ -90,7 +90,7 @@ impl Tasks {
         let namespace = own_namespace(&kernel, &control_map, &control)?;
         let per_cpu_pages = per_cpu_pages(&kernel, &control_map, &control);
         let reader = match way {
-            Way::Walk => {
+            WalkMode::Walk => {
                 let Some(walk) = kernel.walk else {
                     return Err(Refusal {
                         reason: "this kernel has no BPF functions that iterate over tasks".to_string(),
@@ -99,15 +99,17 @@ impl Tasks {
                 };
                 Reader::walk(&kernel, walk, namespace, per_cpu_pages.as_ref(), &control_map, capacity)?
             }
-            Way::EachTask => Reader::each_task(&kernel, namespace, per_cpu_pages.as_ref(), &control_map)?,
+            WalkMode::EachTask => {
+                Reader::each_task(&kernel, namespace, per_cpu_pages.as_ref(), &control_map)?
+            }
         };
         let ends = match namespace {
             None => ExitQueue::open(&kernel),
             // An exited process has lost its ids in all pid namespaces but the initial one.
             Some(_) => Err(Refusal::of_kernel("this program is in a pid namespace of its own".to_string())),
         };
-        let (delivered, asked) = (Vec::new(), None);
-        Ok(Tasks { kernel, namespace, per_cpu_pages, ends, control_map, control, reader, delivered, asked })
+        let (delivered, parts) = (Vec::new(), None);
+        Ok(Tasks { kernel, namespace, per_cpu_pages, ends, control_map, control, reader, delivered, parts })
     }
 
     /// Parts that the running kernel does not have.
@@ -143,10 +145,10 @@ impl Tasks {
     /// # Errors
     ///
     /// The program could not run. Some records may have been passed on already.
-    pub fn read(&mut self, asked: TaskParts, mut each: impl FnMut(Record<'_>)) -> Result<(), Refusal> {
+    pub fn read(&mut self, parts: TaskParts, mut each: impl FnMut(Record<'_>)) -> Result<(), Refusal> {
         self.delivered.clear();
-        self.set(control::ASKED, u64::from(asked.0));
-        let is_same_request = self.asked.take() == Some(asked);
+        self.set(control::PARTS, u64::from(parts.0));
+        let is_same_request = self.parts.take() == Some(parts);
         match &self.reader {
             Reader::Walk { .. } => {
                 self.set(control::SAME, u64::from(is_same_request));
@@ -154,7 +156,7 @@ impl Tasks {
             }
             Reader::EachTask { .. } => self.each_task(&mut each),
         }?;
-        self.asked = Some(asked);
+        self.parts = Some(parts);
         Ok(())
     }
 
@@ -164,7 +166,7 @@ impl Tasks {
         let mut known = HashSet::new();
         for _ in 0..RUNS {
             self.set(control::BEGIN, u64::from(begin));
-            for word in [control::COUNT, control::REST] {
+            for word in [control::COUNT, control::UNFINISHED] {
                 self.set(word, 0);
             }
             let Reader::Walk { walk, program, records, capacity, .. } = &self.reader else { break };
@@ -176,7 +178,7 @@ impl Tasks {
                 continue;
             }
             let count = usize::try_from(self.control_word(control::COUNT)).unwrap_or(usize::MAX);
-            let rest = u32::try_from(self.control_word(control::REST)).unwrap_or(0);
+            let rest = u32::try_from(self.control_word(control::UNFINISHED)).unwrap_or(0);
             let mut is_any = false;
             let words = records.words().chunks_exact(task_record::WORDS).take(count);
             for record in words.map(|words| Record::new(words, is_same_request)) {

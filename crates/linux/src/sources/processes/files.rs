@@ -71,7 +71,7 @@ impl ProcessRow {
         let not_requested = Absence::NotRequested;
         let is_due = has_passed(IDENTITY_CHECK_AFTER, self.checked, reader.now);
         let asks_clock =
-            reader.has_clocks && (wants.cpu || wants.any_that_lasts() || is_due || reader.may_skip_stat);
+            reader.has_clocks && (wants.cpu || wants.any_lasting() || is_due || reader.may_skip_stat);
         let clock = if asks_clock { process_cpu_time(self.pid) } else { None };
         let went_back = asks_clock && clock < self.clock;
         let may_be_other = is_due && (clock.is_none() || clock != self.checked_clock);
@@ -109,7 +109,7 @@ impl ProcessRow {
         } else {
             Err(not_requested)
         };
-        self.read_what_lasts(clock, needs_stat.then_some(stat), wants, reader)
+        self.read_lasting_values(clock, needs_stat.then_some(stat), wants, reader)
     }
 
     /// Whether only its memory sizes have to be read, as far as that is known before the other processes are
@@ -123,7 +123,7 @@ impl ProcessRow {
 
     /// Reads the values that do not change while a process is idle, unless it has been idle. `clock` was read
     /// before any file; `stat_reading` is the result of `stat` if that was read.
-    fn read_what_lasts(
+    fn read_lasting_values(
         &mut self,
         clock: Option<u64>,
         stat_reading: Option<Available<StatReading>>,
@@ -141,7 +141,13 @@ impl ProcessRow {
             && let Some(wants) = wants.threads
         {
             let stat_reading = stat_reading.and_then(Result::ok);
-            is_still = self.threads.stay((self.pid, clock), stat_reading.as_ref(), is_overdue, wants, reader);
+            is_still = self.threads.refresh_idle(
+                (self.pid, clock),
+                stat_reading.as_ref(),
+                is_overdue,
+                wants,
+                reader,
+            );
         }
         self.idle.clock = clock;
         // The memory sizes show whether `status` can have changed.

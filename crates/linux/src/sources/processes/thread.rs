@@ -181,7 +181,12 @@ impl Thread {
     }
 
     /// Reads what others can change, and returns whether the thread still exists and is not running.
-    pub(super) fn stays(&mut self, pid: u32, wants: ThreadNeeds, reader: &mut ProcessReader<'_>) -> bool {
+    pub(super) fn refresh_idle(
+        &mut self,
+        pid: u32,
+        wants: ThreadNeeds,
+        reader: &mut ProcessReader<'_>,
+    ) -> bool {
         !wants.stat || matches!(self.read_stat(pid, true, reader), Ok(Ok(stat)) if self.set(stat))
     }
 

@@ -39,7 +39,7 @@ impl Threads {
 
     /// Updates what others can change of idle threads, and returns whether nothing else can have changed; if
     /// not, the caller reads everything. `of` is the process and its CPU clock, `stat_reading` is its `stat`.
-    pub(super) fn stay(
+    pub(super) fn refresh_idle(
         &mut self,
         of: (u32, Option<u64>),
         stat_reading: Option<&StatReading>,
@@ -59,7 +59,7 @@ impl Threads {
         {
             return first.has(wants) && first.set(stat_reading.first);
         }
-        self.rows.iter_mut().all(|thread| thread.has(wants) && thread.stays(pid, wants, reader))
+        self.rows.iter_mut().all(|thread| thread.has(wants) && thread.refresh_idle(pid, wants, reader))
     }
 
     /// Whether all needed values belong to this CPU clock, and no thread is runnable or has a lent priority.

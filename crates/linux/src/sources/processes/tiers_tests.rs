@@ -16,7 +16,7 @@ use tallymon_provider::TierChoice;
 use tallymon_testkit::Ends;
 
 use super::*;
-use crate::kernel::bpf::tasks::{Tasks, Way};
+use crate::kernel::bpf::tasks::{Tasks, WalkMode};
 use crate::kernel::clock::process_cpu_time;
 use crate::kernel::proc::nanoseconds_to_100ns;
 use crate::kernel::reusable_file::Buffer;
@@ -331,8 +331,8 @@ fn a_pid_namespace_shows_its_processes_with_its_ids() {
 #[test]
 fn more_threads_than_one_run_has_records() {
     let Some(mut table) = bpf_table() else { return };
-    let little = Tasks::open_with(Way::Walk, 16).unwrap();
-    table.bpf.program = LazyBackend::of((Box::new(little), Way::Walk));
+    let little = Tasks::open_with(WalkMode::Walk, 16).unwrap();
+    table.bpf.program = LazyBackend::of((Box::new(little), WalkMode::Walk));
     let parked = std::sync::Mutex::new(());
     thread::scope(|scope| {
         let held = parked.lock().unwrap();
