@@ -10,7 +10,7 @@ use tallymon_core::request::{Interest, Request};
 use tallymon_core::title::TitleIndex;
 use tallymon_host::Host;
 use tallymon_linux::internals::TaskParts;
-use tallymon_linux::internals::{Tasks, Way};
+use tallymon_linux::internals::{Tasks, WalkMode};
 use tallymon_provider::{Tier, TierChoice};
 
 use crate::Row;
@@ -56,7 +56,7 @@ pub(crate) fn rows() -> Vec<Row> {
 /// The kernel's own time: no program that uses these interfaces can be faster.
 fn floors() -> Vec<Row> {
     let mut rows = Vec::new();
-    if let Ok(mut tasks) = Tasks::open(Way::Walk) {
+    if let Ok(mut tasks) = Tasks::open(WalkMode::Walk) {
         // What the counters of Process need, and what those of Thread need in addition.
         for (what, asked) in [("CPU time", 1), ("all", 127 - 32)] {
             let time = median(ROUNDS, || tasks.read(TaskParts(asked), |_| ()).expect("the program runs"));

@@ -81,7 +81,16 @@ pub(crate) fn columns() -> Vec<Column> {
             let path = format!(r"\\bench\Series({})\Counter {}", n % 100, n / 100);
             let parts = path.parse().ok();
             let group = u32::try_from(n / 100).unwrap_or(0);
-            Column { path, parts, counter_type: RAW, scale: 0, time_base: Frequency(0), group, wild: true, live: None }
+            Column {
+                path,
+                parts,
+                counter_type: RAW,
+                scale: 0,
+                time_base: Frequency(0),
+                group,
+                wild: true,
+                live: None,
+            }
         })
         .collect()
 }

@@ -5,8 +5,8 @@
 //!
 //! | module | holds | knows |
 //! |---|---|---|
-//! | `kernel` | parsers of kernel files, netlink, BPF, clocks, event counters, the print server | nothing above it |
-//! | `sources` | what several objects share: processes, disks, mounts, control groups, text files | `kernel` |
+//! | `kernel` | files and their parsers, netlink, BPF, clocks, event counters, CUPS | nothing above |
+//! | `sources` | tables shared by objects: processes, disks, mounts, control groups | `kernel` |
 //! | `objects` | one object a file: its table of counters, and how they are filled | `sources`, `kernel` |
 //! | `system` | the provider: all objects of a profile | everything |
 //!
@@ -35,7 +35,7 @@ pub use system::{OpenError, System};
 pub mod internals {
     pub use crate::kernel::bpf::btf::{Btf, Named};
     pub use crate::kernel::bpf::task_record::TaskParts;
-    pub use crate::kernel::bpf::tasks::{Tasks, Way};
+    pub use crate::kernel::bpf::tasks::{Tasks, WalkMode};
     pub use crate::kernel::clock::process_cpu_time;
     pub use crate::kernel::cups::{body, ipp};
 }

@@ -181,9 +181,9 @@ fn profile_finding(profile: Profile) -> Finding {
     let hidden = objects::of(Profile::NtStrict).len().saturating_sub(objects::of(Profile::LinuxHonest).len());
     let words = match profile {
         Profile::LinuxHonest => {
-            format!("{hidden} objects of NT that Linux has no source for are hidden; nt-strict shows them")
+            format!("{hidden} NT objects without a source on Linux are hidden; nt-strict shows them")
         }
-        Profile::NtStrict => format!("with the {hidden} objects of NT that Linux has no source for"),
+        Profile::NtStrict => format!("with the {hidden} NT objects that have no source on Linux"),
     };
     Finding {
         subject: "profile".to_string(),

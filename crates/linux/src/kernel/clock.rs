@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_of_this_machine_tell_runs() {
+    fn process_clocks_of_this_machine_show_runs() {
         assert!(process_clocks_show_runs());
     }
 

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_numbers_are_numbers() {
+    fn only_numeric_names_are_listed() {
         let cases: [(&[u8], Option<u32>); 9] = [
             (b"1", Some(1)),
             (b"4194304", Some(4_194_304)),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_our_own_is_listed_twice() {
+    fn a_test_directory_is_listed_twice() {
         let folder = std::env::temp_dir().join(format!("tallymon-pids-{}", std::process::id()));
         for name in ["17", "4", "self", "meminfo", "9x"] {
             std::fs::create_dir_all(folder.join(name)).unwrap();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn links_tell_how_many_processes_there_are() {
+    fn the_link_count_gives_the_number_of_processes() {
         let mut proc = NumberFolder::open(Path::new("/proc")).unwrap();
         let mut numbers = Vec::new();
         // Other programs start and exit at any time, so it may take some tries until none interferes.
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_add_up_is_listed_each_time() {
+    fn a_link_count_that_does_not_add_up_is_not_used() {
         let folder = std::env::temp_dir().join(format!("tallymon-links-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("17")).unwrap();
         // A file with a numeric name does not count as a link.
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_and_its_threads_are_there() {
+    fn this_process_and_its_threads_are_listed() {
         let mut proc = NumberFolder::open(Path::new("/proc")).unwrap();
         let mut numbers = Vec::new();
         proc.list(&mut numbers).unwrap();

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_are_made_up_for() {
+    fn counts_are_scaled_when_events_alternate() {
         assert_eq!(scaled(10, 100, 100), 10);
         assert_eq!(scaled(10, 100, 25), 40);
         assert_eq!(scaled(10, 100, 0), 0, "it was never counted");

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_again_and_larger() {
+    fn a_file_that_grows_is_read_completely() {
         let folder = scratch("larger");
         let path = folder.join("text");
         for shape in [ReadMode::Whole, ReadMode::Records, ReadMode::Sysctl(4)] {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn first_lines_are_whole() {
+    fn the_head_ends_with_a_whole_line() {
         let folder = scratch("front");
         let path = folder.join("text");
         let mut file = ReusableFile::new(path.clone(), ReadMode::Head(6));
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_has_ended_is_gone_for_good() {
+    fn reads_of_an_exited_process_keep_failing() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let folder = rustix::fs::open("/proc", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
         let path = PathBuf::from(format!("{}/stat", child.id()));
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn mounts_tell_of_a_change() {
+    fn a_change_of_mounts_is_signalled() {
         let mut file = ReusableFile::new(PathBuf::from("/proc/self/mountinfo"), ReadMode::Records);
         assert!(file.has_changed());
         file.read(&mut Buffer::new()).unwrap();

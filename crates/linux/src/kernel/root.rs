@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_stay_below_the_folder() {
+    fn paths_stay_below_the_root() {
         let root = Root::below(Path::new("/tmp/machine"));
         assert_eq!(root.proc("net/snmp"), Path::new("/tmp/machine/proc/net/snmp"));
         assert_eq!(root.proc("/net/snmp"), Path::new("/tmp/machine/proc/net/snmp"));

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_chosen_for_a_process() {
+    fn policy_and_nice_of_a_process() {
         let child = Ends(Command::new("sleep").arg("60").spawn().unwrap());
         let id = child.0.id();
         let own = scheduling(std::process::id()).unwrap();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_no_scheduling() {
+    fn a_missing_process_has_no_scheduling() {
         assert_eq!([0, u32::MAX, 0x7fff_ffff].map(scheduling), [None; 3]);
     }
 }

@@ -262,7 +262,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(400);
 
     #[test]
-    fn the_kernel_answers() {
+    fn the_kernel_reports_the_space_of_a_mount() {
         let spaces = Spaces::new();
         let answers = spaces.ask(&[Path::new("/"), Path::new("/does/not/exist"), Path::new("/proc")], LONG);
         let [Answer::Now(root), Answer::Refused(2), Answer::Now(proc)] = answers[..] else {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_that_never_answered_is_silent() {
+    fn a_mount_that_never_answered_has_no_value() {
         let (send, gate) = mpsc::channel::<()>();
         let gate = Mutex::new(gate);
         let spaces = Spaces::with_question(Box::new(move |_| {

@@ -33,7 +33,7 @@ impl SmbClientShare {
     }
 }
 
-/// What the client of SMB counts; an error without one.
+/// The counters of the SMB client; an error without one.
 pub(super) fn stats(sources: &mut Sources) -> Result<CifsStats, Absence> {
     sources.text("/proc/fs/cifs/Stats").map(CifsStats::parse)
 }

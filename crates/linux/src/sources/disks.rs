@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn times_go_on_beyond_32_bits() {
+    fn times_continue_beyond_32_bits() {
         let mut table = DiskTable::default();
         let mut read = |request, reads, ms| {
             table.update(request, &line("sda", reads, ms));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_comes_back_begins_anew() {
+    fn a_device_that_comes_back_starts_again() {
         let mut table = DiskTable::default();
         table.update(1, &line("sda", 5, LAST - 9));
         let generation = table.generation();

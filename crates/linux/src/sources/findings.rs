@@ -28,7 +28,8 @@ impl Sources {
         macro_rules! run_once {
             ($($name:ident),*) => {$(
                 let result = self.$name.get(self.request, &mut self.buffer, &mut self.earliest).map(|_| ());
-                findings.push(found(self.$name.kept.path().display().to_string(), result, self.$name.error.as_deref()));
+                let path = self.$name.kept.path().display().to_string();
+                findings.push(found(path, result, self.$name.error.as_deref()));
             )*};
         }
         run_once!(

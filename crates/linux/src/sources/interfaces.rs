@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_asked_for_once_a_request() {
+    fn interfaces_are_read_once_a_request() {
         let mut interfaces = Interfaces::new();
         let mut run_once = |request| {
             let (asked, all) = interfaces.get(request).unwrap();

@@ -70,7 +70,7 @@ impl<B: Send + 'static> LazyBackend<B> {
         self.state = match mem::replace(&mut self.state, State::NotLoaded) {
             State::NotLoaded => State::of((self.load)()),
             State::Loading(thread) => State::of(thread.join().unwrap_or_else(|_| {
-                let reason = "making the program ended unexpectedly".to_string();
+                let reason = "loading the BPF program ended unexpectedly".to_string();
                 Err(Refusal { reason, remedy: String::new() })
             })),
             known => known,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_twice_makes_nothing() {
+    fn two_samples_load_nothing() {
         let mut backend = LazyBackend::new(TierChoice::Auto, || Ok(7));
         assert_eq!([backend.begin_sample().copied(), backend.begin_sample().copied()], [None, None]);
         assert!(matches!(backend.state, State::NotLoaded));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tier_that_is_wanted_is_there_at_once_or_never() {
+    fn a_required_tier_is_loaded_at_once_or_refused() {
         assert_eq!(LazyBackend::new(TierChoice::Only(Tier::T2), || Ok(7)).begin_sample(), Some(&mut 7));
         let mut files = LazyBackend::new(TierChoice::Only(Tier::T0), || Ok(7));
         files.load_now();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_the_maker_is_a_refusal() {
+    fn a_panic_while_loading_is_a_refusal() {
         let mut backend: LazyBackend<u32> = LazyBackend::new(TierChoice::Auto, || panic!("it is a test"));
         while backend.refusal().is_none() {
             assert_eq!(backend.begin_sample(), None);

@@ -2,6 +2,7 @@
 //! needed.
 
 pub(crate) mod control_groups;
+pub(crate) mod disk_topology;
 pub(crate) mod disks;
 pub(crate) mod interfaces;
 pub(crate) mod lazy_backend;

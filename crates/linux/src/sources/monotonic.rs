@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_steps_back_are_held_and_large_ones_passed_on() {
+    fn small_decreases_are_held_and_large_ones_passed_on() {
         let mut rising = MonotonicCounter::default();
         let published: Vec<u64> =
             [100, 130, 128, 131, 20, 25].iter().map(|value| rising.step(*value, 30)).collect();

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_hang_is_asked_elsewhere() {
+    fn mounts_that_may_hang_are_queried_in_a_thread() {
         let text = b"20 1 8:1 / / rw - ext4 /dev/sda1 rw
 21 20 0:40 / /net rw - nfs4 server:/ rw
 22 21 8:2 / /net/own rw - ext4 /dev/sda2 rw

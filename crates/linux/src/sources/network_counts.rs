@@ -61,7 +61,7 @@ impl NetworkCounts {
         let (after, namespace) = (network.read::<File>(), network.namespace());
         match compare(before, *file, after) {
             Comparison::Other => {
-                self.disable(format!("what is read of the network is not what {} says", File::NAME))
+                self.disable(format!("the BPF program disagrees with what {} says", File::NAME))
             }
             likeness => {
                 self.namespace = Some(namespace);
@@ -125,10 +125,9 @@ impl NetworkCounts {
             finding.detail.push_str(&format!("; not T2: {}", refusal.reason));
             finding.remedy.clone_from(&refusal.remedy);
         } else if program.is_ready() && !self.is_proven {
-            finding.detail.push_str("; T2 when something was counted to compare it with");
+            finding.detail.push_str("; T2 once there are counts to compare it with");
         } else if program.is_ready() {
-            finding.detail =
-                "tier T2: a program in the kernel that adds up what all processors have".to_string();
+            finding.detail = "tier T2: a BPF program that adds up the counters of all CPUs".to_string();
             if !self.is_trusted::<Snmp6>() {
                 finding.detail.push_str(&format!("; {} was not compared", Snmp6::NAME));
             }
@@ -143,7 +142,7 @@ mod tests {
 
     /// The program reads another namespace than the files, which stay open.
     #[test]
-    fn a_process_that_has_left_its_network_reads_files() {
+    fn after_a_namespace_change_files_are_read() {
         let network = match Network::open() {
             Ok(network) => network,
             Err(refusal) => return refusal.skip_test(),

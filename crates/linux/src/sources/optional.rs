@@ -59,7 +59,7 @@ fn print_server(socket: &Path) -> Option<Finding> {
         Err(error) => (
             FindingState::Missing,
             format!("{error}; Print Queue has no data"),
-            "see to cupsd: lpstat -t asks it the same",
+            "check cupsd, for example with lpstat -t",
         ),
     };
     Some(Finding { subject: socket.display().to_string(), state, detail, remedy: remedy.to_string() })
@@ -72,8 +72,9 @@ fn netlink(subject: &str, object: &str, answer: Result<String, String>) -> Findi
         Err(error) => Finding {
             subject,
             state: FindingState::Missing,
-            detail: format!("{error}; {object} lacks what is asked for there"),
-            remedy: "allow AF_NETLINK sockets: RestrictAddressFamilies of a systemd unit, or a filter of system calls"
+            detail: format!("{error}; {object} lacks the values read there"),
+            remedy: "allow AF_NETLINK sockets: RestrictAddressFamilies of a systemd unit, or a filter of \
+                system calls"
                 .to_string(),
         },
     }
@@ -91,17 +92,21 @@ fn events(root: &Root) -> Finding {
 
 fn event_finding(cycles: Result<(), Errno>, switches: Result<(), Errno>, level: &str) -> Finding {
     let (state, detail, remedy) = match (cycles, switches) {
-        (Ok(()), _) => (FindingState::Good, "of processors and of the kernel".to_string(), ""),
+        (Ok(()), _) => (FindingState::Good, "hardware and kernel events".to_string(), ""),
         (_, Err(Errno::ACCESS | Errno::PERM)) => (
             FindingState::Missing,
             format!(
-                "not allowed: kernel.perf_event_paranoid is {level}, and Processor Performance Counters has no data"
+                "not allowed: kernel.perf_event_paranoid is {level}, and Processor Performance Counters \
+                    has no data"
             ),
             "give tally CAP_PERFMON, or set kernel.perf_event_paranoid to 0",
         ),
         (Err(error), Ok(())) => (
             FindingState::Good,
-            format!("of the kernel only: this processor shows no counters ({})", std::io::Error::from(error)),
+            format!(
+                "kernel events only: this CPU has no hardware counters ({})",
+                std::io::Error::from(error)
+            ),
             "",
         ),
         (_, Err(error)) => (
@@ -132,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_print_server_that_talks_nonsense() {
+    fn a_print_server_with_malformed_answers() {
         let path = std::env::temp_dir().join(format!("tallymon-optional-{}", std::process::id()));
         assert_eq!(print_server(&path), None);
         let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
@@ -145,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_to_do() {
+    fn findings_of_refused_sources_have_a_remedy() {
         let denied = event_finding(Err(Errno::ACCESS), Err(Errno::ACCESS), "2");
         assert_eq!(denied.state, FindingState::Missing);
         assert!(denied.detail.contains("perf_event_paranoid is 2") && denied.remedy.contains("CAP_PERFMON"));
         let guest = event_finding(Err(Errno::NOENT), Ok(()), "2");
         assert_eq!(guest.state, FindingState::Good);
-        assert!(guest.detail.starts_with("of the kernel only"), "{}", guest.detail);
+        assert!(guest.detail.starts_with("kernel events only"), "{}", guest.detail);
         assert_eq!(
             event_finding(Err(Errno::NOSYS), Err(Errno::NOSYS), "unknown").state,
             FindingState::Missing

@@ -110,12 +110,12 @@ impl ProcessorCounts {
         }
         let processors = self.program.as_mut().and_then(LazyBackend::get);
         let detail = processors.map_or(format!("tier {FILES}"), |processors| {
-            let mut detail = "tier T2: a program in the kernel that goes through all processors".to_string();
+            let mut detail = "tier T2: a BPF program that reads all CPUs".to_string();
             if let Some(why) = processors.why_no_interrupts() {
                 detail.push_str(&format!("; interrupts are read from their file: {why}"));
             }
             if !processors.has_events() {
-                detail.push_str("; this kernel counts no events of memory");
+                detail.push_str("; this kernel counts no memory events");
             }
             detail
         });

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_groups_are_kept_within_a_budget() {
+    fn group_files_stay_open_within_a_budget() {
         let folder = std::env::temp_dir().join(format!("tallymon-groups-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let (mut groups, mut buffer) = (GroupFiles::new(2), Buffer::new());

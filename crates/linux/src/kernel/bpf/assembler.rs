@@ -170,7 +170,7 @@ impl fmt::Display for AssemblerError {
             AssemblerError::TooFar { offset } => {
                 write!(f, "a field at offset {offset} is too far from its structure")
             }
-            AssemblerError::UnboundLabel => f.write_str("a jump leads nowhere"),
+            AssemblerError::UnboundLabel => f.write_str("a jump has no target"),
         }
     }
 }
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_written_is_an_error() {
+    fn offsets_that_do_not_fit_and_unbound_labels_are_errors() {
         let mut code = Assembler::new();
         code.load(Width::B8, Reg::R0, Reg::R6, 40_000);
         assert_eq!(code.finish(), Err(AssemblerError::TooFar { offset: 40_000 }));

@@ -1,13 +1,13 @@
 //! The control words that the task program shares with this process.
 
 /// The requested [`TaskParts`](super::task_record::TaskParts); input.
-pub(super) const ASKED: u32 = 0;
+pub(super) const PARTS: u32 = 0;
 /// How many records were written; reset to 0 before a run.
 pub(super) const COUNT: u32 = 8;
 /// The process to begin with, 0 for the first; the program sets it to 0 when it finds that process.
 pub(super) const BEGIN: u32 = 16;
 /// The process for which no record was left, 0 if all had one; reset to 0 before a run.
-pub(super) const REST: u32 = 24;
+pub(super) const UNFINISHED: u32 = 24;
 /// The address of the map value of each CPU, see [`areas`](super::task_program::areas); 0 for CPUs that do
 /// not exist.
 pub(super) const AREAS: u32 = 32;
@@ -16,7 +16,7 @@ pub(super) const PROCESSORS: u32 = 64;
 /// 1 if the last run had the same request, and each of its records was used; input.
 pub(super) const SAME: u32 = 544;
 /// 1 while the record of a task is written that has not run since the last record; used by the program only.
-pub(super) const RESTED: u32 = 552;
+pub(super) const IDLE: u32 = 552;
 /// The number of words.
 pub(super) const WORDS: usize = 70;
 /// Their size in bytes.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! word   0               1       2 ...
-//!      | pid, flags    | start | what its threads used |
+//!      | pid, flags    | start | what its threads have used |
 //! ```
 //!
 //! The records are in a ring buffer. When it is full, further records are lost; their processes count as last
@@ -80,7 +80,7 @@ impl ExitQueue {
     /// As [`ExitQueue::open`], with a ring buffer of `size` bytes.
     fn open_with(kernel: &TaskLayout, size: u32) -> Result<ExitQueue, Refusal> {
         let place = kernel.end.ok_or_else(|| Refusal {
-            reason: "this kernel does not tell programs of processes that end".to_string(),
+            reason: "this kernel has no tracepoint for exiting processes".to_string(),
             remedy: String::new(),
         })?;
         let queue = RingBuffer::new(size).map_err(|error| syscall_refusal(&error))?;
@@ -214,7 +214,7 @@ mod tests {
     use crate::kernel::clock::process_cpu_time;
 
     #[test]
-    fn a_record_that_goes_over_the_end_of_the_queue_is_whole() {
+    fn a_record_that_wraps_around_the_buffer_is_complete() {
         // The buffer size is no multiple of the record size.
         let size = u32::try_from(rustix::param::page_size()).unwrap();
         let ends =

@@ -7,18 +7,18 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`btf`] | the kernel's description of its types |
+//! | [`tasks`] | all tasks, read by one of the programs for tasks |
+//! | `task_program`, `task_fields` | the programs for tasks, and their part that fills a record |
+//! | `task_layout` | the fields of tasks, and where the running kernel has them |
+//! | [`task_record`], `control` | the memory that these programs share with this process |
+//! | [`exits`] | a program that reports exited processes |
+//! | [`processors`] | a program for per-CPU counters |
+//! | `network` | a program for the counters of network protocols |
+//! | `per_cpu` | a loop over all CPUs, for both of these |
+//! | [`btf`], `types` | the kernel's type description |
 //! | [`assembler`] | instructions as bytes |
-//! | `each_processor` | going through all processors |
-//! | [`exits`] | processes as they end |
-//! | `fill` | how the program for tasks fills the record of one |
-//! | `kernel` | which fields of tasks are read, and where they are |
-//! | `network` | what the network's protocols count, by a program of its own |
-//! | [`processors`] | what each processor counts, by a program of its own |
-//! | `program` | the program for tasks |
-//! | [`task_record`] | what that writes |
 //! | `sys` | the system calls: the only file here with unsafe code |
-//! | [`tasks`] | all tasks |
+//! | [`refusal`] | why the kernel refuses a program |
 //!
 //! If anything fails, the kernel files of [`crate::kernel::proc`] give the same counters.
 

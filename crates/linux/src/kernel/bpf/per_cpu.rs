@@ -42,7 +42,7 @@ impl CpuLoop {
     /// The refusal for a kernel without these functions.
     pub(super) fn refusal() -> Refusal {
         Refusal {
-            reason: "this kernel lets no program go through its processors".to_string(),
+            reason: "this kernel has no BPF functions that iterate over numbers".to_string(),
             remedy: "use Linux 6.4 or newer".to_string(),
         }
     }
@@ -87,5 +87,5 @@ pub(super) fn possible_cpus() -> Result<Vec<u32>, Refusal> {
     all.dedup();
     // No CPU has such a high number.
     all.retain(|number| *number < MOST);
-    if all.is_empty() { Err(refusal("names no processor".to_string())) } else { Ok(all) }
+    if all.is_empty() { Err(refusal("names no CPU".to_string())) } else { Ok(all) }
 }

@@ -470,7 +470,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_file_is_whole() {
+    fn a_large_file_is_read_completely() {
         let folder = tallymon_testkit::Scratch::new();
         for length in [0_usize, 1, 4_095, 4_096, 300_001] {
             let path = folder.join("file");
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_is_at_the_end_of_a_log() {
+    fn the_reason_is_in_the_last_lines_of_a_log() {
         let log =
             b"0: R1=ctx\n1: (b7) r0 = 0\n2: call\nkernel function x is unknown\nprocessed 3 insns\n\0\0";
         assert_eq!(last_lines(log), "1: (b7) r0 = 0; 2: call; kernel function x is unknown");

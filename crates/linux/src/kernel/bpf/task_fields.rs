@@ -1,11 +1,11 @@
 //! The part of the task program that fills the record of one task.
 //!
 //! ```text
-//! write who it is, and whether it runs
-//! unless it has not run since:  write what it used
-//! for a thread that stands for its process:
-//!     unless nobody in it has run since:  write what ended threads used
-//!     write its parent, its memory, and unless nobody can have opened any: its open files
+//! write its identity, and whether it is running
+//! if it has run since its last record:  write what it has used
+//! if it stands for its process:
+//!     if any thread may have run since:  write what exited threads have used
+//!     write its parent, its memory, and its open files if they may have changed
 //! ```
 //!
 //! Each number is compared with the previous content of the record, so that the record tells whether anything
@@ -37,7 +37,7 @@ pub(super) const CONTROL: Reg = Reg::R8;
 /// Collects the bits in which the record changes.
 const CHANGED: Reg = Reg::R9;
 /// The requested parts; loaded again for each test, see [`load_parts`].
-const ASKED: Reg = Reg::R5;
+const PARTS: Reg = Reg::R5;
 
 // Frame slots, as bytes below the frame pointer. The file table reuses the slot of the memory structure,
 // which is done by then.
@@ -87,7 +87,7 @@ pub(super) fn write_task(
     code: &mut Assembler,
     kernel: &TaskLayout,
     namespace: Option<Namespace>,
-    apart: Option<&PerCpuPages>,
+    per_cpu_pages: Option<&PerCpuPages>,
     next: Label,
 ) {
     let offsets = &kernel.offsets;
@@ -100,10 +100,10 @@ pub(super) fn write_task(
     write(code, task_record::COMM_REST);
     copy_fields(code, kernel, Structure::Task, TASK);
     write_changed(code);
-    let rested = code.label();
-    unless_it_ran(code, rested);
+    let idle = code.label();
+    unless_it_has_run(code, idle);
     copy_fields(code, kernel, Structure::Usage, TASK);
-    code.bind(rested);
+    code.bind(idle);
     // For a thread this is final; for a process it is written again below.
     write_changed(code);
     code.load(Width::B4, Reg::R1, TASK, offsets.pid);
@@ -113,17 +113,17 @@ pub(super) fn write_task(
     // A process with one thread: nobody else can have started another one since.
     code.load(Width::B4, Reg::R1, RECORD, task_record::THREADS.offset());
     code.jump_if(When::Differ, Reg::R1, 1, others_ran);
-    code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
+    code.load(Width::B8, Reg::R1, CONTROL, control::IDLE);
     code.jump_if(When::Equal, Reg::R1, 1, without);
     code.bind(others_ran);
     code.number(Reg::R1, 0);
-    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
+    code.store(Width::B8, CONTROL, control::IDLE, Reg::R1);
     code.load(Width::B8, Reg::R3, TASK, offsets.signal);
     code.jump_if(When::Equal, Reg::R3, 0, without);
     copy_fields(code, kernel, Structure::Signal, Reg::R3);
     code.bind(without);
     write_parent(code, kernel, namespace);
-    write_memory(code, kernel, apart);
+    write_memory(code, kernel, per_cpu_pages);
     write_files(code, kernel);
     write_changed(code);
 }
@@ -133,10 +133,10 @@ pub(super) fn write_task(
 /// The kernel updates the run time before another task runs, and until then marks the task as running. The
 /// decision is stored in memory: with a register or the frame, the verifier would follow both outcomes
 /// separately from here on.
-fn unless_it_ran(code: &mut Assembler, rested: Label) {
+fn unless_it_has_run(code: &mut Assembler, idle: Label) {
     let ran = code.label();
     code.number(Reg::R1, 0);
-    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
+    code.store(Width::B8, CONTROL, control::IDLE, Reg::R1);
     code.load(Width::B8, Reg::R1, CONTROL, control::SAME);
     code.jump_if(When::Equal, Reg::R1, 0, ran);
     code.load(Width::B8, Reg::R1, RECORD, task_record::CHANGED.offset());
@@ -144,8 +144,8 @@ fn unless_it_ran(code: &mut Assembler, rested: Label) {
     code.load(Width::B4, Reg::R1, RECORD, task_record::ON_CPU.offset());
     code.jump_if(When::Differ, Reg::R1, 0, ran);
     code.number(Reg::R1, 1);
-    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
-    code.jump(rested);
+    code.store(Width::B8, CONTROL, control::IDLE, Reg::R1);
+    code.jump(idle);
     code.bind(ran);
 }
 
@@ -167,12 +167,12 @@ fn write_changed(code: &mut Assembler) {
 fn copy_fields(code: &mut Assembler, kernel: &TaskLayout, base: Structure, from: Reg) {
     let mut fields = kernel.fields.iter().filter(|field| field.base == base).peekable();
     while let Some(first) = fields.peek() {
-        let asked = first.asked;
+        let parts = first.parts;
         let behind = code.label();
-        if asked != TaskParts::default() {
-            unless_requested(code, asked, behind);
+        if parts != TaskParts::default() {
+            unless_requested(code, parts, behind);
         }
-        while let Some(field) = fields.next_if(|field| field.asked == asked) {
+        while let Some(field) = fields.next_if(|field| field.parts == parts) {
             code.load(field.width, Reg::R1, from, field.offset);
             match PAGES.iter().find(|(slot, _)| *slot == field.slot) {
                 Some((_, place)) => code.store_in_frame(*place, Reg::R1),
@@ -205,7 +205,7 @@ fn write_parent(code: &mut Assembler, kernel: &TaskLayout, namespace: Option<Nam
     code.bind(behind);
 }
 
-fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpuPages>) {
+fn write_memory(code: &mut Assembler, kernel: &TaskLayout, per_cpu_pages: Option<&PerCpuPages>) {
     let offsets = &kernel.offsets;
     let [none, behind] = std::array::from_fn(|_| code.label());
     unless_requested(code, TaskParts::MEMORY | TaskParts::STATUS, behind);
@@ -217,8 +217,8 @@ fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpu
     code.jump_if(When::Equal, Reg::R3, 0, none);
     copy_fields(code, kernel, Structure::Memory, Reg::R3);
     code.store_in_frame(MEMORY, Reg::R3);
-    if let Some(apart) = apart {
-        add_pages(code, apart);
+    if let Some(per_cpu_pages) = per_cpu_pages {
+        add_per_cpu_pages(code, per_cpu_pages);
     }
     for (slot, place) in PAGES {
         code.load_from_frame(Reg::R1, place);
@@ -238,21 +238,21 @@ fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpu
 }
 
 /// Adds the per-CPU page counts. All kinds together are one block of memory per CPU.
-fn add_pages(code: &mut Assembler, apart: &PerCpuPages) {
+fn add_per_cpu_pages(code: &mut Assembler, per_cpu_pages: &PerCpuPages) {
     let [file, anonymous, swap, shared] = PAGES.map(|(_, place)| place);
     let kinds = [[file, anonymous], [swap, shared]];
     let behind = code.label();
-    code.load(Width::B8, Reg::R1, Reg::R3, apart.shares.first);
-    code.load(Width::B8, Reg::R2, Reg::R3, apart.shares.second);
+    code.load(Width::B8, Reg::R1, Reg::R3, per_cpu_pages.shares.first);
+    code.load(Width::B8, Reg::R2, Reg::R3, per_cpu_pages.shares.second);
     code.store_in_frame(SAVED, Reg::R1);
     // Before Linux 6.6 each kind has a block of its own; those are left out.
     code.compute_number(Compute::Add, Reg::R1, 4);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R2, behind);
-    for distance in &apart.distances {
+    for distance in &per_cpu_pages.distances {
         code.load_from_frame(Reg::R1, SAVED);
         code.wide_number(Reg::R2, *distance);
         code.compute(Compute::Add, Reg::R1, Reg::R2);
-        two_numbers(code, apart.cast);
+        two_numbers(code, per_cpu_pages.cast);
         for ([low, high], offset) in kinds.into_iter().zip([0, 8]) {
             code.load(Width::B8, Reg::R1, Reg::R0, offset);
             code.copy(Reg::R2, Reg::R1);
@@ -284,7 +284,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
     code.jump_if(When::Equal, Reg::R3, 0, none);
     let may_differ = code.label();
     // Only processes that share the table can open and close its files.
-    code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
+    code.load(Width::B8, Reg::R1, CONTROL, control::IDLE);
     code.jump_if(When::Equal, Reg::R1, 0, may_differ);
     code.load(Width::B4, Reg::R1, Reg::R3, offsets.users_of_files);
     code.jump_if(When::Equal, Reg::R1, 1, behind);
@@ -340,12 +340,12 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
 }
 
 /// Jumps if none of these parts is requested.
-fn unless_requested(code: &mut Assembler, asked: TaskParts, place: Label) {
-    let is_asked = code.label();
+fn unless_requested(code: &mut Assembler, parts: TaskParts, place: Label) {
+    let is_requested = code.label();
     load_parts(code);
-    code.jump_if(When::AnyBit, ASKED, i32::from(asked.0), is_asked);
+    code.jump_if(When::AnyBit, PARTS, i32::from(parts.0), is_requested);
     code.jump(place);
-    code.bind(is_asked);
+    code.bind(is_requested);
 }
 
 /// Loads the requested parts.
@@ -354,5 +354,5 @@ fn unless_requested(code: &mut Assembler, asked: TaskParts, place: Label) {
 /// would create a separate state for each combination of outcomes, each followed to the end: 0.4 s for these
 /// few instructions. A register that is loaded again is forgotten after its jump.
 fn load_parts(code: &mut Assembler) {
-    code.load(Width::B8, ASKED, CONTROL, control::ASKED);
+    code.load(Width::B8, PARTS, CONTROL, control::PARTS);
 }

@@ -26,16 +26,16 @@ pub(super) enum Structure {
 struct Wanted {
     base: Structure,
     /// Read if one of these parts is requested; always if there are none.
-    asked: TaskParts,
+    parts: TaskParts,
     slot: Slot,
     paths: &'static [&'static str],
 }
 
 macro_rules! wanted {
-    ($($base:ident, $($asked:ident)|*, $slot:ident, $($path:literal)|+;)*) => {
+    ($($base:ident, $($parts:ident)|*, $slot:ident, $($path:literal)|+;)*) => {
         &[$(Wanted {
             base: Structure::$base,
-            asked: TaskParts(0 $(| TaskParts::$asked.0)*),
+            parts: TaskParts(0 $(| TaskParts::$parts.0)*),
             slot: task_record::$slot,
             paths: &[$($path),+],
         }),*]
@@ -94,7 +94,7 @@ const WANTED: &[Wanted] = wanted! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TaskField {
     pub(super) base: Structure,
-    pub(super) asked: TaskParts,
+    pub(super) parts: TaskParts,
     pub(super) slot: Slot,
     pub(super) offset: u32,
     pub(super) width: Width,
@@ -192,7 +192,7 @@ impl fmt::Display for LayoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LayoutError::Structure(name) => write!(f, "this kernel describes no structure {name}"),
-            LayoutError::Field(structure, error) => write!(f, "of {structure}: {error}"),
+            LayoutError::Field(structure, error) => write!(f, "structure {structure}: {error}"),
         }
     }
 }
@@ -298,13 +298,13 @@ fn find_fields(
         match find(btf, of, wanted) {
             Ok((field, width)) => fields.push(TaskField {
                 base: wanted.base,
-                asked: wanted.asked,
+                parts: wanted.parts,
                 slot: wanted.slot,
                 offset: field.offset,
                 width,
             }),
             // A kernel may be built without I/O accounting; everything else always exists.
-            Err(BtfError::NoField { .. }) if wanted.asked == TaskParts::IO => {
+            Err(BtfError::NoField { .. }) if wanted.parts == TaskParts::IO => {
                 missing = missing | TaskParts::IO
             }
             Err(error) => return Err(LayoutError::Field(name, error)),
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_fields_share_a_place() {
+    fn no_two_fields_share_a_slot() {
         let mut places: Vec<u32> = WANTED.iter().map(|wanted| wanted.slot.offset()).collect();
         let count = places.len();
         places.sort_unstable();
@@ -349,13 +349,13 @@ mod tests {
         };
         let kernel = TaskLayout::new(&Btf::parse(&bytes).unwrap()).unwrap();
         assert!(kernel.each_task.is_some());
-        let io = WANTED.iter().filter(|wanted| wanted.asked == TaskParts::IO).count();
+        let io = WANTED.iter().filter(|wanted| wanted.parts == TaskParts::IO).count();
         let present = kernel.fields.len() + if kernel.missing == TaskParts::IO { io } else { 0 };
         assert_eq!(present, WANTED.len());
     }
 
     #[test]
-    fn types_without_tasks_are_unsuited() {
+    fn types_without_task_struct_are_refused() {
         let mut bytes = vec![0x9f, 0xeb, 1, 0];
         for word in [24_u32, 0, 0, 0, 1] {
             bytes.extend_from_slice(&word.to_le_bytes());

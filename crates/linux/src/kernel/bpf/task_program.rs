@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! for each task:
-//!     leave out what stands before the process that was not written last time
-//!     leave out the idle task, and what is not in our pid namespace
-//!     take the next free record; with none left, note the process and end
-//!     copy the fields that are asked for; for the first thread of a process also those of the process
+//!     skip the tasks before the process that did not fit into the last run
+//!     skip the idle task, and tasks outside of our pid namespace
+//!     take the next free record; if none is left, store the process and end
+//!     copy the requested fields; for the first thread of a process also those of the process
 //! ```
 //!
 //! The requested parts are read from memory, so one program serves all requests. The number of records is in
@@ -24,7 +24,7 @@ pub(super) fn walking(
     walk: &Walk,
     maps: Maps,
     namespace: Option<Namespace>,
-    apart: Option<&PerCpuPages>,
+    per_cpu_pages: Option<&PerCpuPages>,
 ) -> Result<Vec<u8>, AssemblerError> {
     let mut code = Assembler::new();
     let [next, begun, full, done] = std::array::from_fn(|_| code.label());
@@ -57,11 +57,11 @@ pub(super) fn walking(
     code.load(Width::B8, Reg::R1, CONTROL, control::COUNT);
     code.compute_number(Compute::Add, Reg::R1, 1);
     code.store(Width::B8, CONTROL, control::COUNT, Reg::R1);
-    write_task(&mut code, kernel, namespace, apart, next);
+    write_task(&mut code, kernel, namespace, per_cpu_pages, next);
     code.jump(next);
     code.bind(full);
     code.load(Width::B4, Reg::R1, TASK, kernel.offsets.tgid);
-    code.store(Width::B8, CONTROL, control::REST, Reg::R1);
+    code.store(Width::B8, CONTROL, control::UNFINISHED, Reg::R1);
     code.bind(done);
     code.frame(Reg::R1, ITERATOR);
     code.call(walk.destroy);
@@ -76,7 +76,7 @@ pub(super) fn for_each_task(
     kernel: &TaskLayout,
     maps: Maps,
     namespace: Option<Namespace>,
-    apart: Option<&PerCpuPages>,
+    per_cpu_pages: Option<&PerCpuPages>,
 ) -> Result<Vec<u8>, AssemblerError> {
     /// `bpf_seq_write`
     const WRITE: i32 = 127;
@@ -96,7 +96,7 @@ pub(super) fn for_each_task(
     code.number(Reg::R1, 0);
     code.store_in_frame(KEY, Reg::R1);
     take_record(&mut code, maps.records, next);
-    write_task(&mut code, kernel, namespace, apart, write);
+    write_task(&mut code, kernel, namespace, per_cpu_pages, write);
     code.bind(write);
     // There is only one record, which holds the values of another task.
     code.number(Reg::R1, 1);

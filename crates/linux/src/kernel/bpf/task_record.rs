@@ -397,7 +397,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_open_files_are_the_rest_of_a_record() {
+    fn open_files_fill_the_rest_of_a_record() {
         assert_eq!(OPEN_FILES.offset() + OPEN_FILES_LIMIT, SIZE);
         assert_eq!(u32::try_from(WORDS * 8).unwrap(), SIZE);
     }

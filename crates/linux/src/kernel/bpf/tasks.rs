@@ -18,7 +18,7 @@ use super::types::with_kernel_types;
 
 /// How the program visits all tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum WalkMode {
     /// A loop in the program, which writes into shared memory; since Linux 6.7.
     Walk,
     /// The kernel runs the program for each task, and its output is read as a file; since Linux 5.8.
@@ -30,7 +30,7 @@ pub enum Way {
 pub struct Tasks {
     kernel: TaskLayout,
     namespace: Option<Namespace>,
-    apart: Option<PerCpuPages>,
+    per_cpu_pages: Option<PerCpuPages>,
     ends: Result<ExitQueue, Refusal>,
     control_map: Array,
     control: MapMemory,
@@ -38,7 +38,7 @@ pub struct Tasks {
     /// Complete processes of the current read, by their global ids.
     delivered: Vec<u32>,
     /// The parts that the last read requested; `None` when it failed.
-    asked: Option<TaskParts>,
+    parts: Option<TaskParts>,
 }
 
 #[derive(Debug)]
@@ -76,38 +76,40 @@ impl Tasks {
     /// # Errors
     ///
     /// The kernel is too old, has no type description, or does not allow it.
-    pub fn open(way: Way) -> Result<Tasks, Refusal> {
+    pub fn open(way: WalkMode) -> Result<Tasks, Refusal> {
         Tasks::open_with(way, CAPACITY)
     }
 
     /// As [`Tasks::open`], with room for `capacity` tasks in one run.
-    pub(crate) fn open_with(way: Way, capacity: u32) -> Result<Tasks, Refusal> {
+    pub(crate) fn open_with(way: WalkMode, capacity: u32) -> Result<Tasks, Refusal> {
         clear_of_other_namespaces()?;
         let kernel = with_kernel_types(TaskLayout::new)?;
         let control_map = Array::new(control::SIZE, 1).map_err(|error| syscall_refusal(&error))?;
         let control =
             control_map.map(control::WORDS.saturating_mul(8)).map_err(|error| syscall_refusal(&error))?;
         let namespace = own_namespace(&kernel, &control_map, &control)?;
-        let apart = apart(&kernel, &control_map, &control);
+        let per_cpu_pages = per_cpu_pages(&kernel, &control_map, &control);
         let reader = match way {
-            Way::Walk => {
+            WalkMode::Walk => {
                 let Some(walk) = kernel.walk else {
                     return Err(Refusal {
-                        reason: "this kernel has no functions to walk over its tasks".to_string(),
+                        reason: "this kernel has no BPF functions that iterate over tasks".to_string(),
                         remedy: "use Linux 6.7 or newer".to_string(),
                     });
                 };
-                Reader::walk(&kernel, walk, namespace, apart.as_ref(), &control_map, capacity)?
+                Reader::walk(&kernel, walk, namespace, per_cpu_pages.as_ref(), &control_map, capacity)?
             }
-            Way::EachTask => Reader::each_task(&kernel, namespace, apart.as_ref(), &control_map)?,
+            WalkMode::EachTask => {
+                Reader::each_task(&kernel, namespace, per_cpu_pages.as_ref(), &control_map)?
+            }
         };
         let ends = match namespace {
             None => ExitQueue::open(&kernel),
             // An exited process has lost its ids in all pid namespaces but the initial one.
             Some(_) => Err(Refusal::of_kernel("this program is in a pid namespace of its own".to_string())),
         };
-        let (delivered, asked) = (Vec::new(), None);
-        Ok(Tasks { kernel, namespace, apart, ends, control_map, control, reader, delivered, asked })
+        let (delivered, parts) = (Vec::new(), None);
+        Ok(Tasks { kernel, namespace, per_cpu_pages, ends, control_map, control, reader, delivered, parts })
     }
 
     /// Parts that the running kernel does not have.
@@ -118,7 +120,7 @@ impl Tasks {
     /// Whether memory sizes include the page counts that Linux keeps per CPU.
     #[cfg(test)]
     pub(super) fn is_exact(&self) -> bool {
-        self.apart.is_some()
+        self.per_cpu_pages.is_some()
     }
 
     /// Takes the processes that exited since the last call, in the order in which the kernel released them,
@@ -143,10 +145,10 @@ impl Tasks {
     /// # Errors
     ///
     /// The program could not run. Some records may have been passed on already.
-    pub fn read(&mut self, asked: TaskParts, mut each: impl FnMut(Record<'_>)) -> Result<(), Refusal> {
+    pub fn read(&mut self, parts: TaskParts, mut each: impl FnMut(Record<'_>)) -> Result<(), Refusal> {
         self.delivered.clear();
-        self.set(control::ASKED, u64::from(asked.0));
-        let is_same_request = self.asked.take() == Some(asked);
+        self.set(control::PARTS, u64::from(parts.0));
+        let is_same_request = self.parts.take() == Some(parts);
         match &self.reader {
             Reader::Walk { .. } => {
                 self.set(control::SAME, u64::from(is_same_request));
@@ -154,7 +156,7 @@ impl Tasks {
             }
             Reader::EachTask { .. } => self.each_task(&mut each),
         }?;
-        self.asked = Some(asked);
+        self.parts = Some(parts);
         Ok(())
     }
 
@@ -164,7 +166,7 @@ impl Tasks {
         let mut known = HashSet::new();
         for _ in 0..RUNS {
             self.set(control::BEGIN, u64::from(begin));
-            for word in [control::COUNT, control::REST] {
+            for word in [control::COUNT, control::UNFINISHED] {
                 self.set(word, 0);
             }
             let Reader::Walk { walk, program, records, capacity, .. } = &self.reader else { break };
@@ -176,7 +178,7 @@ impl Tasks {
                 continue;
             }
             let count = usize::try_from(self.control_word(control::COUNT)).unwrap_or(usize::MAX);
-            let rest = u32::try_from(self.control_word(control::REST)).unwrap_or(0);
+            let rest = u32::try_from(self.control_word(control::UNFINISHED)).unwrap_or(0);
             let mut is_any = false;
             let words = records.words().chunks_exact(task_record::WORDS).take(count);
             for record in words.map(|words| Record::new(words, is_same_request)) {
@@ -207,12 +209,13 @@ impl Tasks {
                         "process {rest} has more than {capacity} threads"
                     )));
                 }
-                let (apart, control) = (self.apart.as_ref(), &self.control_map);
-                self.reader = Reader::walk(&self.kernel, *walk, self.namespace, apart, control, larger)?;
+                let (per_cpu_pages, control) = (self.per_cpu_pages.as_ref(), &self.control_map);
+                self.reader =
+                    Reader::walk(&self.kernel, *walk, self.namespace, per_cpu_pages, control, larger)?;
             }
             begin = rest;
         }
-        Err(Refusal::of_kernel("the list of tasks has no end".to_string()))
+        Err(Refusal::of_kernel("the list of tasks does not end".to_string()))
     }
 
     fn each_task(&mut self, each: &mut impl FnMut(Record<'_>)) -> Result<(), Refusal> {
@@ -257,7 +260,7 @@ impl Reader {
         kernel: &TaskLayout,
         walk: Walk,
         namespace: Option<Namespace>,
-        apart: Option<&PerCpuPages>,
+        per_cpu_pages: Option<&PerCpuPages>,
         control: &Array,
         capacity: u32,
     ) -> Result<Reader, Refusal> {
@@ -265,7 +268,8 @@ impl Reader {
         let length = usize::try_from(u64::from(capacity).saturating_mul(u64::from(task_record::SIZE)));
         let records = map.map(length.unwrap_or(usize::MAX)).map_err(|error| syscall_refusal(&error))?;
         let maps = Maps { control: control.number(), records: map.number() };
-        let code = task_program::walking(kernel, &walk, maps, namespace, apart).map_err(assembler_refusal)?;
+        let code = task_program::walking(kernel, &walk, maps, namespace, per_cpu_pages)
+            .map_err(assembler_refusal)?;
         let program = Program::load(ProgramKind::Syscall, &code).map_err(load_refusal)?;
         Ok(Reader::Walk { walk, program, records, _map: map, capacity })
     }
@@ -273,18 +277,19 @@ impl Reader {
     fn each_task(
         kernel: &TaskLayout,
         namespace: Option<Namespace>,
-        apart: Option<&PerCpuPages>,
+        per_cpu_pages: Option<&PerCpuPages>,
         control: &Array,
     ) -> Result<Reader, Refusal> {
         let Some(function) = kernel.each_task else {
             return Err(Refusal {
-                reason: "this kernel runs no programs for its tasks".to_string(),
+                reason: "this kernel has no BPF task iterators".to_string(),
                 remedy: "use Linux 5.8 or newer".to_string(),
             });
         };
         let map = Array::new(task_record::SIZE, 1).map_err(|error| syscall_refusal(&error))?;
         let maps = Maps { control: control.number(), records: map.number() };
-        let code = task_program::for_each_task(kernel, maps, namespace, apart).map_err(assembler_refusal)?;
+        let code =
+            task_program::for_each_task(kernel, maps, namespace, per_cpu_pages).map_err(assembler_refusal)?;
         let program = Program::load(ProgramKind::TaskIterator(function), &code).map_err(load_refusal)?;
         let link = program.link().map_err(|error| syscall_refusal(&error))?;
         Ok(Reader::EachTask { link, _map: map, bytes: Vec::new(), words: Vec::new(), order: Vec::new() })
@@ -297,7 +302,7 @@ fn clear_of_other_namespaces() -> Result<(), Refusal> {
     let own = std::process::id().to_string();
     if fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() != own.as_str()) {
         return Err(Refusal {
-            reason: "/proc is of another pid namespace than this program".to_string(),
+            reason: "/proc belongs to another pid namespace than this program".to_string(),
             remedy: "mount /proc in the pid namespace of this program".to_string(),
         });
     }
@@ -330,14 +335,14 @@ fn own_namespace(
     let level = u32::try_from(level).ok().filter(|level| (1..=32).contains(level));
     let namespace = level.zip(u32::try_from(file.ino()).ok());
     let Some((level, inode)) = namespace else {
-        return Err(Refusal::of_kernel("the pid namespace of this program can not be told".to_string()));
+        return Err(Refusal::of_kernel("the pid namespace of this program is unknown".to_string()));
     };
     Ok(Some(Namespace { level, inode }))
 }
 
 /// The distance of each CPU's memory. Without it, memory sizes lack the pages counted per CPU. It is not used
 /// with too many CPUs, because adding those up takes time for each.
-fn apart(kernel: &TaskLayout, control_map: &Array, control: &MapMemory) -> Option<PerCpuPages> {
+fn per_cpu_pages(kernel: &TaskLayout, control_map: &Array, control: &MapMemory) -> Option<PerCpuPages> {
     let (shares, cast) = kernel.shares.zip(kernel.cast)?;
     let map = Array::per_cpu(8).ok()?;
     let code = task_program::areas(shares, control_map.number(), map.number()).ok()?;

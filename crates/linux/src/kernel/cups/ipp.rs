@@ -5,7 +5,7 @@
 //!  message                                    attribute
 //!  0  version 2 bytes                         0  tag of its value, from 16 on
 //!  2  operation, or status of an answer u16   1  length of the name u16, then the name
-//!  4  number of the question u32                 length of the value u16, then the value
+//!  4  number of the request u32                  length of the value u16, then the value
 //!  8  tag of a group, below 16; attributes; …; tag 3
 //! ```
 //!
@@ -191,7 +191,7 @@ mod tests {
     use crate::kernel::proc::fixture::{check_damage, fixture};
 
     #[test]
-    fn a_question_is_what_the_protocol_says() {
+    fn a_request_has_the_bytes_of_the_protocol() {
         let question = Question::new(0x4002).words("a", &["b", "cd"]).number("n", -2).uri("u", "x").finish();
         let expected = [
             &b"\x02\x00\x40\x02\x00\x00\x00\x01\x01"[..],
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer() {
+    fn malformed_answers_are_errors() {
         let said = |bytes: &[u8]| decode(bytes).unwrap_err().to_string();
         assert_eq!(
             said(b"HTTP/1.1 200"),

@@ -46,11 +46,11 @@ impl fmt::Display for CupsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CupsError::NoServer => f.write_str("no print server listens"),
-            CupsError::Denied => f.write_str("the print server does not tell this user"),
+            CupsError::Denied => f.write_str("the print server refuses this user"),
             CupsError::Late => f.write_str("the print server did not answer in time"),
             CupsError::Socket(kind) => write!(f, "socket of the print server: {kind}"),
             CupsError::Answer(error) => error.fmt(f),
-            CupsError::Status(status) => write!(f, "the print server answers with status {status:#06x}"),
+            CupsError::Status(status) => write!(f, "the print server answered with status {status:#06x}"),
         }
     }
 }
@@ -71,7 +71,8 @@ pub(crate) fn deadline_in(patience: Duration) -> Instant {
 pub(crate) fn ask(socket: &Path, question: &[u8], deadline: Instant) -> Result<Vec<u8>, CupsError> {
     let mut stream = connect(socket)?;
     let head = format!(
-        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/ipp\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/ipp\r\nContent-Length: \
+            {}\r\nConnection: close\r\n\r\n",
         question.len()
     );
     let failed = |error: &std::io::Error| of_kind(error.kind());
@@ -251,7 +252,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(200);
 
     #[test]
-    fn answers_in_one_piece_or_many() {
+    fn answers_whole_or_chunked() {
         let of = |pieces: &[&[u8]]| answer(pieces, Duration::ZERO, true, LONG);
         assert_eq!(of(&[b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd"]), Ok(b"abc".to_vec()));
         assert_eq!(of(&[b"HTTP/1.0 200 OK\r\n\r\n", b"ab", b"c"]), Ok(b"abc".to_vec()));
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_are_none() {
+    fn malformed_http_answers_are_errors() {
         let of = |pieces: &[&[u8]]| answer(pieces, Duration::ZERO, true, LONG);
         let said = |text: &[u8]| of(&[text]).unwrap_err().to_string();
         assert!(said(b"").contains("header: needed lines and an empty one, found nothing"));
@@ -280,7 +281,7 @@ mod tests {
 
     /// However the server fails to answer, the caller continues at its deadline.
     #[test]
-    fn a_server_that_hangs() {
+    fn a_hanging_server_costs_no_more_than_the_deadline() {
         let mut hang = vec![(vec![], Duration::ZERO)];
         // One byte at a time.
         hang.push((vec![b"H".as_slice(); 100], SHORT / 20));

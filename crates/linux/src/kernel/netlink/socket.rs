@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_one_version_only() {
+    fn only_ipv6_connections_are_counted() {
         use std::net::{TcpListener, TcpStream};
         let mut socket = RouteSocket::of_sockets();
         let Ok(listener) = TcpListener::bind("[::1]:0") else {
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_question_leaves_the_socket_usable() {
+    fn a_refused_request_leaves_the_socket_usable() {
         let mut socket = RouteSocket::new();
         let mut links: Vec<Link> = Vec::new();
         // A message type that no kernel has.

@@ -73,11 +73,11 @@ fn fill_sections(
     while let Some(line) = lines.next() {
         let (section, names) = section_and_fields(line)?;
         let Some(below) = lines.next() else {
-            return Err(line.place.error("section", "a line of numbers below this line", section));
+            return Err(line.location.error("section", "a line of numbers below this line", section));
         };
         let (again, numbers) = section_and_fields(below)?;
         if again != section {
-            return Err(below.place.error("section", "the section name of the line above", again));
+            return Err(below.location.error("section", "the section name of the line above", again));
         }
         has_required |= section == required.as_bytes();
         if let Some(target) = target.section(section) {
@@ -88,7 +88,7 @@ fn fill_sections(
 }
 
 fn section_and_fields(line: Line<'_>) -> Result<(&[u8], Fields<'_>), ParseError> {
-    line.key_and_fields().ok_or_else(|| line.place.error("section", "a name and a colon", line.bytes))
+    line.key_and_fields().ok_or_else(|| line.location.error("section", "a name and a colon", line.bytes))
 }
 
 /// Gives each wanted column the number that stands below its name.
@@ -97,7 +97,7 @@ fn fill_columns(
     mut numbers: Fields<'_>,
     target: &mut dyn Columns,
 ) -> Result<(), ParseError> {
-    let place = numbers.place();
+    let place = numbers.location();
     while let Some(name) = names.next_field() {
         let Some(text) = numbers.next_field() else {
             return Err(place.error("numbers", "as many numbers as the line above has names", name));
@@ -343,11 +343,13 @@ mod tests {
             ),
             (
                 b"Ip: InReceives InDelivers\nIp: 1\n",
-                "/proc/net/snmp line 2: numbers: needed as many numbers as the line above has names, found \"InDelivers\"",
+                "/proc/net/snmp line 2: numbers: needed as many numbers as the line above has names, found \
+                    \"InDelivers\"",
             ),
             (
                 b"Ip: InReceives\nIp: 1 2\n",
-                "/proc/net/snmp line 2: numbers: needed as many numbers as the line above has names, found \"2\"",
+                "/proc/net/snmp line 2: numbers: needed as many numbers as the line above has names, found \
+                    \"2\"",
             ),
             (
                 b"Ip: InReceives\nIp: 1x\n",

@@ -35,7 +35,7 @@ impl Snmp6 {
                 continue;
             };
             let text = fields.next_field().unwrap_or_default();
-            *member = Some(decimal(text).ok_or_else(|| line.place.error(column, NEEDED_NUMBER, text))?);
+            *member = Some(decimal(text).ok_or_else(|| line.location.error(column, NEEDED_NUMBER, text))?);
         }
         if snmp.ip.in_receives.is_none() {
             return Err(ParseError::missing(FILE, "Ip6InReceives", "a line with this name"));

@@ -5,7 +5,7 @@ use tallymon_provider::{FileTime, Finding, FindingState, TierChoice};
 use super::needs::ProcessNeeds;
 use super::thread::ThreadRecord;
 use crate::kernel::bpf::refusal::Refusal;
-use crate::kernel::bpf::tasks::{Tasks, Way};
+use crate::kernel::bpf::tasks::{Tasks, WalkMode};
 use crate::sources::lazy_backend::LazyBackend;
 
 /// The BPF program and what the last pass read.
@@ -24,15 +24,15 @@ pub(super) struct BpfPass {
 }
 
 /// The loaded program, and how it walks over the tasks.
-pub(super) type Opened = (Box<Tasks>, Way);
+pub(super) type Opened = (Box<Tasks>, WalkMode);
 
 fn open() -> Result<Opened, Refusal> {
-    match Tasks::open(Way::Walk) {
-        Ok(tasks) => Ok((Box::new(tasks), Way::Walk)),
+    match Tasks::open(WalkMode::Walk) {
+        Ok(tasks) => Ok((Box::new(tasks), WalkMode::Walk)),
         // The older way may work where the newer one is missing. When both fail, report the first reason.
-        Err(refusal) => {
-            Tasks::open(Way::EachTask).map(|tasks| (Box::new(tasks), Way::EachTask)).map_err(|_| refusal)
-        }
+        Err(refusal) => Tasks::open(WalkMode::EachTask)
+            .map(|tasks| (Box::new(tasks), WalkMode::EachTask))
+            .map_err(|_| refusal),
     }
 }
 
@@ -86,21 +86,21 @@ impl BpfPass {
         }
         if let Some((tasks, way)) = self.program.get().filter(|_| is_machine) {
             let way = match way {
-                Way::Walk => "that walks over all tasks",
-                Way::EachTask => "that the kernel runs for each task",
+                WalkMode::Walk => "that walks over all tasks",
+                WalkMode::EachTask => "that the kernel runs for each task",
             };
             let hidden = match self.hidden.len() {
                 0 => String::new(),
-                count => format!("; {count} processes that it does not see are read from their files"),
+                count => format!("; {count} processes hidden from it are read from their files"),
             };
             let ends = match tasks.exits_refusal() {
-                None => "; processes that end between two looks are counted".to_string(),
+                None => "; processes that exit between two samples are counted".to_string(),
                 Some(refusal) => format!(
-                    "; of processes that end, what they used since the last look is not counted: {}",
+                    "; what exiting processes use after their last sample is not counted: {}",
                     refusal.reason
                 ),
             };
-            let detail = format!("tier T2: a program in the kernel {way}{ends}{hidden}");
+            let detail = format!("tier T2: a BPF program {way}{ends}{hidden}");
             return Finding { subject, state: FindingState::Good, detail, remedy: String::new() };
         }
         if let Some(refusal) = self.refusal() {

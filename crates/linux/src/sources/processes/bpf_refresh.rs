@@ -32,7 +32,7 @@ use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};
 use crate::kernel::reusable_file::Buffer;
 
 /// The task fields that these needs require.
-fn asked(wants: &ProcessNeeds) -> TaskParts {
+fn task_parts(wants: &ProcessNeeds) -> TaskParts {
     let threads = wants.threads.unwrap_or_default();
     [
         (wants.cpu || threads.cpu, TaskParts::CPU),
@@ -103,7 +103,7 @@ impl ProcessTable {
             next: 0,
             open: None,
         };
-        let result = tasks.read(asked(&wants), |record| pass.take(record));
+        let result = tasks.read(task_parts(&wants), |record| pass.take(record));
         pass.finish();
         self.bpf.threads = mem::take(&mut pass.threads);
         let found = pass.found;

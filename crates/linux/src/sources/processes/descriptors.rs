@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kind_that_was_not_used_longest_makes_room() {
+    fn the_least_recently_used_kind_is_closed() {
         let mut descriptors = DescriptorBudget::new(3);
         descriptors.begin();
         descriptors.used(FileKind::Io);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_limit_is_the_callers() {
+    fn half_of_the_descriptor_limit_is_left_to_the_caller() {
         let budget = u64::try_from(DescriptorBudget::of_this_process().budget()).unwrap();
         assert!(budget <= DescriptorBudget::limit() / 2);
     }

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_tells_first_each_process_counts_once_and_as_a_whole() {
+    fn record_or_sample_first_each_process_counts_once_and_fully() {
         let now = FileTime(1_000_000_000);
         let mut exited = ExitedTotals::default();
         // First the sample misses it, then the record arrives.
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_remembered_for_ever() {
+    fn waiting_processes_expire() {
         let mut exited = ExitedTotals::default();
         exited.add(&row(7, 30), FileTime(0));
         exited.expire(FileTime(RECORD_WAIT - 1));

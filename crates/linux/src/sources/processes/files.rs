@@ -4,17 +4,17 @@
 //! when its CPU clock is exactly, to the nanosecond, what it was before its files were read: the clock counts
 //! all threads, including those that exited. Reading the clock costs 0.5 µs, reading the files 40 µs.
 //!
-//! | what | is read again |
+//! | value | is read again |
 //! |---|---|
-//! | `stat`: state, parent, priorities, times, faults | as [`super::idle`] says, and after 15 s |
-//! | `statm`: sizes | always, but of a thread of the kernel never |
-//! | `status`: private bytes, peaks, page tables | when `statm` is another, and after 15 s |
+//! | `stat`: state, parent, priorities, times, faults | as described in [`super::idle`], and after 15 s |
+//! | `statm`: sizes | always, for kernel threads never |
+//! | `status`: private bytes, peaks, page tables | when `statm` has changed, and after 15 s |
 //! | open files | after 15 s |
 //! | `io` | never |
-//! | list of threads | when `stat` is read and counts others; without `stat` after 15 s |
-//! | `stat` of a thread | with that of the process, which it is where there is only one |
+//! | list of threads | when `stat` has another count; without `stat` after 15 s |
+//! | `stat` of a thread | with that of the process; it is the same for a single thread |
 //! | `schedstat` and context switches of a thread | never |
-//! | name and start time | with `stat`, else as [`super`] says |
+//! | name and start time | with `stat`, else as described in [`super`] |
 //!
 //! * Others can wake a process, adopt it or change its nice value: `stat`. They can take its memory, by
 //!   reclaim or by truncating a file that it maps, and bring it back from swap: `statm`.
@@ -71,7 +71,7 @@ impl ProcessRow {
         let not_requested = Absence::NotRequested;
         let is_due = has_passed(IDENTITY_CHECK_AFTER, self.checked, reader.now);
         let asks_clock =
-            reader.has_clocks && (wants.cpu || wants.any_that_lasts() || is_due || reader.may_skip_stat);
+            reader.has_clocks && (wants.cpu || wants.any_lasting() || is_due || reader.may_skip_stat);
         let clock = if asks_clock { process_cpu_time(self.pid) } else { None };
         let went_back = asks_clock && clock < self.clock;
         let may_be_other = is_due && (clock.is_none() || clock != self.checked_clock);
@@ -94,9 +94,14 @@ impl ProcessRow {
             return Err(Exited);
         }
         self.idle.last_stat = stat.ok();
-        self.values.stat = if wants.stat { stat.map(|told| told.process) } else { Err(not_requested) };
+        self.values.stat =
+            if wants.stat { stat.map(|stat_reading| stat_reading.process) } else { Err(not_requested) };
         self.values.cpu = if wants.cpu {
-            let ticks = || stat.map(|told| told.process.user.wrapping_add(told.process.privileged));
+            let ticks = || {
+                stat.map(|stat_reading| {
+                    stat_reading.process.user.wrapping_add(stat_reading.process.privileged)
+                })
+            };
             clock.map(nanoseconds_to_100ns).map_or_else(ticks, Ok).map(|time| {
                 self.usage.cpu = self.usage.cpu.max(time);
                 self.usage.cpu
@@ -104,37 +109,45 @@ impl ProcessRow {
         } else {
             Err(not_requested)
         };
-        self.read_what_lasts(clock, needs_stat.then_some(stat), wants, reader)
+        self.read_lasting_values(clock, needs_stat.then_some(stat), wants, reader)
     }
 
     /// Whether only its memory sizes have to be read, as far as that is known before the other processes are
     /// read.
     fn can_skip_stat(&self, clock: Option<u64>, wants: &ProcessNeeds, now: FileTime) -> bool {
-        let tells = self.idle.last_stat.is_some_and(|told| told.first.is_idle());
+        let tells = self.idle.last_stat.is_some_and(|stat_reading| stat_reading.first.is_idle());
         (clock.is_some() && clock == self.idle.clock && !self.idle.is_overdue(now))
             && (tells || !wants.stat)
             && wants.threads.is_none_or(|wants| self.threads.are_idle(clock, wants))
     }
 
     /// Reads the values that do not change while a process is idle, unless it has been idle. `clock` was read
-    /// before any file; `told` is the result of `stat` if that was read.
-    fn read_what_lasts(
+    /// before any file; `stat_reading` is the result of `stat` if that was read.
+    fn read_lasting_values(
         &mut self,
         clock: Option<u64>,
-        told: Option<Available<StatReading>>,
+        stat_reading: Option<Available<StatReading>>,
         wants: &ProcessNeeds,
         reader: &mut ProcessReader<'_>,
     ) -> Result<(), Exited> {
         let clock = clock.filter(|_| reader.clocks_show_runs);
-        let may_run = told.is_some_and(|told| told.map_or(true, |told| told.first.state == RUNNING));
+        let may_run = stat_reading.is_some_and(|stat_reading| {
+            stat_reading.map_or(true, |stat_reading| stat_reading.first.state == RUNNING)
+        });
         let is_overdue = self.idle.is_overdue(reader.now);
         let mut is_still = clock.is_some() && clock == self.idle.clock && !may_run;
         if is_still
             && !self.idle.skips_stat
             && let Some(wants) = wants.threads
         {
-            let told = told.and_then(Result::ok);
-            is_still = self.threads.stay((self.pid, clock), told.as_ref(), is_overdue, wants, reader);
+            let stat_reading = stat_reading.and_then(Result::ok);
+            is_still = self.threads.refresh_idle(
+                (self.pid, clock),
+                stat_reading.as_ref(),
+                is_overdue,
+                wants,
+                reader,
+            );
         }
         self.idle.clock = clock;
         // The memory sizes show whether `status` can have changed.

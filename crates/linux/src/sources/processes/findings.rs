@@ -72,7 +72,8 @@ impl ProcessTable {
             Finding {
                 subject,
                 state: FindingState::Limited,
-                detail: "/proc is mounted with hidepid: only our own user's processes are seen".to_string(),
+                detail: "/proc is mounted with hidepid: only our own user's processes are visible"
+                    .to_string(),
                 remedy: "run as root or in the group of the mount option gid, or mount /proc without hidepid"
                     .to_string(),
             }
@@ -80,7 +81,8 @@ impl ProcessTable {
             Finding {
                 subject,
                 state: FindingState::Good,
-                detail: "seen: /proc is mounted without hidepid, or we may look behind it".to_string(),
+                detail: "visible: /proc is mounted without hidepid, or hidepid does not apply to us"
+                    .to_string(),
                 remedy: String::new(),
             }
         }
@@ -105,7 +107,8 @@ impl ProcessTable {
                 subject,
                 state: FindingState::Limited,
                 detail: format!(
-                    "/proc/PID/io is denied for {denied} of {} processes, and with it the I/O of _Total and System",
+                    "/proc/PID/io is denied for {denied} of {} processes, and with it the I/O of _Total \
+                        and System",
                     denied.saturating_add(read)
                 ),
                 remedy: "give the program CAP_SYS_PTRACE (setcap cap_sys_ptrace=ep) or run it as root"
@@ -115,7 +118,7 @@ impl ProcessTable {
             Some(Finding {
                 subject,
                 state: FindingState::Good,
-                detail: format!("/proc/PID/io can be read of all {read} processes"),
+                detail: format!("/proc/PID/io can be read for all {read} processes"),
                 remedy: String::new(),
             })
         } else {

@@ -32,7 +32,7 @@ impl ProcessNeeds {
     }
 
     /// Whether it needs values that do not change while a process is idle.
-    pub(super) fn any_that_lasts(&self) -> bool {
+    pub(super) fn any_lasting(&self) -> bool {
         self.io || self.status || self.handles || self.threads.is_some()
     }
 }

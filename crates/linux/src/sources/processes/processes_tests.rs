@@ -13,7 +13,7 @@ use crate::system::System;
 
 pub(super) const SYSTEM: TitleIndex = TitleIndex(2);
 
-// Counters of Process and Thread by their names.
+// Counters of Process and Thread by their name indexes.
 pub(super) const CPU: u32 = 6;
 pub(super) const USER: u32 = 142;
 pub(super) const PRIVILEGED: u32 = 144;
@@ -36,7 +36,7 @@ pub(super) const DATA_BYTES: u32 = 1424;
 pub(super) const STATE: u32 = 46;
 pub(super) const WAIT_REASON: u32 = 336;
 
-/// A data block of these objects, as a host would make it.
+/// A data block of these objects, as a host would build it.
 pub(super) fn collect(system: &mut System, objects: &[TitleIndex], interest: &Interest) -> Snapshot {
     let now = clocks();
     let header = WriteHeader {
@@ -82,7 +82,7 @@ pub(super) fn raw(instance: &SnapshotInstance<'_>, counter: u32) -> Result<u64, 
 }
 
 pub(super) fn with_id(object: SnapshotObject<'_>, id: u32) -> Option<SnapshotInstance<'_>> {
-    // `_Total` and Idle both have 0.
+    // `_Total` and Idle both have id 0.
     object.instances().find(|instance| raw(instance, ID) == Ok(u64::from(id)))
 }
 

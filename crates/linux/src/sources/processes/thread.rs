@@ -136,30 +136,30 @@ impl Thread {
         }
     }
 
-    pub(super) fn take(&mut self, seen: &ThreadRecord, wants: ThreadNeeds, reader: &ProcessReader<'_>) {
+    pub(super) fn take(&mut self, record: &ThreadRecord, wants: ThreadNeeds, reader: &ProcessReader<'_>) {
         let unread = Absence::NotRequested;
         if self.start_ticks.is_none() {
-            let ticks = ticks(seen.start, reader.facts);
+            let ticks = ticks(record.start, reader.facts);
             self.start_ticks = Some(ticks);
             self.start = reader.facts.time_at(ticks).min(reader.now);
         }
         self.values.cpu = if wants.cpu {
-            self.usage.cpu = self.usage.cpu.max(nanoseconds_to_100ns(seen.run_time));
+            self.usage.cpu = self.usage.cpu.max(nanoseconds_to_100ns(record.run_time));
             Ok(self.usage.cpu)
         } else {
             Err(unread)
         };
         self.values.stat = if wants.stat {
             let before = CpuSplit { user: self.usage.user, system: self.usage.privileged };
-            let split = before.step(seen.run_time, seen.user, seen.system);
+            let split = before.step(record.run_time, record.user, record.system);
             self.usage.user = split.user;
             self.usage.privileged = split.system;
-            Ok(ThreadStat { user: split.user, privileged: split.system, ..seen.stat })
+            Ok(ThreadStat { user: split.user, privileged: split.system, ..record.stat })
         } else {
             Err(unread)
         };
         self.values.switches = if wants.switches {
-            self.usage.switches = self.usage.switches.max(seen.switches);
+            self.usage.switches = self.usage.switches.max(record.switches);
             Ok(self.usage.switches)
         } else {
             Err(unread)
@@ -181,7 +181,12 @@ impl Thread {
     }
 
     /// Reads what others can change, and returns whether the thread still exists and is not running.
-    pub(super) fn stays(&mut self, pid: u32, wants: ThreadNeeds, reader: &mut ProcessReader<'_>) -> bool {
+    pub(super) fn refresh_idle(
+        &mut self,
+        pid: u32,
+        wants: ThreadNeeds,
+        reader: &mut ProcessReader<'_>,
+    ) -> bool {
         !wants.stat || matches!(self.read_stat(pid, true, reader), Ok(Ok(stat)) if self.set(stat))
     }
 

@@ -38,11 +38,11 @@ impl Threads {
     }
 
     /// Updates what others can change of idle threads, and returns whether nothing else can have changed; if
-    /// not, the caller reads everything. `of` is the process and its CPU clock, `told` is its `stat`.
-    pub(super) fn stay(
+    /// not, the caller reads everything. `of` is the process and its CPU clock, `stat_reading` is its `stat`.
+    pub(super) fn refresh_idle(
         &mut self,
         of: (u32, Option<u64>),
-        told: Option<&StatReading>,
+        stat_reading: Option<&StatReading>,
         is_overdue: bool,
         wants: ThreadNeeds,
         reader: &mut ProcessReader<'_>,
@@ -50,16 +50,16 @@ impl Threads {
         let (pid, clock) = of;
         // A tracer can reap an exited thread later.
         let count = u64::try_from(self.rows.len()).unwrap_or(u64::MAX);
-        let is_whole = told.map_or(!is_overdue, |told| told.process.threads == count);
+        let is_whole = stat_reading.map_or(!is_overdue, |stat_reading| stat_reading.process.threads == count);
         if !is_whole || clock.is_none() || self.clock != clock {
             return false;
         }
-        if let (Some(told), [first]) = (told, self.rows.as_mut_slice())
+        if let (Some(stat_reading), [first]) = (stat_reading, self.rows.as_mut_slice())
             && first.tid == pid
         {
-            return first.has(wants) && first.set(told.first);
+            return first.has(wants) && first.set(stat_reading.first);
         }
-        self.rows.iter_mut().all(|thread| thread.has(wants) && thread.stays(pid, wants, reader))
+        self.rows.iter_mut().all(|thread| thread.has(wants) && thread.refresh_idle(pid, wants, reader))
     }
 
     /// Whether all needed values belong to this CPU clock, and no thread is runnable or has a lent priority.
@@ -187,33 +187,33 @@ impl Threads {
     /// Takes the threads of a BPF pass, in any order.
     pub(super) fn take(
         &mut self,
-        seen: &mut [ThreadRecord],
+        records: &mut [ThreadRecord],
         wants: ThreadNeeds,
         reader: &mut ProcessReader<'_>,
     ) {
         let facts = reader.facts;
-        if !seen.is_sorted_by_key(|seen| seen.tid) {
-            seen.sort_by_key(|seen| seen.tid);
+        if !records.is_sorted_by_key(|record| record.tid) {
+            records.sort_by_key(|record| record.tid);
         }
-        let is_same = |(thread, seen): (&Thread, &ThreadRecord)| {
-            thread.tid == seen.tid && thread.start_ticks == Some(ticks(seen.start, facts))
+        let is_same = |(thread, record): (&Thread, &ThreadRecord)| {
+            thread.tid == record.tid && thread.start_ticks == Some(ticks(record.start, facts))
         };
-        if self.rows.len() != seen.len() || !self.rows.iter().zip(&*seen).all(is_same) {
-            self.match_rows(seen, reader);
+        if self.rows.len() != records.len() || !self.rows.iter().zip(&*records).all(is_same) {
+            self.match_rows(records, reader);
         }
         // Now each record has a row.
-        for (thread, seen) in self.rows.iter_mut().zip(seen) {
-            thread.take(seen, wants, reader);
+        for (thread, record) in self.rows.iter_mut().zip(records) {
+            thread.take(record, wants, reader);
         }
     }
 
     /// Makes one row for each record; the records are in the order of their ids.
-    fn match_rows(&mut self, seen: &[ThreadRecord], reader: &mut ProcessReader<'_>) {
+    fn match_rows(&mut self, records: &[ThreadRecord], reader: &mut ProcessReader<'_>) {
         let facts = reader.facts;
         let exited = &mut self.exited;
         self.rows.retain_mut(|thread| {
-            let found = seen.binary_search_by_key(&thread.tid, |seen| seen.tid).ok();
-            let start = found.and_then(|found| seen.get(found)).map(|seen| ticks(seen.start, facts));
+            let found = records.binary_search_by_key(&thread.tid, |record| record.tid).ok();
+            let start = found.and_then(|found| records.get(found)).map(|record| ticks(record.start, facts));
             let stays = start.is_some() && thread.start_ticks == start;
             if !stays {
                 exited.add(&thread.usage);
@@ -222,12 +222,12 @@ impl Threads {
             stays
         });
         let known = self.rows.len();
-        if known < seen.len() {
-            self.make_room(seen.len());
-            for seen in seen {
+        if known < records.len() {
+            self.make_room(records.len());
+            for record in records {
                 let old = self.rows.get(..known).unwrap_or_default();
-                if old.binary_search_by_key(&seen.tid, |thread| thread.tid).is_err() {
-                    self.rows.push(Thread::new(seen.tid));
+                if old.binary_search_by_key(&record.tid, |thread| thread.tid).is_err() {
+                    self.rows.push(Thread::new(record.tid));
                 }
             }
             self.rows.sort_by_key(|thread| thread.tid);

@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sum_with_an_unknown_part_is_unknown() {
+    fn a_sum_with_an_absent_summand_is_absent() {
         let wants = ProcessNeeds { cpu: true, io: true, ..ProcessNeeds::default() };
         let mut sum = ProcessValues::zero(&wants);
         assert_eq!(sum.stat, Err(Absence::NotRequested));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_with_another_process_for_one_is_the_sum_of_the_others() {
+    fn replacing_a_summand_equals_a_new_sum() {
         let wants = ProcessNeeds {
             cpu: true,
             stat: true,
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_kernel_threads_is_nothing_and_missing_lines_are_unknown() {
+    fn kernel_threads_have_no_memory_and_missing_lines_are_absent() {
         let mut peak = 0;
         let kernel_thread = PidStatus { threads: Some(1), ..PidStatus::default() };
         let part = StatusValues::new(&kernel_thread, &mut peak);

@@ -96,12 +96,12 @@ impl fmt::Display for BtfError {
         match self {
             BtfError::NotBtf => f.write_str("no type information of this machine's byte order"),
             BtfError::Truncated { what, at } => {
-                write!(f, "type information ends inside of {what} at byte {at}")
+                write!(f, "type information is truncated in {what} at byte {at}")
             }
-            BtfError::UnknownKind { kind, at } => write!(f, "a type of unknown kind {kind} at byte {at}"),
+            BtfError::UnknownKind { kind, at } => write!(f, "type of unknown kind {kind} at byte {at}"),
             BtfError::NoField { path } => write!(f, "this kernel has no field {path}"),
-            BtfError::TooDeep => f.write_str("types that are nested too deep"),
-            BtfError::BitField { path } => write!(f, "the field {path} is no whole number of bytes"),
+            BtfError::TooDeep => f.write_str("types are nested too deep"),
+            BtfError::BitField { path } => write!(f, "the field {path} is not a whole number of bytes"),
         }
     }
 }

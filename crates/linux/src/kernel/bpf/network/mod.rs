@@ -2,10 +2,10 @@
 //! `/proc/net/snmp6`.
 //!
 //! ```text
-//! from the task that asks to the network namespace of its process, and to the tables there
-//! for each processor that there could be:
-//!     add the numbers of its own tables to the sums
-//! copy those of the tables that there are once
+//! follow the running task to the network namespace of its process, and to the tables there
+//! for each possible CPU:
+//!     add its per-CPU tables to the sums
+//! copy the tables that are not per CPU
 //! ```
 //!
 //! A network namespace has a per-CPU pointer for each table: it leads to the copy of a CPU after adding that

@@ -170,7 +170,7 @@ impl CountsLayout {
             "x86_64" => interrupts_of_x86(&types, own, [exceptions, polls]),
             // The kernel's sum includes all; those between CPUs since Linux 5.10.
             "aarch64" => Ok(ArchInterrupts::default()),
-            other => Err(format!("it is not known what the kernel's sum of interrupts is on {other}")),
+            other => Err(format!("the meaning of the kernel's sum of interrupts on {other} is unknown")),
         };
         Ok(CountsLayout {
             each: CpuLoop::find(btf),
@@ -201,7 +201,7 @@ pub(super) fn interrupts_of_x86(
             clock = clock.or((name == CLOCK_OF_X86).then_some(place));
         } else if !OTHERS_OF_X86.contains(&name) {
             // A newer kernel counts something that may or may not be an interrupt.
-            return Err(format!("it is not known whether {name} of irq_stat counts interrupts"));
+            return Err(format!("it is unknown whether {name} of irq_stat counts interrupts"));
         }
     }
     if clock.is_none() {

@@ -1,11 +1,11 @@
 //! Reads per-CPU counters with a BPF program: interrupts, soft interrupts and memory events.
 //!
 //! ```text
-//! for each processor that there could be:
-//!     interrupts: the sum that the kernel keeps, and of x86 the counts that stand beside it
-//!     interrupts of its own clock, of x86
-//!     soft interrupts: those of all kinds added up
-//!     events of memory: those that are wanted
+//! for each possible CPU:
+//!     interrupts: the kernel's sum, and on x86 the counters beside it
+//!     timer interrupts, on x86
+//!     soft interrupts: the sum over all kinds
+//!     memory events: the needed ones
 //! ```
 //!
 //! The counters are per-CPU variables. The kernel's types give the offset of each variable in its section,
@@ -96,7 +96,7 @@ impl Processors {
         if file.len() == before.len() && (0..file.len()).all(|at| is_between(at).is_some()) {
             return Ok(());
         }
-        Err(Refusal::of_kernel(format!("what is read of the processors is not what {FILE} says")))
+        Err(Refusal::of_kernel(format!("the BPF program disagrees with {FILE}")))
     }
 
     /// Runs the program.

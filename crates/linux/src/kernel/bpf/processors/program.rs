@@ -64,7 +64,7 @@ pub(super) fn start(kernel: &CountsLayout, maps: Maps, rows: &MapMemory) -> Resu
     let take = |word: usize| rows.words().get(word).map_or(0, |word| word.swap(0, Ordering::Relaxed));
     let (queue, area) = (take(0), take(1));
     if queue == 0 || area == 0 {
-        return Err(Refusal::of_kernel("the variables of the processors were not found".to_string()));
+        return Err(Refusal::of_kernel("the per-CPU variables were not found".to_string()));
     }
     Ok(queue.wrapping_sub(u64::from(way.place)).wrapping_sub(area))
 }
