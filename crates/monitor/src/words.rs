@@ -10,12 +10,12 @@ use crate::model::format::Numbers;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words {
     language: usize,
-    /// Digits of large numbers stand in groups.
+    /// Group the digits of large numbers.
     groups: bool,
 }
 
 impl Words {
-    /// The words of a language; English when there are none.
+    /// The words of a language; English where it has none.
     pub const fn of(language: Language) -> Words {
         let language = match language {
             Language::KOREAN => 1,
@@ -26,7 +26,7 @@ impl Words {
         Words { language, groups: true }
     }
 
-    /// The same, with digits in groups or not.
+    /// The same words, with grouped digits or not.
     pub const fn grouped(self, groups: bool) -> Words {
         Words { groups, ..self }
     }
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// Names of keys, endings, commands and forms, which are the same everywhere.
+    /// Names of keys, file endings and commands, which are the same in all languages.
     const NAMES: [&str; 33] = [
         "a", "b", "c", "d", "e", "f", "g", "i", "m", "n", "r", "s", "t", "v", "w", "q", "x10", "A", "H", "L",
         "N", "T", "Z", "Enter", "Space", "Esc", "Tab", "Del", "PgUp", "PgDn", "root", "tally", "doctor",

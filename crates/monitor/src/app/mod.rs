@@ -30,7 +30,7 @@ use crate::settings::Settings;
 use crate::workspace::options::{LocalTime, Options};
 use crate::workspace::state::{View, Workspace};
 
-/// What a user sees and does. The terminal around it is [`run`](crate::run).
+/// The monitor: takes events, draws screens. [`run`](crate::run) connects it to a terminal.
 pub struct App {
     workspace: Workspace,
     chart: ChartScreen,
@@ -39,7 +39,7 @@ pub struct App {
     /// The footer names the first keys, until one is pressed.
     hint: bool,
     has_quit: bool,
-    /// The user wants the shell back for a while.
+    /// The user wants the shell for a while.
     suspends: bool,
 }
 
@@ -237,17 +237,17 @@ impl App {
         self.follow_workspace();
     }
 
-    /// Name of the host that the counters are of.
+    /// Name of the host of the query.
     pub fn system_name(&self) -> &str {
         self.workspace.system_name()
     }
 
-    /// A time on the clock on the wall.
+    /// A time in the local time zone.
     pub fn local_time(&self, time: FileTime) -> LocalTime {
         self.workspace.local_time(time)
     }
 
-    /// Whether the user wants the shell back for a while, once.
+    /// Whether the user wants the shell for a while, once.
     pub fn take_suspend(&mut self) -> bool {
         std::mem::take(&mut self.suspends)
     }
@@ -299,7 +299,7 @@ impl App {
         self.workspace.pause()
     }
 
-    /// Notes how long it is until a failed source is tried again; whether that looks different now.
+    /// Notes how long it is until a failed source is tried again; whether the shown seconds change.
     pub fn count_down(&mut self, left: Duration) -> bool {
         self.workspace.count_down(left)
     }

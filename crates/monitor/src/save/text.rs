@@ -1,4 +1,4 @@
-//! What was seen as PDH-CSV.
+//! Writes the history as PDH-CSV.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use tallymon::core::time::FileTime;
 use crate::model::{Alerts, Compared, Crossing, Monitor, Series};
 use crate::workspace::options::LocalTime;
 
-/// Writes the list of the thresholds that were crossed, oldest first, for a spreadsheet.
+/// Writes the list of crossed thresholds, oldest first, for a spreadsheet.
 pub(super) fn alerts(
     alerts: &Alerts,
     local: &dyn Fn(FileTime) -> LocalTime,
@@ -25,12 +25,12 @@ pub(super) fn alerts(
     Ok(())
 }
 
-/// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it. Of another log that lies over them each
-/// value follows with that log's name for a host, and how much ours is above it.
+/// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it. With a compared log each value is
+/// followed by that of the other log, under its name as the host, and by the difference.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// `out` can not be written.
 pub fn csv(
     monitor: &Monitor,
     rows: Range<u64>,
@@ -75,7 +75,7 @@ pub fn csv(
     Ok(())
 }
 
-/// The host of a series, and its path from the object on. Series of other hosts than the one of the query name theirs.
+/// The host of a series, and its path from the object on. Series of hosts other than that of the query name theirs.
 fn parts<'s>(series: &'s Series, host: &'s str) -> (&'s str, &'s str) {
     let Some(own) = series.host() else { return (host, &series.path) };
     (own, series.path.get(own.len().saturating_add(2)..).unwrap_or_default())
@@ -88,7 +88,7 @@ fn column(out: &mut dyn Write, host: &str, path: &str) -> io::Result<()> {
 fn value(out: &mut dyn Write, number: Option<f64>) -> io::Result<()> {
     match number {
         Some(number) => write!(out, ",\"{}\"", g17(number)),
-        // What the Performance Data Helper writes for a missing value.
+        // The Performance Data Helper writes this for a missing value.
         None => write!(out, ",\" \""),
     }
 }

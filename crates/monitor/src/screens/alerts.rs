@@ -1,4 +1,4 @@
-//! The screen of alerts: every time that a threshold was crossed, newest first, and the way to it in the chart.
+//! The alerts screen: the crossed thresholds, newest first; Enter shows one in the chart.
 
 use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
@@ -16,10 +16,10 @@ use crate::term::list::{self, Cell, Column};
 use crate::words::Word;
 use crate::workspace::state::{View, Workspace};
 
-/// What is open of the screen.
+/// The list of crossings.
 #[derive(Debug, Default)]
 pub(crate) struct AlertScreen {
-    /// The chosen one: it stays chosen when newer ones come.
+    /// The chosen crossing stays chosen when newer ones arrive.
     chosen: Option<Crossing>,
     /// The screen row of each line.
     rows: Vec<(u16, usize)>,
@@ -43,7 +43,7 @@ fn newest_first(workspace: &Workspace) -> impl Iterator<Item = &Crossing> {
 impl AlertScreen {
     /// Opens the screen with the newest crossing chosen.
     pub(crate) fn open(workspace: &mut Workspace) -> AlertScreen {
-        // More of a log may be in memory than when its crossings were looked for last.
+        // More of a log may be in memory than at the last search.
         if workspace.replay.is_some() {
             workspace.monitor.find_all_crossings();
         }
