@@ -27,8 +27,9 @@ pub(crate) fn file_name(workspace: &Workspace) -> String {
     )
 }
 
-/// Saves under a name; its ending chooses a log format, a picture, a page, or settings. Without such an ending it saves the
-/// history and the picture. Returns the names of the files. Existing files are not overwritten.
+/// Saves under a name; its ending chooses a log format, a picture, a page, or settings. Without such an
+/// ending it saves the history and the picture. Returns the names of the files. Existing files are not
+/// overwritten.
 pub(crate) fn save(workspace: &Workspace, name: &str) -> io::Result<Vec<String>> {
     let name = name.trim();
     let ending = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_lowercase();

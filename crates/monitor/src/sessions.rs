@@ -1,4 +1,5 @@
-//! Recording sessions, as the monitor shows them. The caller implements [`Sessions`]; the monitor opens no session files.
+//! Recording sessions, as the monitor shows them. The caller implements [`Sessions`]; the monitor opens no
+//! session files.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -45,8 +46,8 @@ pub struct Session {
     pub last_error: Option<String>,
 }
 
-/// Lists, starts and stops sessions. Calls may take long: the monitor makes them on threads. Errors are messages for the
-/// user.
+/// Lists, starts and stops sessions. Calls may take long: the monitor makes them on threads. Errors are
+/// messages for the user.
 pub trait Sessions: Send + Sync {
     /// All sessions, by name.
     ///

@@ -54,8 +54,8 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// The file can not be read or is longer than [`LONGEST`], or an error of [`Settings::parse`]; the message names the
-    /// file.
+    /// The file can not be read or is longer than [`LONGEST`], or an error of [`Settings::parse`]; the
+    /// message names the file.
     pub fn open(path: &Path) -> Result<Settings, String> {
         let named = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
         let mut text = String::new();

@@ -18,15 +18,16 @@ use crate::words::Words;
 /// Time between two samples of the previewed counter.
 const PACE: Duration = Duration::from_secs(1);
 
-/// Shows the add dialog over a query without paths, until the user closes it; it begins at a counter, or at the first
-/// one.
+/// Shows the add dialog over a query without paths, until the user closes it; it begins at a counter, or at
+/// the first one.
 ///
-/// `act` gets each chosen path at once, in English, and returns whether the dialog continues.
-/// The dialog uses the terminal of standard output, or that of standard error when standard output goes elsewhere.
+/// `act` gets each chosen path at once, in English, and returns whether the dialog continues. The dialog uses
+/// the terminal of standard output, or that of standard error when standard output goes elsewhere.
 ///
 /// # Errors
 ///
-/// There is no terminal, or the names of the source can not be read. The terminal is restored before this returns.
+/// There is no terminal, or the names of the source can not be read. The terminal is restored before this
+/// returns.
 pub fn browse(
     query: Query,
     begin: Option<(TitleIndex, TitleIndex)>,

@@ -138,8 +138,8 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
     }
 }
 
-/// Draws the banner: why a source does not answer and when it is tried again, or how late it is; or the notes of a log.
-/// Returns whether there is a banner.
+/// Draws the banner: why a source does not answer and when it is tried again, or how late it is; or the notes
+/// of a log. Returns whether there is a banner.
 fn banner(workspace: &Workspace, buffer: &mut Buffer, area: Rect) -> bool {
     let (text, aside) = match (workspace.late(), &workspace.failure) {
         (Some(late), _) => {

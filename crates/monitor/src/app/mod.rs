@@ -44,7 +44,8 @@ pub struct App {
 }
 
 impl App {
-    /// A monitor over a query without paths; paths of the options that can not be used are shown with the reason.
+    /// A monitor over a query without paths; paths of the options that can not be used are shown with the
+    /// reason.
     pub fn new(query: Query, options: Options) -> App {
         App {
             workspace: Workspace::new(query, options),
@@ -264,8 +265,8 @@ impl App {
         self.follow_workspace();
     }
 
-    /// Requests a sample. When the source has a thread of its own, [`App::sample_comes`] takes the answer; a request that
-    /// has no answer yet leaves a gap for this time. A log that plays goes on by a record.
+    /// Requests a sample. When the source has a thread of its own, [`App::sample_comes`] takes the answer; a
+    /// request that has no answer yet leaves a gap for this time. A log that plays goes on by a record.
     pub fn begin_sample(&mut self) {
         self.refresh_screens();
         if self.workspace.begin_sample() {
@@ -309,7 +310,8 @@ impl App {
         self.workspace.is_opening()
     }
 
-    /// Takes the file that is being opened, if it is there within a time; whether anything looks different now.
+    /// Takes the file that is being opened, if it is there within a time; whether anything looks different
+    /// now.
     pub fn file_comes(&mut self, patience: Duration) -> bool {
         let has_news = self.workspace.file_comes(patience);
         self.follow_workspace();

@@ -24,8 +24,8 @@ const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// Runs the monitor until the user quits, over a query without paths yet.
 ///
-/// Samples are taken at multiples of the interval, also while the picture is frozen. The screen is drawn only after a
-/// sample, a key or a change of size, and each second while a failed source waits for its next try.
+/// Samples are taken at multiples of the interval, also while the picture is frozen. The screen is drawn only
+/// after a sample, a key or a change of size, and each second while a failed source waits for its next try.
 ///
 /// # Errors
 ///

@@ -97,8 +97,8 @@ pub(crate) struct Span {
 }
 
 impl Loading {
-    /// Starts to read: `read` passes the rows of the log to a function that returns whether to continue; it may check
-    /// itself whether they are still wanted.
+    /// Starts to read: `read` passes the rows of the log to a function that returns whether to continue; it
+    /// may check itself whether they are still wanted.
     ///
     /// # Errors
     ///

@@ -25,8 +25,8 @@ impl Comparison {
     }
 }
 
-/// The paths that a log has, each with its column. Names match in any language; an unknown host means the first host of
-/// the log.
+/// The paths that a log has, each with its column. Names match in any language; an unknown host means the
+/// first host of the log.
 pub(crate) fn columns_of(
     log: &Log,
     ours: &Query,

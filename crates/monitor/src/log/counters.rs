@@ -11,8 +11,8 @@ const MOST_OF_LOG: usize = 8;
 /// How many hosts of several logs to show at first.
 const MOST_HOSTS: usize = 8;
 
-/// The counters to show of a log: those of the given paths that it has, else the first counter of each of its first
-/// objects.
+/// The counters to show of a log: those of the given paths that it has, else the first counter of each of its
+/// first objects.
 ///
 /// # Errors
 ///

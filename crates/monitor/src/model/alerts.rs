@@ -1,8 +1,8 @@
 //! Alerts: which thresholds were crossed when, by which value, and in which direction.
 //!
-//! A series is above its threshold or not; each change is a crossing, a gap is no change. Crossings of rows in memory always
-//! belong to the current threshold: they are searched again when it changes, and in a log when its values have been read.
-//! Older crossings stay until there are too many.
+//! A series is above its threshold or not; each change is a crossing, a gap is no change. Crossings of rows
+//! in memory always belong to the current threshold: they are searched again when it changes, and in a log
+//! when its values have been read. Older crossings stay until there are too many.
 
 use std::collections::VecDeque;
 

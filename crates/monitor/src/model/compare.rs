@@ -1,4 +1,5 @@
-//! Another log drawn over the current one: both begin at the same place, or as far apart as the user moved them.
+//! Another log drawn over the current one: both begin at the same place, or as far apart as the user moved
+//! them.
 
 use std::collections::HashMap;
 
@@ -102,7 +103,8 @@ impl Compared {
         (count > 0).then(|| sum / count as f64)
     }
 
-    /// The last row at or before a time; none before the first, nor behind the last. It is usually near `hint`.
+    /// The last row at or before a time; none before the first, nor behind the last. It is usually near
+    /// `hint`.
     fn before(&self, time: FileTime, hint: usize) -> Option<usize> {
         let last = *self.times.last()?;
         if time > last {
@@ -120,7 +122,8 @@ impl Compared {
 }
 
 impl Monitor {
-    /// The difference of a counter to the other log, absolute and as a share: at the cursor, else of the averages.
+    /// The difference of a counter to the other log, absolute and as a share: at the cursor, else of the
+    /// averages.
     pub fn change(&self, compared: &Compared, series: &Series) -> Option<(f64, Option<f64>)> {
         let (ours, theirs) = match self.window.cursor {
             Some(cursor) => {

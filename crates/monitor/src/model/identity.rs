@@ -1,4 +1,5 @@
-//! What stays the same of a series when its instance gets another name, such as `worker#2` instead of `worker#3`.
+//! What stays the same of a series when its instance gets another name, such as `worker#2` instead of
+//! `worker#3`.
 
 use tallymon::InstanceIdentity;
 use tallymon::core::title::TitleIndex;

@@ -20,8 +20,8 @@ impl Monitor {
         }
     }
 
-    /// Makes sure that each reading has a series, except removed ones; returns their positions in the order of the
-    /// readings.
+    /// Makes sure that each reading has a series, except removed ones; returns their positions in the order
+    /// of the readings.
     pub fn expect_rows(&mut self, query: &Query, readings: &[Reading]) -> Vec<Option<usize>> {
         readings
             .iter()
@@ -80,8 +80,8 @@ impl Monitor {
         }
     }
 
-    /// Makes room for the values of some series in all rows. They are gaps until their values arrive, and stay gaps
-    /// where the log has none.
+    /// Makes room for the values of some series in all rows. They are gaps until their values arrive, and
+    /// stay gaps where the log has none.
     pub fn begin_columns(&mut self, positions: &[usize]) {
         let rows = self.times.len();
         for series in positions {

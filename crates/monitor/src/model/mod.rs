@@ -1,7 +1,7 @@
 //! The counters with their history, and the choices of the user, without any screen.
 //!
-//! Readings go in, one row a sample; series, the rows in view and statistics come out. All values are kept up to a stated
-//! number of bytes, also while the picture is frozen or the user looks back.
+//! Readings go in, one row a sample; series, the rows in view and statistics come out. All values are kept up
+//! to a stated number of bytes, also while the picture is frozen or the user looks back.
 
 mod alerts;
 mod clear;

@@ -20,7 +20,8 @@ use crate::model::ticks::Ticks;
 use crate::model::top::Top;
 use crate::model::window::Window;
 
-/// Default memory budget in bytes: 8 hours of 90 counters a second with their top contributors, 16 hours of 20.
+/// Default memory budget in bytes: 8 hours of 90 counters a second with their top contributors, 16 hours of
+/// 20.
 pub const DEFAULT_BUDGET: usize = 64 << 20;
 
 /// How many series of ended instances are kept; the ones that ended first are dropped first.
@@ -174,8 +175,8 @@ impl Monitor {
         self.failed.retain(|known| known.path != path);
     }
 
-    /// Removes the chosen line. Returns the path that requested it when that was its last series: the query no longer
-    /// needs it.
+    /// Removes the chosen line. Returns the path that requested it when that was its last series: the query
+    /// no longer needs it.
     pub fn remove_chosen(&mut self) -> Option<String> {
         let behind = self.selected.checked_sub(self.series.len());
         let removed = match behind {
@@ -328,8 +329,8 @@ impl Monitor {
     }
 
     pub(super) fn push_time(&mut self, time: FileTime) {
-        // The times of gaps are guesses: a late sample can be older than the gap that was recorded for it. Rows stay in
-        // the order of their times.
+        // The times of gaps are guesses: a late sample can be older than the gap that was recorded for it.
+        // Rows stay in the order of their times.
         for guess in self.times.iter_mut().rev().take_while(|known| **known > time) {
             *guess = time;
         }

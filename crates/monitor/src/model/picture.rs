@@ -1,4 +1,5 @@
-//! The chart around the lines: the ends of its vertical axis, its grid, its title, and which of its parts are shown.
+//! The chart around the lines: the ends of its vertical axis, its grid, its title, and which of its parts are
+//! shown.
 
 use crate::model::switches::Switches;
 

@@ -1,8 +1,8 @@
 //! Samples become rows: which reading belongs to which series.
 //!
-//! An instance of a wildcard path is matched by its identity, where its object has one: when the first of three instances
-//! with one name ends, the other two get lower numbers, and their lines continue under the new names. A path that names
-//! one instance always means the instance that has the name now.
+//! An instance of a wildcard path is matched by its identity, where its object has one: when the first of
+//! three instances with one name ends, the other two get lower numbers, and their lines continue under the
+//! new names. A path that names one instance always means the instance that has the name now.
 
 use tallymon::core::flow::NoValue;
 use tallymon::core::time::FileTime;

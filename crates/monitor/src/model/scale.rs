@@ -17,8 +17,8 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The power of ten to use for a counter whose largest absolute value in view is `largest`, in a chart whose top is
-    /// `maximum`.
+    /// The power of ten to use for a counter whose largest absolute value in view is `largest`, in a chart
+    /// whose top is `maximum`.
     pub fn power(self, default_scale: i32, largest: Option<f64>, maximum: f64) -> i32 {
         let (low, high) = (*CHART_SCALE_RANGE.start(), *CHART_SCALE_RANGE.end());
         let default_scale = default_scale.clamp(low, high);
@@ -36,8 +36,8 @@ pub fn factor(power: i32) -> f64 {
     10f64.powi(power)
 }
 
-/// The largest power with which a value still fits below a top; `None` for 0, which always fits, and for a top that
-/// nothing can be below.
+/// The largest power with which a value still fits below a top; `None` for 0, which always fits, and for a
+/// top that nothing can be below.
 fn fitting(largest: f64, maximum: f64) -> Option<i32> {
     if largest <= 0.0 || !largest.is_finite() || maximum <= 0.0 {
         return None;

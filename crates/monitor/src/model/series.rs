@@ -42,7 +42,8 @@ pub struct Series {
     pub scale: Scale,
     /// Not drawn.
     pub hidden: bool,
-    /// Number of the colour, and of the pattern when none is chosen; the theme starts over after its last one.
+    /// Number of the colour, and of the pattern when none is chosen; the theme starts over after its last
+    /// one.
     pub colour: usize,
     /// Which pattern the user chose.
     pub pattern: Option<usize>,
@@ -198,7 +199,8 @@ impl Series {
         whole
     }
 
-    /// Continues as the later series of the same counter, with the values of its last `rows` rows behind its own.
+    /// Continues as the later series of the same counter, with the values of its last `rows` rows behind its
+    /// own.
     pub(super) fn continue_as(&mut self, mut newer: Series, rows: usize) {
         let missing = rows.saturating_sub(newer.points.len());
         self.pad(missing, Point::gap(NoValue::NoData(Absence::NotRequested)));
@@ -234,8 +236,8 @@ impl Series {
         self.points.get(self.points.len().checked_sub(back)?).map(|point| point.read())
     }
 
-    /// The values of some rows, oldest first; fewer when the series did not exist yet. The first one belongs to
-    /// the row that is returned with them.
+    /// The values of some rows, oldest first; fewer when the series did not exist yet. The first one belongs
+    /// to the row that is returned with them.
     pub fn values(
         &self,
         next: u64,

@@ -1,7 +1,7 @@
 //! Instances that the user ticked in a table: while there are any, only their values are shown.
 //!
-//! A process matches in every object with process ids, and a thread matches its process. Instances of an object without
-//! identities are compared by name.
+//! A process matches in every object with process ids, and a thread matches its process. Instances of an
+//! object without identities are compared by name.
 
 use tallymon::core::title::TitleIndex;
 use tallymon::{InstanceIdentity, InstanceKey};

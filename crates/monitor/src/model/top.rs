@@ -82,8 +82,8 @@ impl Top {
         is_marked(query, reading.handle)
     }
 
-    /// The readings of a query. Of watched counters it has only the instances that may be among the largest: of
-    /// thousands of processes a few are kept, and nothing is allocated for the others.
+    /// The readings of a query. Of watched counters it has only the instances that may be among the largest:
+    /// of thousands of processes a few are kept, and nothing is allocated for the others.
     pub fn readings(query: &Query) -> Vec<Reading> {
         let mut of: Option<(CounterHandle, bool)> = None;
         let mut largest = [0.0; MOST_TOP];

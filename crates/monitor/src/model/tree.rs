@@ -10,8 +10,8 @@ pub type Numbers = (Option<u64>, Option<u64>);
 
 /// The positions of rows in the order of their tree, each with its depth.
 ///
-/// Children of one parent keep their order. A row without its parent is a root, and so is a row of a cycle, which reused
-/// process ids can cause.
+/// Children of one parent keep their order. A row without its parent is a root, and so is a row of a cycle,
+/// which reused process ids can cause.
 ///
 /// ```
 /// use tallymon_monitor::model::tree;

@@ -1,7 +1,7 @@
 //! Which rows of the history are in view, and the slot of each in the chart.
 //!
-//! Rows are numbered from the start of the program: row 0 is the first sample, and a row keeps its number when older
-//! ones are dropped. Each row in view has a slot, from 0 at the left edge.
+//! Rows are numbered from the start of the program: row 0 is the first sample, and a row keeps its number
+//! when older ones are dropped. Each row in view has a slot, from 0 at the left edge.
 
 use std::ops::Range;
 
@@ -125,8 +125,8 @@ impl Window {
         self.cursor = None;
     }
 
-    /// Moves the cursor by rows, and the window with it when it leaves; without a cursor it starts at the newest row
-    /// in view.
+    /// Moves the cursor by rows, and the window with it when it leaves; without a cursor it starts at the
+    /// newest row in view.
     pub fn move_cursor(&mut self, rows: &Range<u64>, by: i64) {
         if rows.is_empty() {
             return;
@@ -191,7 +191,8 @@ impl Window {
         (slot < points && view.contains(&row)).then_some(row)
     }
 
-    /// Leaves rows that the history no longer has; a window whose rows are all dropped moves to the oldest row.
+    /// Leaves rows that the history no longer has; a window whose rows are all dropped moves to the oldest
+    /// row.
     pub fn forget(&mut self, rows: &Range<u64>) {
         let lowest = rows.start.saturating_add(1).min(rows.end);
         match &mut self.end {

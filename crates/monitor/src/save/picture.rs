@@ -167,8 +167,8 @@ pub fn svg(page: &Page<'_>) -> String {
     let title = title.into_iter().chain(other).filter(|part| !part.is_empty());
     let title = title.collect::<Vec<_>>().join("  ");
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {whole}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {whole}\" \
+         font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
          <text x=\"{left}\" y=\"20\" font-size=\"14\">{title}  {span}</text>\n"
     );
     page.axes(&mut text);
@@ -187,8 +187,8 @@ pub fn svg(page: &Page<'_>) -> String {
         let path = page.line(series);
         let _ = writeln!(
             text,
-            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{wide}\" stroke-dasharray=\"{dash}\" \
-             stroke-linejoin=\"round\"/>"
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{wide}\" \
+             stroke-dasharray=\"{dash}\" stroke-linejoin=\"round\"/>"
         );
         if !page.has(Switch::Legend) {
             continue;
@@ -218,8 +218,8 @@ pub fn svg(page: &Page<'_>) -> String {
     text
 }
 
-/// The picture on a page for printing or sending, with a table of the statistics of all counters, including those without
-/// a line. The page needs no other file.
+/// The picture on a page for printing or sending, with a table of the statistics of all counters, including
+/// those without a line. The page needs no other file.
 pub fn html(page: &Page<'_>) -> String {
     let Page { monitor, host, words, .. } = page;
     let title = [host, monitor.picture.title.as_str()].map(escaped).join(" ");
@@ -233,7 +233,8 @@ pub fn html(page: &Page<'_>) -> String {
          body {{ font-family: sans-serif; margin: 2em auto; max-width: 64em; }}\
          table {{ border-collapse: collapse; }}\
          th, td {{ border-bottom: 1px solid #dddddd; padding: 0.2em 0.8em; text-align: right; }}\
-         th:first-child, td:first-child {{ text-align: left; }}</style></head>\n<body>\n{}<table>\n<tr>{heads}</tr>\n",
+         th:first-child, td:first-child {{ text-align: left; }}</style></head>\n<body>\n\
+         {}<table>\n<tr>{heads}</tr>\n",
         svg(page)
     );
     for series in monitor.series() {

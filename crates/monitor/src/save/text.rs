@@ -25,8 +25,8 @@ pub(super) fn alerts(
     Ok(())
 }
 
-/// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it. With a compared log each value is
-/// followed by that of the other log, under its name as the host, and by the difference.
+/// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it. With a compared log each
+/// value is followed by that of the other log, under its name as the host, and by the difference.
 ///
 /// # Errors
 ///
@@ -75,7 +75,8 @@ pub fn csv(
     Ok(())
 }
 
-/// The host of a series, and its path from the object on. Series of hosts other than that of the query name theirs.
+/// The host of a series, and its path from the object on. Series of hosts other than that of the query name
+/// theirs.
 fn parts<'s>(series: &'s Series, host: &'s str) -> (&'s str, &'s str) {
     let Some(own) = series.host() else { return (host, &series.path) };
     (own, series.path.get(own.len().saturating_add(2)..).unwrap_or_default())

@@ -91,7 +91,8 @@ impl Screen for AlertScreen {
         Action::Done
     }
 
-    /// A click chooses a line, a click on the chosen one shows it in the chart, and the wheel goes through the lines.
+    /// A click chooses a line, a click on the chosen one shows it in the chart, and the wheel goes through
+    /// the lines.
     fn mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) -> Action {
         let last = workspace.monitor.alerts.crossings().len().saturating_sub(1);
         let at = self.at(workspace);

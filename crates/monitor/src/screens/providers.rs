@@ -1,6 +1,7 @@
 //! The providers screen: where the counters come from, the health of each provider, and what it costs.
 //!
-//! Libraries of this machine can be enabled and disabled here, as with `tally provider`; a message reports missing rights.
+//! Libraries of this machine can be enabled and disabled here, as with `tally provider`; a message reports
+//! missing rights.
 
 use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;

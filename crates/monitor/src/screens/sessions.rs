@@ -1,4 +1,5 @@
-//! The screen of recording sessions: their states; starts and stops them after a question, and opens their logs.
+//! The screen of recording sessions: their states; starts and stops them after a question, and opens their
+//! logs.
 
 use std::sync::Arc;
 use std::time::Duration;

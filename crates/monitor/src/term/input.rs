@@ -7,8 +7,8 @@ const ALT_IS_ESCAPE: bool = cfg!(unix);
 
 /// An event, preceded by the Escape that arrived in one piece with it.
 ///
-/// Alt has no meaning here, and a user who types faster than a busy machine reads means both keys. Two Escapes in one
-/// piece look like one: crossterm merges them.
+/// Alt has no meaning here, and a user who types faster than a busy machine reads means both keys. Two
+/// Escapes in one piece look like one: crossterm merges them.
 pub(crate) fn unfolded(event: Event) -> impl Iterator<Item = Event> {
     let (escape, event) = match event {
         Event::Key(key) if ALT_IS_ESCAPE && key.modifiers.contains(KeyModifiers::ALT) => {
@@ -27,8 +27,8 @@ pub(crate) fn unfolded(event: Event) -> impl Iterator<Item = Event> {
     escape.into_iter().chain([event])
 }
 
-/// Whether it is Enter as a terminal sends it before raw mode: typed while a log was being opened, before the first
-/// picture.
+/// Whether it is Enter as a terminal sends it before raw mode: typed while a log was being opened, before the
+/// first picture.
 fn is_line_feed(key: &KeyEvent) -> bool {
     key.code == KeyCode::Char('j') && key.modifiers == KeyModifiers::CONTROL
 }

@@ -1,7 +1,7 @@
 //! Job control: a shell may stop the program and continue it later.
 //!
-//! In raw mode Ctrl-Z is a key, and in the monitor it undoes, as on Windows: there `Z` suspends, and so does the signal
-//! from another program.
+//! In raw mode Ctrl-Z is a key, and in the monitor it undoes, as on Windows: there `Z` suspends, and so does
+//! the signal from another program.
 
 use std::io;
 use std::sync::Arc;

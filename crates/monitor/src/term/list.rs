@@ -21,8 +21,8 @@ pub(crate) struct Column {
 /// A text and its style.
 pub(crate) type Cell = (String, Style);
 
-/// Draws a list, and below it texts about the chosen line, in half of the area at most; returns the screen row of each
-/// line.
+/// Draws a list, and below it texts about the chosen line, in half of the area at most; returns the screen
+/// row of each line.
 pub(crate) fn draw(
     buffer: &mut Buffer,
     area: Rect,

@@ -44,8 +44,9 @@ pub(crate) fn cut(text: &str, columns: u16) -> String {
     short
 }
 
-/// Counter and instance, with a gap between them, cut to some columns. Many lines differ only in their instances, so the
-/// counter is cut first. Names like `worker#12` differ at their ends, so an instance is cut in its middle.
+/// Counter and instance, with a gap between them, cut to some columns. Many lines differ only in their
+/// instances, so the counter is cut first. Names like `worker#12` differ at their ends, so an instance is cut
+/// in its middle.
 pub(crate) fn cut_pair(counter: &str, gap: &str, instance: &str, columns: u16) -> String {
     let between = width(gap);
     let whole = width(counter).saturating_add(between).saturating_add(width(instance));

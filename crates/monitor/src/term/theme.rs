@@ -36,7 +36,8 @@ impl Colours {
 }
 
 impl Glyphs {
-    /// The glyphs that the environment allows: ASCII for `TERM=linux` or `dumb` and for a locale without UTF-8.
+    /// The glyphs that the environment allows: ASCII for `TERM=linux` or `dumb` and for a locale without
+    /// UTF-8.
     pub fn of_environment() -> Glyphs {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| variable(name));

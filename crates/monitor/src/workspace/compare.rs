@@ -1,4 +1,5 @@
-//! Compares with another log, as Performance Monitor does: draws the same counters of both from their beginnings on.
+//! Compares with another log, as Performance Monitor does: draws the same counters of both from their
+//! beginnings on.
 
 use std::sync::Weak;
 
@@ -66,7 +67,8 @@ impl Workspace {
         }
     }
 
-    /// The values of the other log, and the name of its host; the name of its file where both have the same host.
+    /// The values of the other log, and the name of its host; the name of its file where both have the same
+    /// host.
     pub(crate) fn compared(&self) -> Option<(&Compared, String)> {
         let Comparison { log, compared, .. } = self.comparison.as_ref()?;
         let host = log.host();

@@ -1,4 +1,5 @@
-//! Adds counters to the query and removes them; a new query replaces the old one without the removed counters.
+//! Adds counters to the query and removes them; a new query replaces the old one without the removed
+//! counters.
 
 use tallymon::Query;
 
@@ -76,7 +77,8 @@ impl Workspace {
         }
     }
 
-    /// A new query with the current paths. `None` when the source can not be opened again: then the old query stays.
+    /// A new query with the current paths. `None` when the source can not be opened again: then the old query
+    /// stays.
     pub(crate) fn reopened(&mut self) -> Option<Query> {
         let mut query = (self.options.open)().ok()?;
         self.keep_watching(&mut query);

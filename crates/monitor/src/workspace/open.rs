@@ -15,7 +15,8 @@ use crate::workspace::options::Open;
 use crate::workspace::state::{Choices, Live, View, Workspace};
 
 impl Workspace {
-    /// Starts to open a file by its content: a log of any format, or settings. Several files are logs shown as one.
+    /// Starts to open a file by its content: a log of any format, or settings. Several files are logs shown
+    /// as one.
     pub(crate) fn open_files(&mut self, files: &[PathBuf]) {
         match Opening::begin(files, &self.options.reading) {
             Ok(opening) => self.opening = Some(opening),
@@ -28,7 +29,8 @@ impl Workspace {
         self.opening.is_some()
     }
 
-    /// Takes the file that is being opened, if it is there within a time; whether anything looks different now.
+    /// Takes the file that is being opened, if it is there within a time; whether anything looks different
+    /// now.
     pub(crate) fn file_comes(&mut self, patience: Duration) -> bool {
         let Some(opening) = &mut self.opening else { return false };
         let Some(opened) = opening.wait(patience) else { return opening.has_progressed() };

@@ -43,7 +43,8 @@ pub struct Options {
     pub settings: Option<Settings>,
     /// The log to show instead of live samples; the query reads its source then.
     pub log: Option<Log>,
-    /// The registries of provider libraries, to enable and disable them; `None` where the source is not this machine.
+    /// The registries of provider libraries, to enable and disable them; `None` where the source is not this
+    /// machine.
     pub registry: Option<Roots>,
     /// Lists, starts and stops recording sessions; `None` where there are none.
     pub sessions: Option<Arc<dyn Sessions>>,
@@ -53,8 +54,8 @@ pub struct Options {
     pub local: Box<dyn Fn(FileTime) -> LocalTime>,
     /// Time between samples.
     pub interval: Duration,
-    /// Whether to keep the top contributors of every row: the largest instances of the charted objects, and the largest
-    /// processes. Each sample reads the processes then.
+    /// Whether to keep the top contributors of every row: the largest instances of the charted objects, and
+    /// the largest processes. Each sample reads the processes then.
     pub top: bool,
     /// Memory budget of the history in bytes.
     pub budget: usize,

@@ -79,8 +79,8 @@ impl Workspace {
         self.choose_what_was_added();
     }
 
-    /// Starts to read all columns from a time on. They replace the rows in memory at once, or, with `later`, when the
-    /// wanted time has arrived.
+    /// Starts to read all columns from a time on. They replace the rows in memory at once, or, with `later`,
+    /// when the wanted time has arrived.
     pub(crate) fn load_from(&mut self, from: FileTime, later: bool) {
         let is_first = self.monitor.rows().is_empty();
         let Some((known, columns)) = self.columns_of_log() else { return };

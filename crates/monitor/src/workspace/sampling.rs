@@ -21,8 +21,8 @@ impl Workspace {
         self.take(collected);
     }
 
-    /// Requests a sample; whether it was taken at once, by a source without a thread of its own. A request that has no
-    /// answer yet leaves a gap for this time.
+    /// Requests a sample; whether it was taken at once, by a source without a thread of its own. A request
+    /// that has no answer yet leaves a gap for this time.
     pub(crate) fn begin_sample(&mut self) -> bool {
         if self.replay.is_some() {
             self.play();
@@ -116,8 +116,8 @@ impl Workspace {
         self.monitor.miss(time, why);
     }
 
-    /// Replaces the query by the one without removed counters after its second sample, so that rates have no gap. It
-    /// collects by itself, and the screen waits for that.
+    /// Replaces the query by the one without removed counters after its second sample, so that rates have no
+    /// gap. It collects by itself, and the screen waits for that.
     fn change_query(&mut self) {
         let Some(mut successor) = self.successor.take() else { return };
         let had_one = successor.snapshot().is_some();

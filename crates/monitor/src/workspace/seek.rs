@@ -9,8 +9,8 @@ use crate::workspace::state::Workspace;
 
 /// How long to wait for reading to reach a time, before reading restarts near it.
 pub(crate) const SOON: Duration = Duration::from_millis(300);
-/// How many windows to read before the wanted time, at most a tenth of the memory: turning a page back does not read
-/// again, and the first picture still appears soon.
+/// How many windows to read before the wanted time, at most a tenth of the memory: turning a page back does
+/// not read again, and the first picture still appears soon.
 const BEFORE: usize = 4;
 
 impl Workspace {
@@ -47,7 +47,8 @@ impl Workspace {
         let before = window.saturating_add(points.saturating_mul(BEFORE).min(most / 10)) as u64;
         let step = replay.step();
         replay.goal = Some(Goal { time, since: Instant::now(), is_near: true, at });
-        // Staged rows use memory beside the shown ones: a sixteenth of the rows, in a larger form, is an eighth of the memory.
+        // Staged rows use memory beside the shown ones: a sixteenth of the rows, in a larger form, is an
+        // eighth of the memory.
         let later = before <= (most / 16) as u64;
         self.load_from(FileTime(time.0.saturating_sub(step.saturating_mul(before))), later);
     }
@@ -121,7 +122,8 @@ impl Workspace {
         }
     }
 
-    /// Shows the wanted time when reading has ended; in a log longer than the memory it may not have been reached.
+    /// Shows the wanted time when reading has ended; in a log longer than the memory it may not have been
+    /// reached.
     pub(crate) fn end_at_goal(&mut self, goal: Goal) {
         let newest = self.monitor.next().checked_sub(1).and_then(|row| self.monitor.time(row));
         let is_cut = self.replay.as_ref().is_some_and(|replay| replay.is_cut);

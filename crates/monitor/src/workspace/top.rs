@@ -77,7 +77,8 @@ impl Workspace {
         groups.sort_by_key(|group| rank(chosen, (group.object, group.counter)));
         groups
     }
-    /// The top contributors at a row of a log. They are not kept: the log is read for them now, and the screen waits.
+    /// The top contributors at a row of a log. They are not kept: the log is read for them now, and the
+    /// screen waits.
     pub(crate) fn top_of_log(&mut self, row: u64) -> Option<Vec<TopGroup>> {
         let host = self.chosen_host();
         if let Some((_, known)) =

@@ -88,8 +88,8 @@ impl Workspace {
         self.forget_steps();
     }
 
-    /// Drops the oldest steps when they are too many. Removed series keep their values: with the shown ones they may use
-    /// an eighth more than the memory budget.
+    /// Drops the oldest steps when they are too many. Removed series keep their values: with the shown ones
+    /// they may use an eighth more than the memory budget.
     pub(crate) fn forget_steps(&mut self) {
         let (shown, budget) = self.monitor.memory();
         let most = budget.saturating_add(budget / 8).saturating_sub(shown);

@@ -20,7 +20,7 @@ const MANY: usize = 2_000;
 const FEW: usize = 20;
 
 #[test]
-fn what_thousands_of_processes_took_is_given_back() {
+fn memory_of_thousands_of_ended_processes_is_given_back() {
     let budget = 256 << 10;
     let paths = [r"\Process(*)\% Processor Time", r"\Processor(*)\% Processor Time"];
     let mut bench = Bench::with(&paths, Language::ENGLISH, |options| options.budget = budget);

@@ -49,7 +49,7 @@ fn events(bench: &Bench) -> Vec<Crossing> {
 }
 
 #[test]
-fn each_crossing_is_noted_also_those_before_the_threshold_was_set() {
+fn crossings_before_the_threshold_was_set_are_found_too() {
     let mut bench = Bench::new(&[TOTAL, r"\Memory\Available MBytes"]);
     bench.run(60);
     assert_eq!(events(&bench), []);
@@ -62,7 +62,7 @@ fn each_crossing_is_noted_also_those_before_the_threshold_was_set() {
     // What came since is said, until somebody looks.
     has(&bench.screen(), &[" Alerts: 2 "]);
     let screen = check("alerts", bench.types("E"));
-    has(&screen, &["Alerts (6)", "▲ 85", "▼ 80", "no longer above 80.00: 80.00"]);
+    has(&screen, &["Alerts (6)", "▲ 85", "▼ 80", "back below 80.00: 80.00"]);
     bench.key(KeyCode::Esc);
     assert!(!bench.screen().contains("Alerts: "), "{}", bench.screen());
     // Another threshold has other events; without one there are none, and undoing brings them back.
@@ -76,7 +76,7 @@ fn each_crossing_is_noted_also_those_before_the_threshold_was_set() {
 }
 
 #[test]
-fn enter_leads_to_the_time_of_an_alert() {
+fn enter_shows_the_time_of_an_alert() {
     let mut bench = Bench::new(&[r"\Memory\Available MBytes", TOTAL]);
     bench.run(100).key(KeyCode::Down);
     threshold(&mut bench, "80");
@@ -137,7 +137,7 @@ fn the_list_is_saved_as_csv_and_with_the_settings() {
 }
 
 #[test]
-fn the_oldest_events_go_when_there_are_too_many() {
+fn the_oldest_alerts_are_dropped_when_there_are_too_many() {
     let mut bench = Bench::new(&[TOTAL]);
     let alert = |nth: u64| Crossing {
         time: FileTime(START.0 - 2_000 * SECOND + nth * SECOND),
@@ -180,7 +180,7 @@ fn a_log_has_alerts_of_all_its_time() {
 }
 
 #[test]
-fn small_and_wide_letters() {
+fn small_screens_and_wide_letters() {
     for (name, language, size) in [
         ("small", Language::ENGLISH, (40, 12)),
         ("korean", Language::KOREAN, (100, 30)),

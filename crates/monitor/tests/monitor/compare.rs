@@ -38,7 +38,7 @@ fn bench(folder: &Folder) -> Bench {
 }
 
 #[test]
-fn another_log_lies_over_the_one_that_is_shown() {
+fn another_log_is_drawn_over_the_shown_one() {
     let folder = Folder::new("compare");
     let mut bench = bench(&folder);
     // Both begin at the left, whatever host and hour they are of; what the other log does not have is not compared.
@@ -119,7 +119,7 @@ fn what_is_saved_has_both() {
 }
 
 #[test]
-fn what_happens_now_is_compared_with_a_log() {
+fn live_samples_are_compared_with_a_log() {
     let folder = Folder::new("compare-now");
     fs::write(folder.0.join("before.csv"), text("old", 8, 20, &MEMORY[1..])).unwrap();
     let mut bench = Bench::new(&[TOTAL, MEMORY]);
@@ -132,7 +132,7 @@ fn what_happens_now_is_compared_with_a_log() {
     bench.types("C").types(&folder.file("mine.tallymon"));
     fs::write(folder.0.join("mine.tallymon"), settings).unwrap();
     bench.key(KeyCode::Enter);
-    has(&bench.screen(), &["these are settings, no log"]);
+    has(&bench.screen(), &["this is a settings file, not a log"]);
     bench.types("C").types(&folder.file("nowhere.csv")).key(KeyCode::Enter);
     has(&bench.screen(), &["nowhere.csv: "]);
 }

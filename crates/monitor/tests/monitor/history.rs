@@ -66,7 +66,7 @@ fn memory_stays_within_the_budget_and_constant() {
 }
 
 #[test]
-fn a_million_samples_of_processes_that_come_and_go_take_no_more_memory() {
+fn a_million_samples_of_short_lived_processes_stay_within_the_memory() {
     let budget = 256 << 10;
     let (script, mut query, mut monitor) =
         monitor(&[r"\Process(_Total)\Working Set", r"\Processor(*)\% Processor Time"], budget);
@@ -109,7 +109,7 @@ fn resident() -> Option<u64> {
 }
 
 #[test]
-fn a_session_of_hours_takes_no_more_memory_when_its_ring_is_full() {
+fn memory_stays_constant_once_the_ring_is_full() {
     let budget = 256 << 10;
     let mut bench = Bench::with(&[r"\Process(*)\% Processor Time"], Language::ENGLISH, |options| {
         options.budget = budget;
@@ -154,7 +154,7 @@ fn a_late_series_has_no_values_before_it_came() {
 }
 
 #[test]
-fn ended_instances_are_kept_but_not_for_ever() {
+fn only_the_last_ended_instances_are_kept() {
     let (script, mut query, mut monitor) = monitor(&[r"\Process(*)\Working Set"], 1 << 20);
     for number in 0..300 {
         let name: &'static str = Box::leak(format!("job{number}").into_boxed_str());
@@ -179,7 +179,7 @@ fn a_gap_has_its_reason() {
 }
 
 #[test]
-fn removed_instances_of_a_wildcard_stay_away() {
+fn removed_instances_of_a_wildcard_stay_removed() {
     let (script, mut query, mut monitor) = monitor(&[r"\Process(*)\Working Set"], 1 << 20);
     take(&script, &mut query, &mut monitor, 2);
     monitor.select(1);

@@ -81,7 +81,7 @@ fn a_log_opens_in_the_same_view() {
     // A jump in time, and who made what is there: read from the log, the process that was there only then.
     bench.types(":13:29").key(KeyCode::Enter).key(KeyCode::Enter);
     let screen = check("log-spike", &mut bench);
-    has(&screen, &["made by 13:29:00", "busy", "90.50", "At"]);
+    has(&screen, &["top contributors at 13:29:00", "busy", "90.50", "At"]);
     bench.key(KeyCode::Esc).types(":2016-11-26 13:10:00").key(KeyCode::Enter);
     assert_eq!(bench.app.monitor().window.cursor, Some(60));
     // Step by step, and by itself.
@@ -137,7 +137,7 @@ fn ends(bench: &Bench) -> (u64, u64) {
 }
 
 #[test]
-fn pages_go_on_beyond_the_memory() {
+fn paging_reads_on_beyond_the_memory() {
     let folder = Folder::new("pages");
     let file = folder.0.join("hour.csv");
     fs::write(&file, text()).unwrap();
@@ -210,7 +210,7 @@ fn pages_go_on_beyond_the_memory() {
 }
 
 #[test]
-fn windows_own_logs_open() {
+fn a_log_of_windows_opens() {
     let Some(file) = tallymon_testkit::shared("logs/Tx_BasicPerfCounters.blg") else { return };
     let mut bench = open(&file, &[r"\Processor(_Total)\% Processor Time"], 1 << 24);
     assert_eq!(bench.app.monitor().rows(), 0..601);
@@ -248,7 +248,7 @@ fn windows_own_logs_open() {
 }
 
 #[test]
-fn a_log_is_opened_while_the_monitor_runs_and_what_was_seen_before_stays() {
+fn opening_a_log_keeps_the_live_history() {
     let folder = Folder::new("opened");
     let mut bench = Bench::new(DEFAULTS);
     bench.run(30).types("A");
@@ -271,7 +271,7 @@ fn a_log_is_opened_while_the_monitor_runs_and_what_was_seen_before_stays() {
     has(&screen, &["LOG", " hour ", "360 records", "13:00:00", "13:59:50"]);
     assert_eq!(paths(&bench), PATHS);
     bench.types(":13:29").key(KeyCode::Enter).key(KeyCode::Enter);
-    has(&bench.screen(), &["made by 13:29:00", "busy"]);
+    has(&bench.screen(), &["top contributors at 13:29:00", "busy"]);
     let click = |bench: &mut Bench, column, row| {
         let kind = MouseEventKind::Down(MouseButton::Left);
         bench.app.event(&Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
@@ -307,7 +307,7 @@ fn a_log_is_opened_while_the_monitor_runs_and_what_was_seen_before_stays() {
 
 #[cfg(unix)]
 #[test]
-fn the_screen_goes_on_while_a_file_is_opened_and_escape_stops_it() {
+fn keys_work_while_a_file_is_opened_and_escape_stops_it() {
     let folder = Folder::new("slow");
     // A pipe that nobody writes into keeps whoever opens it waiting.
     let pipe = folder.file("pipe.csv");
@@ -342,7 +342,7 @@ fn the_screen_goes_on_while_a_file_is_opened_and_escape_stops_it() {
 }
 
 #[test]
-fn a_log_of_days_says_which_day_and_a_file_that_is_dropped_opens() {
+fn a_log_of_several_days_shows_dates_and_a_dropped_file_opens() {
     let folder = Folder::new("days");
     let mut text = String::from(
         "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Memory\\Available MBytes\",\"\\\\vm\\System\\Threads\"\r\n",
@@ -395,7 +395,7 @@ fn a_damaged_log_says_so() {
 }
 
 #[test]
-fn what_is_saved_opens_again() {
+fn a_saved_file_opens_again() {
     let folder = Folder::new("saved");
     let mut bench = Bench::new(DEFAULTS);
     bench.run(30).types("++").key(KeyCode::Down).types(" ").key(KeyCode::Down).types("S").types("A");
@@ -502,7 +502,7 @@ fn a_log_of_several_hosts_shows_them_all() {
 }
 
 #[test]
-fn what_is_removed_from_a_log_stays_away_until_it_is_undone() {
+fn a_counter_removed_from_a_log_stays_removed_until_undo() {
     let folder = Folder::new("removed");
     let paths = [r"\Processor(_Total)\% Processor Time", r"\\web02\Process(busy)\% Processor Time"];
     let mut bench = open(&of_two_hosts(&folder), &paths, 1 << 20);
@@ -527,7 +527,7 @@ fn what_is_removed_from_a_log_stays_away_until_it_is_undone() {
 }
 
 #[test]
-fn processes_stand_below_those_that_made_them() {
+fn processes_are_shown_below_their_parents() {
     let folder = Folder::new("tree");
     let file = folder.0.join("tree.csv");
     // Name, number, the number of who made it, and its memory.

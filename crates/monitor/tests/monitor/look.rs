@@ -40,13 +40,16 @@ fn areas_and_stacks() {
 }
 
 #[test]
-fn a_click_on_a_spike_says_who_made_it() {
+fn a_click_on_a_spike_opens_the_top_contributors() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(60);
     bench.screen();
     click(&mut bench, 26, 4);
     let screen = check("spike", &mut bench);
-    has(&screen, &["made by 09:40:2", "Processor: % Processor Time", "Process: % Processor Time"]);
+    has(
+        &screen,
+        &["top contributors at 09:40:2", "Processor: % Processor Time", "Process: % Processor Time"],
+    );
     // The largest first, and the values are those of that second.
     let monitor = bench.app.monitor();
     let groups = monitor.top.at(monitor.next(), monitor.window.cursor.unwrap());
@@ -59,16 +62,16 @@ fn a_click_on_a_spike_says_who_made_it() {
     assert_eq!(path, r"\Process(shell)\Working Set", "the third has three shares");
     // The panel goes along with the cursor, and Enter puts its line into the chart.
     bench.key(KeyCode::Left);
-    has(&bench.screen(), &["made by 09:40:"]);
+    has(&bench.screen(), &["top contributors at 09:40:"]);
     bench.key(KeyCode::Down).key(KeyCode::Down).key(KeyCode::Enter).run(2).key(KeyCode::Esc);
     let screen = bench.screen();
-    assert!(!screen.contains("made by"), "{screen}");
+    assert!(!screen.contains("top contributors at"), "{screen}");
     assert_eq!(bench.app.monitor().series().len(), 6, "one more than before");
     // Where nothing was kept, as before the first sample of a counter, it says so.
     let mut young = Bench::new(&[r"\Memory\Available MBytes"]);
     *young.script.processes.lock() = vec!["_Total"];
     young.run(3).key(KeyCode::Enter);
-    has(&young.screen(), &["nothing was kept of this second"]);
+    has(&young.screen(), &["no data for this time"]);
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn the_panel_takes_its_own_clicks() {
     mouse(&mut bench, MouseEventKind::Drag(MouseButton::Left), 60, row);
     mouse(&mut bench, MouseEventKind::Up(MouseButton::Left), 60, row);
     let screen = bench.screen();
-    assert!(bench.app.monitor().window.points() < 100 && !screen.contains("made by"), "{screen}");
+    assert!(bench.app.monitor().window.points() < 100 && !screen.contains("top contributors at"), "{screen}");
 }
 
 #[test]
@@ -123,7 +126,7 @@ fn a_drag_zooms_and_undoing_goes_back() {
 }
 
 #[test]
-fn what_was_removed_comes_back_with_its_history() {
+fn undo_restores_a_removed_counter_with_its_history() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(10).types("++").key(KeyCode::Delete).run(5);
     let paths = |bench: &Bench| -> Vec<String> {
@@ -200,7 +203,7 @@ fn a_line_stays_with_its_process_when_its_number_changes() {
 }
 
 #[test]
-fn a_threshold_is_a_line_and_what_is_above_it_is_marked() {
+fn a_threshold_is_a_line_and_values_above_it_are_marked() {
     let mut bench = Bench::new(&[r"\Processor(_Total)\% Processor Time", r"\Memory\Available MBytes"]);
     bench.run(30).types("L30").key(KeyCode::Enter);
     let screen = check("threshold", &mut bench);
@@ -210,7 +213,7 @@ fn a_threshold_is_a_line_and_what_is_above_it_is_marked() {
     assert_eq!(bench.app.monitor().series()[0].threshold, Some(35.0));
     assert!(!bench.screen().contains("above the threshold"));
     bench.types("Lmuch").key(KeyCode::Enter);
-    has(&bench.screen(), &["this is no number"]);
+    has(&bench.screen(), &["not a number"]);
     bench.types("L").key(KeyCode::Backspace).key(KeyCode::Backspace).key(KeyCode::Enter);
     assert_eq!(bench.app.monitor().series()[0].threshold, None);
 }
@@ -254,7 +257,7 @@ fn clearing_and_a_new_set_can_be_undone_with_all_values() {
 }
 
 #[test]
-fn what_was_cleared_is_forgotten_when_the_memory_is_needed() {
+fn cleared_values_are_dropped_when_the_memory_is_needed() {
     let mut bench = Bench::with(DEFAULTS, Language::ENGLISH, |options| options.budget = 64 << 10);
     bench.run(600).types("d");
     let mut most = 0;

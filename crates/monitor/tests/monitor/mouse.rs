@@ -22,7 +22,7 @@ pub(crate) fn at(bench: &mut Bench, text: &str, kind: MouseEventKind) {
 pub(crate) const LEFT: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
 
 #[test]
-fn the_dialog_by_mouse_alone() {
+fn the_add_dialog_works_with_the_mouse_alone() {
     let mut bench = Bench::new(&[]);
     bench.run(1).types("a");
     at(&mut bench, "Memory ", LEFT);
@@ -74,7 +74,7 @@ fn the_table_by_mouse() {
 }
 
 #[test]
-fn a_click_chooses_the_chart_and_closes_a_text() {
+fn a_click_chooses_in_the_chart_and_closes_help() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(5).types("v");
     for (text, position) in [("Bytes Total/sec lo", 4), ("Available MBytes", 1), ("Disk Bytes/sec _Total", 2)]

@@ -92,7 +92,7 @@ fn a_line_has_its_own_colour_pattern_and_width() {
 }
 
 #[test]
-fn what_is_no_axis_changes_nothing() {
+fn an_invalid_axis_changes_nothing() {
     let mut bench = Bench::new(&[]);
     bench.run(1).types("P");
     // Without a line there are only the properties of the picture.
@@ -103,7 +103,7 @@ fn what_is_no_axis_changes_nothing() {
     for text in ["0", "much", "inf", "1e300"] {
         control(&mut bench, 'u');
         bench.types(text).key(KeyCode::Enter);
-        has(&bench.screen(), &["this is no end of an axis"]);
+        has(&bench.screen(), &["not a valid end of the axis"]);
         assert_eq!(*picture(&bench), Picture::default(), "{text}");
     }
     // What is typed and not entered is forgotten.

@@ -111,7 +111,7 @@ fn told(language: Language, registry: Option<Roots>) -> Bench {
 }
 
 #[test]
-fn what_is_wrong_comes_first_with_its_reason() {
+fn failed_providers_come_first_with_their_reasons() {
     let mut bench = told(Language::ENGLISH, None);
     bench.run(2).types("D");
     let screen = check("providers", &mut bench);
@@ -129,7 +129,7 @@ fn what_is_wrong_comes_first_with_its_reason() {
 }
 
 #[test]
-fn a_small_screen_tells_the_same_of_the_chosen_one() {
+fn a_small_screen_shows_all_data_of_the_chosen_provider() {
     let mut bench = told(Language::ENGLISH, None);
     let screen = check("providers-small", bench.resize(40, 12).run(1).types("D"));
     has(&screen, &["service Gadgets", "failed", "it crashed", "Restarts 4"]);
@@ -139,7 +139,7 @@ fn a_small_screen_tells_the_same_of_the_chosen_one() {
 }
 
 #[test]
-fn a_source_that_does_not_tell_has_objects() {
+fn a_source_without_provider_data_lists_its_objects() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(3).key(KeyCode::Down);
     bench.types("p");
@@ -150,7 +150,7 @@ fn a_source_that_does_not_tell_has_objects() {
     bench.run(1);
     has(&bench.screen(), &["old value", "p: Providers"]);
     let screen = check("providers-elsewhere", bench.types("p"));
-    has(&screen, &["this source does not tell", "elsewhere"]);
+    has(&screen, &["this source has no provider data", "elsewhere"]);
     let detail = screen.lines().rfind(|line| line.contains("Memory")).unwrap();
     assert_eq!(detail.trim_matches(['│', ' ']), "Memory", "{screen}");
     // Samples go on behind it.
@@ -185,9 +185,9 @@ fn a_library_is_disabled_and_enabled_after_a_question() {
     assert!(!is_disabled());
     // Nobody else is asked for that, and a refusal is shown.
     bench.key(KeyCode::Down).types("d");
-    has(&bench.screen(), &["only libraries are enabled and disabled"]);
+    has(&bench.screen(), &["only libraries can be enabled and disabled"]);
     let mut bench = told(Language::ENGLISH, None);
-    has(&bench.types("Dd").screen(), &["only on the machine itself, now"]);
+    has(&bench.types("Dd").screen(), &["only for live data of this machine"]);
     let nowhere = Roots::in_folder(&folder.join("nowhere"));
     let mut bench = told(Language::ENGLISH, Some(nowhere));
     has(&bench.types("Ddy").screen(), &["Gadgets"]);

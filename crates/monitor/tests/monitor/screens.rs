@@ -212,7 +212,7 @@ fn a_host_that_can_not_be_reached_is_tried_again() {
 }
 
 #[test]
-fn damaged_data_is_said_with_its_place() {
+fn damaged_data_is_reported_with_its_offset() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(20);
     let error = SourceError::new(SourceErrorKind::BadData, "not a valid data block: 12 bytes needed at 4096");
@@ -308,7 +308,7 @@ fn lines_have_the_colours_of_their_terminal() {
 }
 
 #[test]
-fn a_host_that_is_not_here_is_said_to_be() {
+fn the_host_of_another_machine_is_shown() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(3).types(r"p\\elsewhere\Memory\Available MBytes").key(KeyCode::Enter);
     let screen = check("elsewhere", bench.run(3));

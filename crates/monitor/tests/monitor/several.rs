@@ -84,7 +84,7 @@ fn logs_of_two_hosts_have_one_time_axis() {
 }
 
 #[test]
-fn of_the_same_counters_it_is_said_whose_are_shown() {
+fn a_note_says_which_of_two_overlapping_logs_is_shown() {
     let folder = Folder::new("overlap");
     let files = [log(&folder, "one.csv", "web01", 0, 60), log(&folder, "two.csv", "web01", 50, 60)];
     let mut bench = open(&files, &[TOTAL], Language::ENGLISH);

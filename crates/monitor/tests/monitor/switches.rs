@@ -21,7 +21,7 @@ fn hasnt(screen: &str, parts: &[&str]) {
 }
 
 #[test]
-fn each_part_goes_and_comes_back() {
+fn each_part_is_switched_off_and_on() {
     let mut bench = Bench::new(DEFAULTS);
     let all = bench.run(60).key(KeyCode::Down).key(KeyCode::Up).screen();
     let parts = ["  Line    Scale Counter", "─ Last ", " 100┤", "09:40:00", "3,520"];
@@ -72,7 +72,7 @@ fn other_views_and_the_grid() {
 }
 
 #[test]
-fn numbers_are_grouped_as_their_language_does() {
+fn digits_are_grouped_as_in_the_language() {
     let grouped = [(Language::ENGLISH, "3,520"), (Language::JAPANESE, "3,520"), (Language::RUSSIAN, "3 520")];
     for (language, number) in grouped {
         let mut bench = Bench::with(DEFAULTS, language, |_| ());
@@ -85,7 +85,7 @@ fn numbers_are_grouped_as_their_language_does() {
 }
 
 #[test]
-fn all_switches_stand_in_the_dialog_also_of_a_small_terminal() {
+fn the_dialog_has_all_switches_also_on_a_small_terminal() {
     let mut bench = Bench::new(DEFAULTS);
     let screen = check("properties-switches", bench.run(60).types("P").types("5"));
     has(&screen, &["Legend", "Value bar", "Axis numbers", "Times", "Digit grouping", "Tooltips", "on"]);
@@ -107,7 +107,7 @@ fn all_switches_stand_in_the_dialog_also_of_a_small_terminal() {
 }
 
 #[test]
-fn the_mouse_is_told_what_it_points_at() {
+fn a_tooltip_describes_what_the_mouse_points_at() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(60);
     bench.screen();
@@ -156,7 +156,7 @@ fn the_mouse_is_told_what_it_points_at() {
 }
 
 #[test]
-fn without_a_legend_the_cursor_says_what_it_is_at() {
+fn without_a_legend_a_tooltip_describes_the_cursor() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(60).types("1").key(KeyCode::Left).key(KeyCode::Left);
     let screen = check("tooltip-cursor", &mut bench);

@@ -29,7 +29,7 @@ fn tick(bench: &mut Bench, name: &str) {
 }
 
 #[test]
-fn what_is_ticked_is_all_that_is_shown() {
+fn only_ticked_instances_are_shown() {
     let mut bench = Bench::new(&PATHS);
     bench.run(60);
     assert_eq!(legend(&mut bench).len(), 8);
@@ -103,7 +103,7 @@ fn a_table_that_has_nothing_to_do_with_them_shows_its_own() {
     bench.types("n");
     let screen = bench.screen();
     has(&screen, &["PhysicalDisk: 2", "0 sda"]);
-    assert!(!screen.contains("of what is ticked"), "{screen}");
+    assert!(!screen.contains("ticked instances only"), "{screen}");
     // What the filter shows can be ticked at once.
     bench.types("/total").key(KeyCode::Enter).types(" ");
     has(&bench.screen(), &["✓ _Total", "✓ shell, _Total"]);

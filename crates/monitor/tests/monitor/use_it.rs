@@ -38,7 +38,7 @@ fn add_all_instances_and_follow_new_ones() {
 }
 
 #[test]
-fn what_is_looked_at_is_not_recorded() {
+fn a_preview_is_not_recorded() {
     let mut bench = Bench::new(&[r"\Memory\Available MBytes"]);
     bench.run(1).types("a");
     for _ in 0..6 {
@@ -109,7 +109,7 @@ fn back_in_time_by_key_and_by_clock() {
     assert_eq!(monitor.window.cursor, Some(120));
     assert!(monitor.view().contains(&120) && monitor.window.is_back());
     bench.types(":25:00").key(KeyCode::Enter);
-    assert!(bench.screen().contains("no time of day"));
+    assert!(bench.screen().contains("not a time of day"));
     bench.key(KeyCode::End);
     assert!(bench.app.monitor().window.is_live());
     bench.key(KeyCode::Home);

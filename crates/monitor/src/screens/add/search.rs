@@ -1,4 +1,5 @@
-//! The search of the dialog: every word has to occur in the names of an object or its counters, in any language.
+//! The search of the dialog: every word has to occur in the names of an object or its counters, in any
+//! language.
 
 use tallymon::core::title::{Language, TitleIndex};
 

@@ -1,4 +1,5 @@
-//! Bars: the newest value of each counter at its scale, and its maximum in view. Performance Monitor calls it histogram.
+//! Bars: the newest value of each counter at its scale, and its maximum in view. Performance Monitor calls it
+//! histogram.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

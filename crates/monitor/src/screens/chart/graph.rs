@@ -119,7 +119,8 @@ pub(crate) struct Drawn<'a> {
     pub(crate) scale: f64,
 }
 
-/// The drawn series in the order of the legend. In a stack, instances of one counter share a scale, so that they add up.
+/// The drawn series in the order of the legend. In a stack, instances of one counter share a scale, so that
+/// they add up.
 pub(crate) fn drawn(workspace: &Workspace) -> Vec<Drawn<'_>> {
     let monitor = &workspace.monitor;
     let mut drawn: Vec<(usize, &Series, i32)> = monitor

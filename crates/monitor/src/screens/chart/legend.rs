@@ -1,4 +1,5 @@
-//! The legend below the chart, as in Performance Monitor: a line for each counter with its value, or why it has none.
+//! The legend below the chart, as in Performance Monitor: a line for each counter with its value, or why it
+//! has none.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -1,5 +1,5 @@
-//! The panel of top contributors: at a point of the chart, the largest instances of the charted objects, and the largest
-//! processes.
+//! The panel of top contributors: at a point of the chart, the largest instances of the charted objects, and
+//! the largest processes.
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;

@@ -1,5 +1,5 @@
-//! The tooltip: path, time and value of the line nearest to the mouse. Where the legend or the times below the chart are
-//! switched off, it describes the cursor.
+//! The tooltip: path, time and value of the line nearest to the mouse. Where the legend or the times below
+//! the chart are switched off, it describes the cursor.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

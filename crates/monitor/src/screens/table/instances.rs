@@ -112,8 +112,8 @@ impl Table {
         let mut positions: HashMap<&InstanceKey, usize> = HashMap::new();
         let columns: HashMap<TitleIndex, usize> =
             self.columns.iter().enumerate().map(|(position, column)| (column.counter, position)).collect();
-        // Values arrive counter by counter, each with all instances. They become no texts here: there may be thousands
-        // of instances with dozens of counters.
+        // Values arrive counter by counter, each with all instances. They become no texts here: there may be
+        // thousands of instances with dozens of counters.
         self.query.for_each(|value| {
             let Some(key) = value.instance else { return };
             let Some(column) = columns.get(&value.definition.name) else { return };
@@ -196,8 +196,8 @@ impl Table {
         }
     }
 
-    /// Chooses the clicked instance, or sorts by the clicked heading; a second click reverses the order. Returns whether
-    /// it is a double click on an instance.
+    /// Chooses the clicked instance, or sorts by the clicked heading; a second click reverses the order.
+    /// Returns whether it is a double click on an instance.
     pub(crate) fn click(&mut self, place: Position) -> bool {
         let again = self.clicked.replace(place) == Some(place);
         if let Some((_, key)) = self.row_areas.iter().find(|(row, _)| *row == place.y) {
@@ -263,8 +263,8 @@ impl Table {
         self.rows.iter().filter(fits).collect()
     }
 
-    /// Whether only rows of ticked instances are shown: when instances of another, related object are ticked. The object
-    /// where they were ticked still shows all its instances, to tick more.
+    /// Whether only rows of ticked instances are shown: when instances of another, related object are ticked.
+    /// The object where they were ticked still shows all its instances, to tick more.
     pub(super) fn is_of_ticks(&self) -> bool {
         let host = self.host_name.as_deref();
         let has_processes = || self.rows.iter().any(|row| process(row.identity).is_some());
