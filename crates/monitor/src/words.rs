@@ -126,7 +126,7 @@ words! {
         "비교할 로그 (빈칸: 끝)",
         "比較するログ (空: 終わり)",
         "сравнить с журналом (пусто: нет)";
-    NoLog: "this is a settings file, not a log", "로그가 아니라 설정입니다", "ログではなく設定です", "это набор, а не журнал";
+    NotALog: "this is a settings file, not a log", "로그가 아니라 설정입니다", "ログではなく設定です", "это набор, а не журнал";
     Change: "Change", "변화", "変化", "Разница";
     Opening: "opening", "여는 중", "開いています", "открывается";
     ReadingValues: "reading values", "값 읽는 중", "値を読んでいます", "чтение значений";
@@ -136,7 +136,7 @@ words! {
         "시간으로 이동 (hh:mm[:ss])",
         "時刻へ移動 (hh:mm[:ss])",
         "перейти ко времени (чч:мм[:сс])";
-    NoSuchTime: "not a time of day", "시간이 아닙니다", "時刻ではありません", "это не время";
+    NotATime: "not a time of day", "시간이 아닙니다", "時刻ではありません", "это не время";
     Filter: "filter", "필터", "フィルター", "фильтр";
     Paste: "counter path", "카운터 경로", "カウンターパス", "путь счётчика";
     Copied: "copied", "복사됨", "コピーしました", "скопировано";
@@ -146,8 +146,8 @@ words! {
         "слишком много значений: увеличьте или сохраните";
     Time: "Time", "시간", "時刻", "Время";
     Kept: "in memory", "메모리", "メモリ", "в памяти";
-    MadeBy: "top contributors at", "원인", "原因", "виновники";
-    NothingKept: "no data for this time", "이 시점의 기록이 없습니다", "この時点の記録はありません", "за эту секунду ничего нет";
+    ContributorsAt: "top contributors at", "원인", "原因", "виновники";
+    NoContributors: "no data for this time", "이 시점의 기록이 없습니다", "この時点の記録はありません", "за эту секунду ничего нет";
     Log: "LOG", "로그", "ログ", "ЖУРНАЛ";
     Records: "records", "레코드", "レコード", "записей";
     Damaged: "the log is damaged", "로그가 손상됨", "ログが破損", "журнал повреждён";
@@ -162,7 +162,7 @@ words! {
     AxisLabel: "Axis label", "축 이름", "軸の名前", "Подпись оси";
     AxisMaximum: "Axis maximum", "축 최대값", "軸の最大値", "Максимум оси";
     AxisMinimum: "Axis minimum", "축 최소값", "軸の最小値", "Минимум оси";
-    NoAxis: "not a valid end of the axis", "축의 끝값이 아닙니다", "軸の端の値ではありません", "это не граница оси";
+    NotAnAxisEnd: "not a valid end of the axis", "축의 끝값이 아닙니다", "軸の端の値ではありません", "это не граница оси";
     Legend: "Legend", "범례", "凡例", "Легенда";
     ValueBar: "Value bar", "값 표시줄", "値バー", "Строка значений";
     ScaleLabels: "Axis numbers", "축 숫자", "軸の数値", "Числа оси";
@@ -184,7 +184,7 @@ words! {
     ScaleDefault: "default", "기본", "既定", "исходный";
     ScaleFit: "fit", "맞춤", "合わせる", "подогнан";
     Threshold: "threshold (empty: none)", "임계값 (빈칸: 없음)", "しきい値 (空: なし)", "порог (пусто: нет)";
-    NoNumber: "not a number", "숫자가 아닙니다", "数値ではありません", "это не число";
+    NotANumber: "not a number", "숫자가 아닙니다", "数値ではありません", "это не число";
     Over: "above the threshold", "임계값 초과", "しきい値超過", "выше порога";
     Providers: "Providers", "공급자", "プロバイダー", "Поставщики";
     Name: "Name", "이름", "名前", "Имя";
@@ -207,7 +207,7 @@ words! {
     Errors: "Errors", "오류", "エラー", "Ошибок";
     Late: "Late", "지연", "遅延", "Поздно";
     Restarts: "Restarts", "재시작", "再起動", "Запусков";
-    NotTold: "this source has no provider data; these are its objects",
+    NoProviderData: "this source has no provider data; these are its objects",
         "이 원본은 공급자를 알려주지 않습니다. 개체 목록입니다",
         "このソースはプロバイダーの状態を持ちません。オブジェクトの一覧です",
         "источник не сообщает о поставщиках; это его объекты";
@@ -245,7 +245,7 @@ words! {
         "этого времени уже нет в памяти";
     Value: "Value", "값", "値", "Значение";
     Limit: "Threshold", "임계값", "しきい値", "Порог";
-    Under: "back below", "임계값 이하로 돌아옴", "しきい値以下に戻る", "снова не выше";
+    BackBelow: "back below", "임계값 이하로 돌아옴", "しきい値以下に戻る", "снова не выше";
     SaveList: "save the list as", "목록 저장", "一覧を保存", "сохранить список как";
     AsTree: "as a tree", "트리로", "ツリー表示", "деревом";
     NoParents: "this object has no parent processes",

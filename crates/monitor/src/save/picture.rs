@@ -168,7 +168,8 @@ pub fn svg(page: &Page<'_>) -> String {
     let title = title.collect::<Vec<_>>().join("  ");
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {whole}\" \
-         font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
+         font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
          <text x=\"{left}\" y=\"20\" font-size=\"14\">{title}  {span}</text>\n"
     );
     page.axes(&mut text);

@@ -170,7 +170,7 @@ fn drawn(workspace: &Workspace, screen: &mut AlertScreen, buffer: &mut Buffer, a
         _ if crossings.is_empty() => vec![(words.get(Word::NoAlerts).to_string(), theme.warning())],
         None => Vec::new(),
         Some(crossing) => {
-            let word = if crossing.rises { Word::Over } else { Word::Under };
+            let word = if crossing.rises { Word::Over } else { Word::BackBelow };
             let number = words.numbers().number(crossing.threshold);
             let state = format!("{} {number}: {}", words.get(word), words.numbers().number(crossing.value));
             let time = workspace.local_time(crossing.time).time;

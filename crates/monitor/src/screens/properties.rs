@@ -168,7 +168,9 @@ fn set(workspace: &mut Workspace, property: Property, text: &str) {
             });
             match axis {
                 Some(axis) => picture.axis = axis,
-                None => workspace.message = Some(format!("{text}: {}", workspace.words.get(Word::NoAxis))),
+                None => {
+                    workspace.message = Some(format!("{text}: {}", workspace.words.get(Word::NotAnAxisEnd)))
+                }
             }
         }
         _ => {}

@@ -103,7 +103,7 @@ impl Providers {
         let at = self.at();
         let mut texts: Vec<Cell> = Vec::new();
         if !self.reports_health {
-            texts.push((words.get(Word::NotTold).to_string(), theme.warning()));
+            texts.push((words.get(Word::NoProviderData).to_string(), theme.warning()));
         }
         if let Some(row) = self.providers.get(at) {
             texts.extend(self.unconfirmed.zip(row.service()).map(|(enabled, service)| {

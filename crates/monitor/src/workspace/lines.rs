@@ -72,7 +72,7 @@ impl Workspace {
     pub(crate) fn set_threshold(&mut self, text: &str) {
         let number = text.replace(',', "").parse::<f64>().ok().filter(|number| number.is_finite());
         if number.is_none() && !text.is_empty() {
-            self.message = Some(format!("{text}: {}", self.words.get(Word::NoNumber)));
+            self.message = Some(format!("{text}: {}", self.words.get(Word::NotANumber)));
         } else {
             self.monitor.set_threshold(number);
         }

@@ -40,7 +40,7 @@ impl Workspace {
         match opened {
             Opened::Log(log) if is_compared => self.compare(log),
             Opened::Settings(_) if is_compared => {
-                self.message = Some(self.words.get(Word::NoLog).to_string());
+                self.message = Some(self.words.get(Word::NotALog).to_string());
             }
             Opened::Log(log) => {
                 // The open screens show the previous source.

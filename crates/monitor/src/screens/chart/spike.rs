@@ -118,7 +118,7 @@ impl SpikePanel {
         let high =
             u16::try_from(lines.len()).unwrap_or(u16::MAX).clamp(1, chart.height.saturating_sub(2).max(1));
         let place = Rect { x, y: chart.y, width: wide, height: high.saturating_add(2) };
-        let title = format!("{} {time}", words.get(Word::MadeBy));
+        let title = format!("{} {time}", words.get(Word::ContributorsAt));
         self.area = place;
         let inside = frame_at(
             buffer,
@@ -133,7 +133,7 @@ impl SpikePanel {
                 inside.x.saturating_add(1),
                 inside.y,
                 inside.width,
-                words.get(Word::NothingKept),
+                words.get(Word::NoContributors),
                 theme.dim(),
             );
         }
