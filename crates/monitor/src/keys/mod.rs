@@ -16,3 +16,4 @@ pub(crate) mod show;
 #[cfg(test)]
 mod show_tests;
 mod table;
+mod table_macro;
