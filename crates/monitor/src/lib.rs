@@ -1,7 +1,8 @@
 //! The performance monitor in the terminal.
 //!
-//! You give a [`Query`](tallymon::Query) with the counters to start with; the user gets NT's chart, with its time line
-//! that sweeps, the value bar and the legend, a report, bars, tables of instances, and a dialog to add more.
+//! You give a [`Query`](tallymon::Query) with the counters to start with; the user gets NT's chart, with its
+//! time line that sweeps, the value bar and the legend, a report, bars, tables of instances, and a dialog to
+//! add more.
 //!
 //! It does not parse command lines, and opens no source on its own: [`Options::open`] does.
 //!

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_need_not_wait_and_what_nobody_wants_is_not_asked() {
+    fn requests_do_not_block_and_dropped_requests_are_skipped() {
         let (go, gate) = mpsc::channel();
         let (seen, asked) = mpsc::channel();
         let source = SourceThread::start(move || Ok(Box::new(Slow(gate, seen)))).unwrap();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_that_is_not_needed_goes_back_to_the_source() {
+    fn memory_of_a_sample_returns_to_the_source() {
         let mut bytes = Vec::new();
         let header = tallymon::core::block::WriteHeader {
             system_name: "one",
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_does_not_open_says_why() {
+    fn a_source_that_does_not_open_reports_why() {
         let error = SourceError::new(SourceErrorKind::AccessDenied, "no");
         let cause = error.clone();
         let failed = SourceThread::start(move || Err(cause)).unwrap_err();

@@ -10,12 +10,12 @@ use crate::model::format::Numbers;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words {
     language: usize,
-    /// Digits of large numbers stand in groups.
+    /// Group the digits of large numbers.
     groups: bool,
 }
 
 impl Words {
-    /// The words of a language; English when there are none.
+    /// The words of a language; English where it has none.
     pub const fn of(language: Language) -> Words {
         let language = match language {
             Language::KOREAN => 1,
@@ -26,7 +26,7 @@ impl Words {
         Words { language, groups: true }
     }
 
-    /// The same, with digits in groups or not.
+    /// The same words, with grouped digits or not.
     pub const fn grouped(self, groups: bool) -> Words {
         Words { groups, ..self }
     }
@@ -81,17 +81,32 @@ words! {
     Object: "Object", "개체", "オブジェクト", "Объект";
     Host: "Host", "호스트", "ホスト", "Узел";
     Ended: "ended", "종료", "終了", "завершён";
-    Empty: "No counters: press a to add some", "카운터 없음: a를 눌러 추가하세요", "カウンターがありません: a で追加", "Нет счётчиков: нажмите a, чтобы добавить";
-    TwoSamples: "a rate needs two samples", "속도에는 샘플이 두 개 필요합니다", "率には二つのサンプルが必要です", "для скорости нужны два замера";
-    OldValue: "old value: the source does not answer", "오래된 값: 원본이 응답하지 않음", "古い値: ソースが応答しません", "старое значение: источник не отвечает";
-    Rights: "run as root, or see 'tally doctor'", "root로 실행하거나 'tally doctor' 참조", "root で実行するか 'tally doctor' を参照", "запустите от root или см. 'tally doctor'";
+    Empty: "No counters: press a to add some",
+        "카운터 없음: a를 눌러 추가하세요",
+        "カウンターがありません: a で追加",
+        "Нет счётчиков: нажмите a, чтобы добавить";
+    TwoSamples: "a rate needs two samples",
+        "속도에는 샘플이 두 개 필요합니다",
+        "率には二つのサンプルが必要です",
+        "для скорости нужны два замера";
+    OldValue: "old value: the source does not answer",
+        "오래된 값: 원본이 응답하지 않음",
+        "古い値: ソースが応答しません",
+        "старое значение: источник не отвечает";
+    Rights: "run as root, or see 'tally doctor'",
+        "root로 실행하거나 'tally doctor' 참조",
+        "root で実行するか 'tally doctor' を参照",
+        "запустите от root или см. 'tally doctor'";
     Retry: "retry in", "재시도까지", "再試行まで", "повтор через";
-    NoAnswer: "the source does not answer; the values are gaps until it does", "원본이 응답하지 않아 값이 비어 있습니다", "ソースが応答しません。値は欠けます", "источник не отвечает, значения пропущены";
+    NoAnswer: "the source does not answer; the values are gaps until it does",
+        "원본이 응답하지 않아 값이 비어 있습니다",
+        "ソースが応答しません。値は欠けます",
+        "источник не отвечает, значения пропущены";
     DidYouMean: "did you mean", "혹시", "もしかして", "возможно,";
     Unknown: "not found", "찾을 수 없음", "見つかりません", "не найдено";
     AddTitle: "Add counters", "카운터 추가", "カウンターの追加", "Добавить счётчики";
     Search: "Search", "검색", "検索", "Поиск";
-    AllInstances: "all, also new ones", "전체 및 새 인스턴스", "すべて、新しいものも", "все, включая новые";
+    AllInstances: "all and new ones", "전체 및 새 인스턴스", "すべて、新しいものも", "все, включая новые";
     NoInstances: "no instances", "인스턴스 없음", "インスタンスなし", "нет экземпляров";
     NothingFound: "nothing found", "결과 없음", "該当なし", "ничего не найдено";
     Now: "now", "현재", "現在", "сейчас";
@@ -102,29 +117,44 @@ words! {
     HelpTitle: "Keys", "키", "キー", "Клавиши";
     ExplainTitle: "What it means", "설명", "説明", "Что это значит";
     CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
-    SaveAs: "save as (.csv .tsv .blg .svg .html .tallymon)", "다른 이름으로 저장 (.csv .tsv .blg .svg .html .tallymon)", "名前を付けて保存 (.csv .tsv .blg .svg .html .tallymon)", "сохранить как (.csv .tsv .blg .svg .html .tallymon)";
+    SaveAs: "save as (.csv .tsv .blg .svg .html .tallymon)",
+        "다른 이름으로 저장 (.csv .tsv .blg .svg .html .tallymon)",
+        "名前を付けて保存 (.csv .tsv .blg .svg .html .tallymon)",
+        "сохранить как (.csv .tsv .blg .svg .html .tallymon)";
     OpenFile: "open logs or settings", "로그 또는 설정 열기", "ログまたは設定を開く", "открыть журналы или набор";
-    CompareWith: "compare with a log (empty: no more)", "비교할 로그 (빈칸: 끝)", "比較するログ (空: 終わり)", "сравнить с журналом (пусто: нет)";
-    NoLog: "these are settings, no log", "로그가 아니라 설정입니다", "ログではなく設定です", "это набор, а не журнал";
+    CompareWith: "compare with a log (empty: stop comparing)",
+        "비교할 로그 (빈칸: 끝)",
+        "比較するログ (空: 終わり)",
+        "сравнить с журналом (пусто: нет)";
+    NotALog: "this is a settings file, not a log", "로그가 아니라 설정입니다", "ログではなく設定です", "это набор, а не журнал";
     Change: "Change", "변화", "変化", "Разница";
     Opening: "opening", "여는 중", "開いています", "открывается";
     ReadingValues: "reading values", "값 읽는 중", "値を読んでいます", "чтение значений";
     EscapeStops: "Esc stops", "Esc 중지", "Esc 中止", "Esc прервать";
     Saved: "saved", "저장됨", "保存しました", "сохранено";
-    GoTo: "go to time (hh:mm[:ss])", "시간으로 이동 (hh:mm[:ss])", "時刻へ移動 (hh:mm[:ss])", "перейти ко времени (чч:мм[:сс])";
-    NoSuchTime: "this is no time of day", "시간이 아닙니다", "時刻ではありません", "это не время";
+    GoTo: "go to time (hh:mm[:ss])",
+        "시간으로 이동 (hh:mm[:ss])",
+        "時刻へ移動 (hh:mm[:ss])",
+        "перейти ко времени (чч:мм[:сс])";
+    NotATime: "not a time of day", "시간이 아닙니다", "時刻ではありません", "это не время";
     Filter: "filter", "필터", "フィルター", "фильтр";
     Paste: "counter path", "카운터 경로", "カウンターパス", "путь счётчика";
     Copied: "copied", "복사됨", "コピーしました", "скопировано";
-    TooMany: "too many values for a clipboard: zoom in, or save them", "클립보드에 담기에 값이 너무 많습니다: 확대하거나 저장하세요", "クリップボードには値が多すぎます: 拡大するか保存してください", "слишком много значений: увеличьте или сохраните";
+    TooMany: "too many values for a clipboard: zoom in, or save them",
+        "클립보드에 담기에 값이 너무 많습니다: 확대하거나 저장하세요",
+        "クリップボードには値が多すぎます: 拡大するか保存してください",
+        "слишком много значений: увеличьте или сохраните";
     Time: "Time", "시간", "時刻", "Время";
     Kept: "in memory", "메모리", "メモリ", "в памяти";
-    MadeBy: "made by", "원인", "原因", "виновники";
-    NothingKept: "nothing was kept of this second", "이 시점의 기록이 없습니다", "この時点の記録はありません", "за эту секунду ничего нет";
+    ContributorsAt: "top contributors at", "원인", "原因", "виновники";
+    NoContributors: "no data for this time", "이 시점의 기록이 없습니다", "この時点の記録はありません", "за эту секунду ничего нет";
     Log: "LOG", "로그", "ログ", "ЖУРНАЛ";
     Records: "records", "레코드", "レコード", "записей";
     Damaged: "the log is damaged", "로그가 손상됨", "ログが破損", "журнал повреждён";
-    InBothLogs: "counters in both logs, taken from", "두 로그에 있는 카운터, 사용한 로그", "両方のログにあるカウンター、使うログ", "счётчики в обоих журналах, взяты из";
+    InBothLogs: "counters in both logs, taken from",
+        "두 로그에 있는 카운터, 사용한 로그",
+        "両方のログにあるカウンター、使うログ",
+        "счётчики в обоих журналах, взяты из";
     InMemory: "records in memory", "메모리의 레코드", "メモリ内のレコード", "записей в памяти";
     SortedBy: "sorted by", "정렬", "並べ替え", "сортировка";
     PropertiesTitle: "Properties", "속성", "プロパティ", "Свойства";
@@ -132,7 +162,7 @@ words! {
     AxisLabel: "Axis label", "축 이름", "軸の名前", "Подпись оси";
     AxisMaximum: "Axis maximum", "축 최대값", "軸の最大値", "Максимум оси";
     AxisMinimum: "Axis minimum", "축 최소값", "軸の最小値", "Минимум оси";
-    NoAxis: "this is no end of an axis", "축의 끝값이 아닙니다", "軸の端の値ではありません", "это не граница оси";
+    NotAnAxisEnd: "not a valid end of the axis", "축의 끝값이 아닙니다", "軸の端の値ではありません", "это не граница оси";
     Legend: "Legend", "범례", "凡例", "Легенда";
     ValueBar: "Value bar", "값 표시줄", "値バー", "Строка значений";
     ScaleLabels: "Axis numbers", "축 숫자", "軸の数値", "Числа оси";
@@ -154,7 +184,7 @@ words! {
     ScaleDefault: "default", "기본", "既定", "исходный";
     ScaleFit: "fit", "맞춤", "合わせる", "подогнан";
     Threshold: "threshold (empty: none)", "임계값 (빈칸: 없음)", "しきい値 (空: なし)", "порог (пусто: нет)";
-    NoNumber: "this is no number", "숫자가 아닙니다", "数値ではありません", "это не число";
+    NotANumber: "not a number", "숫자가 아닙니다", "数値ではありません", "это не число";
     Over: "above the threshold", "임계값 초과", "しきい値超過", "выше порога";
     Providers: "Providers", "공급자", "プロバイダー", "Поставщики";
     Name: "Name", "이름", "名前", "Имя";
@@ -177,11 +207,20 @@ words! {
     Errors: "Errors", "오류", "エラー", "Ошибок";
     Late: "Late", "지연", "遅延", "Поздно";
     Restarts: "Restarts", "재시작", "再起動", "Запусков";
-    NotTold: "this source does not tell of its providers; these are its objects", "이 원본은 공급자를 알려주지 않습니다. 개체 목록입니다", "このソースはプロバイダーの状態を持ちません。オブジェクトの一覧です", "источник не сообщает о поставщиках; это его объекты";
+    NoProviderData: "this source has no provider data; these are its objects",
+        "이 원본은 공급자를 알려주지 않습니다. 개체 목록입니다",
+        "このソースはプロバイダーの状態を持ちません。オブジェクトの一覧です",
+        "источник не сообщает о поставщиках; это его объекты";
     Enable: "enable", "사용", "有効にする", "включить";
     Disable: "disable", "사용 안 함", "無効にする", "отключить";
-    OnlyLibraries: "only libraries are enabled and disabled", "라이브러리만 사용 여부를 바꿀 수 있습니다", "有効・無効にできるのはライブラリだけです", "включают и отключают только библиотеки";
-    NotHere: "only on the machine itself, now", "현재 이 컴퓨터에서만 가능합니다", "このマシンの現在でのみ可能です", "только на самой машине, сейчас";
+    OnlyLibraries: "only libraries can be enabled and disabled",
+        "라이브러리만 사용 여부를 바꿀 수 있습니다",
+        "有効・無効にできるのはライブラリだけです",
+        "включают и отключают только библиотеки";
+    NotHere: "only for live data of this machine",
+        "현재 이 컴퓨터에서만 가능합니다",
+        "このマシンの現在でのみ可能です",
+        "только на самой машине, сейчас";
     Sessions: "Recording sessions", "기록 세션", "記録セッション", "Сеансы записи";
     NoSessions: "there are no recording sessions", "기록 세션이 없습니다", "記録セッションはありません", "сеансов записи нет";
     NoLogYet: "no log yet", "아직 로그가 없습니다", "ログはまだありません", "журнала ещё нет";
@@ -196,15 +235,24 @@ words! {
     Start: "start", "시작", "開始", "начать";
     Stop: "stop", "중지", "停止する", "остановить";
     Alerts: "Alerts", "경고", "アラート", "Тревоги";
-    NoAlerts: "no threshold was crossed; L in the chart sets one", "넘은 임계값이 없습니다. 차트에서 L로 설정합니다", "しきい値を越えたものはありません。グラフの L で設定します", "порог не пересекался; L на графике задаёт порог";
-    NotInMemory: "that time is no longer in memory", "그 시간은 더 이상 메모리에 없습니다", "その時刻はもうメモリにありません", "этого времени уже нет в памяти";
+    NoAlerts: "no threshold was crossed; L in the chart sets one",
+        "넘은 임계값이 없습니다. 차트에서 L로 설정합니다",
+        "しきい値を越えたものはありません。グラフの L で設定します",
+        "порог не пересекался; L на графике задаёт порог";
+    NotInMemory: "that time is no longer in memory",
+        "그 시간은 더 이상 메모리에 없습니다",
+        "その時刻はもうメモリにありません",
+        "этого времени уже нет в памяти";
     Value: "Value", "값", "値", "Значение";
     Limit: "Threshold", "임계값", "しきい値", "Порог";
-    Under: "no longer above", "임계값 이하로 돌아옴", "しきい値以下に戻る", "снова не выше";
+    BackBelow: "back below", "임계값 이하로 돌아옴", "しきい値以下に戻る", "снова не выше";
     SaveList: "save the list as", "목록 저장", "一覧を保存", "сохранить список как";
     AsTree: "as a tree", "트리로", "ツリー表示", "деревом";
-    NoParents: "who made whom is not known here", "여기서는 부모를 알 수 없습니다", "ここでは親が分かりません", "родители здесь неизвестны";
-    OfTicked: "of what is ticked", "선택한 것만", "選択したもののみ", "только отмеченное";
+    NoParents: "this object has no parent processes",
+        "여기서는 부모를 알 수 없습니다",
+        "ここでは親が分かりません",
+        "родители здесь неизвестны";
+    OfTicked: "ticked instances only", "선택한 것만", "選択したもののみ", "только отмеченное";
 }
 
 #[cfg(test)]
@@ -220,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Names of keys, endings, commands and forms, which are the same everywhere.
+    /// Names of keys, file endings and commands, which are the same in all languages.
     const NAMES: [&str; 33] = [
         "a", "b", "c", "d", "e", "f", "g", "i", "m", "n", "r", "s", "t", "v", "w", "q", "x10", "A", "H", "L",
         "N", "T", "Z", "Enter", "Space", "Esc", "Tab", "Del", "PgUp", "PgDn", "root", "tally", "doctor",

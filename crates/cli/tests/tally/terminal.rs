@@ -181,7 +181,7 @@ fn a_session_from_adding_a_counter_to_saving_it() {
     terminal.line(&format!("'{TALLY}' mon --log '{}'", folder.file("seen.csv")));
     terminal.wait("the log", |screen| screen.contains("─ LOG ─ ") && screen.contains("seen.csv"));
     terminal.key("Enter");
-    terminal.wait("the cursor", |screen| screen.contains("made by "));
+    terminal.wait("the cursor", |screen| screen.contains("top contributors at "));
     terminal.key("q");
     terminal.wait("the shell", |screen| !screen.contains("Tallymon"));
     // What was saved is a log that the other commands read.

@@ -24,12 +24,12 @@ const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// Runs the monitor until the user quits, over a query without paths yet.
 ///
-/// Samples are taken at multiples of the interval, also while the picture is frozen. The screen is drawn only after a
-/// sample, a key or a change of size, and each second while a source that failed is not tried yet.
+/// Samples are taken at multiples of the interval, also while the picture is frozen. The screen is drawn only
+/// after a sample, a key or a change of size, and each second while a failed source waits for its next try.
 ///
 /// # Errors
 ///
-/// The terminal can not be used. It is put back before this returns, and also before the message of a panic.
+/// The terminal can not be used. It is restored before this returns, and before the message of a panic.
 pub fn run(query: Query, options: Options) -> io::Result<()> {
     let stop = options.stop.clone();
     let mut app = App::new(query, options);
@@ -39,25 +39,25 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
     loop {
         if Instant::now() >= next {
             app.begin_sample();
-            // An answer that comes at once is on the same screen as its time.
+            // An answer that arrives at once is drawn with its time.
             app.sample_comes(AT_ONCE);
             let pause = app.pause();
             next += pause;
-            // Samples that were missed, as in a suspended machine, are left out.
+            // Missed samples, as on a suspended machine, are left out.
             if next <= Instant::now() {
                 next = Instant::now() + pause;
             }
         }
         app.count_down(next.saturating_duration_since(Instant::now()));
         if app.begins_to_read() {
-            // Most logs are read before anybody sees that.
+            // Most logs are read at once.
             app.rows_come(AT_ONCE);
         }
         screen.show(|frame| app.draw(frame))?;
         if let Some(text) = app.take_clipboard() {
             screen.copy(&text)?;
         }
-        // Everything that was typed in the meantime is one change of the screen.
+        // All keys that were typed meanwhile are drawn once.
         let mut typed = false;
         loop {
             let left = if typed { Duration::ZERO } else { next.saturating_duration_since(Instant::now()) };
@@ -79,7 +79,7 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             };
             if !poll(left.min(attention))? {
                 let counts = app.count_down(next.saturating_duration_since(Instant::now()));
-                // Each of them is looked at: the one that came does not keep the other waiting.
+                // Check all of them: one that is ready must not delay another.
                 let sample = app.sample_comes(Duration::ZERO);
                 let file = app.file_comes(Duration::ZERO);
                 let rows = app.rows_come(Duration::ZERO);

@@ -181,23 +181,6 @@ pub(crate) struct KeyBinding {
 }
 
 impl KeyBinding {
-    pub(crate) const fn new(
-        contexts: &'static [Context],
-        command: Command,
-        keys: &'static [Key],
-        label: Label,
-    ) -> KeyBinding {
-        KeyBinding { contexts, command, keys, also: &[], label, brief: None }
-    }
-
-    pub(crate) const fn also(self, also: &'static [Key]) -> KeyBinding {
-        KeyBinding { also, ..self }
-    }
-
-    pub(crate) const fn brief(self, brief: Label) -> KeyBinding {
-        KeyBinding { brief: Some(brief), ..self }
-    }
-
     /// All keys.
     pub(crate) fn all_keys(&self) -> impl Iterator<Item = Key> {
         self.keys.iter().chain(self.also).copied()
@@ -211,19 +194,4 @@ pub(crate) struct Group {
     pub(crate) title: Option<Label>,
     pub(crate) in_help: bool,
     pub(crate) bindings: &'static [KeyBinding],
-}
-
-impl Group {
-    pub(crate) const fn new(bindings: &'static [KeyBinding]) -> Group {
-        Group { title: None, in_help: true, bindings }
-    }
-
-    pub(crate) const fn titled(self, title: Label) -> Group {
-        Group { title: Some(title), ..self }
-    }
-
-    /// Its screen has a footer of its own.
-    pub(crate) const fn not_in_help(self) -> Group {
-        Group { in_help: false, ..self }
-    }
 }

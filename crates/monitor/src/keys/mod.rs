@@ -1,6 +1,7 @@
 //! The key bindings: one table says which key does what on which screen, in four languages.
 //!
-//! The screens look their keys up in it, and the help screen, the footers and `docs/monitor-keys.md` are made from it.
+//! The screens look their keys up in it, and the help screen, the footers and `docs/monitor-keys.md` are made
+//! from it.
 
 pub(crate) mod binding;
 mod chart_keys;
@@ -15,3 +16,4 @@ pub(crate) mod show;
 #[cfg(test)]
 mod show_tests;
 mod table;
+mod table_macro;

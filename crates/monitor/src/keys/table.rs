@@ -3,11 +3,9 @@
 use crate::keys::binding::{Group, KeyBinding};
 use crate::keys::{chart_keys, dialog_keys};
 
-static DIALOGS: Group = dialog_keys::GROUP;
-
 /// All groups of bindings, those of the help screen first.
 pub(crate) fn groups() -> impl Iterator<Item = &'static Group> {
-    chart_keys::GROUPS.iter().chain([&DIALOGS])
+    chart_keys::GROUPS.iter().chain(dialog_keys::GROUPS)
 }
 
 /// All bindings.

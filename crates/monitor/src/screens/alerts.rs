@@ -1,4 +1,4 @@
-//! The screen of alerts: every time that a threshold was crossed, newest first, and the way to it in the chart.
+//! The alerts screen: the crossed thresholds, newest first; Enter shows one in the chart.
 
 use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
@@ -16,10 +16,10 @@ use crate::term::list::{self, Cell, Column};
 use crate::words::Word;
 use crate::workspace::state::{View, Workspace};
 
-/// What is open of the screen.
+/// The list of crossings.
 #[derive(Debug, Default)]
 pub(crate) struct AlertScreen {
-    /// The chosen one: it stays chosen when newer ones come.
+    /// The chosen crossing stays chosen when newer ones arrive.
     chosen: Option<Crossing>,
     /// The screen row of each line.
     rows: Vec<(u16, usize)>,
@@ -43,7 +43,7 @@ fn newest_first(workspace: &Workspace) -> impl Iterator<Item = &Crossing> {
 impl AlertScreen {
     /// Opens the screen with the newest crossing chosen.
     pub(crate) fn open(workspace: &mut Workspace) -> AlertScreen {
-        // More of a log may be in memory than when its crossings were looked for last.
+        // More of a log may be in memory than at the last search.
         if workspace.replay.is_some() {
             workspace.monitor.find_all_crossings();
         }
@@ -91,7 +91,8 @@ impl Screen for AlertScreen {
         Action::Done
     }
 
-    /// A click chooses a line, a click on the chosen one shows it in the chart, and the wheel goes through the lines.
+    /// A click chooses a line, a click on the chosen one shows it in the chart, and the wheel goes through
+    /// the lines.
     fn mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) -> Action {
         let last = workspace.monitor.alerts.crossings().len().saturating_sub(1);
         let at = self.at(workspace);
@@ -169,7 +170,7 @@ fn drawn(workspace: &Workspace, screen: &mut AlertScreen, buffer: &mut Buffer, a
         _ if crossings.is_empty() => vec![(words.get(Word::NoAlerts).to_string(), theme.warning())],
         None => Vec::new(),
         Some(crossing) => {
-            let word = if crossing.rises { Word::Over } else { Word::Under };
+            let word = if crossing.rises { Word::Over } else { Word::BackBelow };
             let number = words.numbers().number(crossing.threshold);
             let state = format!("{} {number}: {}", words.get(word), words.numbers().number(crossing.value));
             let time = workspace.local_time(crossing.time).time;

@@ -60,7 +60,7 @@ impl Screen for Prompt {
         let word = workspace.words.get(label(self.question));
         let x = put(buffer, area.left(), y, columns, &format!(" {word}: "), theme.bold());
         let left = area.right().saturating_sub(x).saturating_sub(1);
-        // The end of a long text is what is being typed.
+        // Of a long text show the end, where the user types.
         let mut shown: &str = &self.text;
         while width(shown) > left.saturating_sub(1) {
             let mut letters = shown.chars();

@@ -1,4 +1,4 @@
-//! The properties: of the picture, and of the line that is chosen.
+//! The properties dialog: of the chart, and of the chosen line.
 
 use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
@@ -16,12 +16,12 @@ use crate::term::text::{cut, put, width};
 use crate::words::{Word, Words};
 use crate::workspace::state::Workspace;
 
-/// What is open of the dialog: everything in it is changed at once, and Ctrl-Z takes it back.
+/// The dialog. Changes apply at once, and Ctrl-Z undoes them.
 #[derive(Debug, Default)]
 pub(crate) struct Properties {
     /// Position of the chosen property.
     at: usize,
-    /// What is typed instead of a text or a number.
+    /// The text that is being typed.
     typed: Option<String>,
     /// Where each property lies on the screen.
     rows: Vec<Rect>,
@@ -60,11 +60,11 @@ const PROPERTIES: [(Property, Word); 15] = [
     (Property::Scale, Word::Scale),
 ];
 
-/// How many of them are of the picture; the others are of the chosen line.
+/// How many properties belong to the chart; the others belong to the chosen line.
 const OF_PICTURE: usize = 11;
 
 impl Property {
-    /// A text or a number, which can be typed.
+    /// Whether it is a text or a number, which the user types.
     const fn is_typed(self) -> bool {
         matches!(self, Property::Title | Property::Label | Property::Maximum | Property::Minimum)
     }
@@ -75,7 +75,7 @@ impl Properties {
         PROPERTIES.get(self.at).map_or(Property::Title, |(property, _)| *property)
     }
 
-    /// Takes what was typed; else begins to type, or changes what is not typed.
+    /// Takes the typed text; without one it starts typing, or changes a property that is not typed.
     fn accept(&mut self, workspace: &mut Workspace) {
         let property = self.chosen();
         match self.typed.take() {
@@ -85,7 +85,7 @@ impl Properties {
         }
     }
 
-    /// Without a line there are only those of the picture.
+    /// Chooses a property; without a chosen line there are only those of the chart.
     fn choose(&mut self, workspace: &Workspace, at: usize) {
         let count = if workspace.monitor.chosen().is_some() { PROPERTIES.len() } else { OF_PICTURE };
         self.at = at.min(count.saturating_sub(1));
@@ -153,7 +153,7 @@ impl Screen for Properties {
     }
 }
 
-/// Takes what was typed.
+/// Sets a property to the typed text.
 fn set(workspace: &mut Workspace, property: Property, text: &str) {
     let text = text.trim();
     let picture = &mut workspace.monitor.picture;
@@ -168,14 +168,16 @@ fn set(workspace: &mut Workspace, property: Property, text: &str) {
             });
             match axis {
                 Some(axis) => picture.axis = axis,
-                None => workspace.message = Some(format!("{text}: {}", workspace.words.get(Word::NoAxis))),
+                None => {
+                    workspace.message = Some(format!("{text}: {}", workspace.words.get(Word::NotAnAxisEnd)))
+                }
             }
         }
         _ => {}
     }
 }
 
-/// The next value of a property, or the one before.
+/// Sets a property to its next value, or the one before.
 fn step(workspace: &mut Workspace, property: Property, forward: bool) {
     let picture = &mut workspace.monitor.picture;
     let next = |number: usize, count: usize| {
@@ -185,7 +187,7 @@ fn step(workspace: &mut Workspace, property: Property, forward: bool) {
         Property::Title | Property::Label => {}
         Property::Maximum => picture.axis = picture.axis.step_maximum(forward),
         Property::Minimum => {
-            // A tenth of what is between the ends.
+            // A tenth of the axis.
             let step = (picture.axis.maximum() - picture.axis.minimum()) / 10.0;
             let minimum = picture.axis.minimum() + if forward { step } else { -step };
             picture.axis = Axis::new(minimum, picture.axis.maximum()).unwrap_or(picture.axis);
@@ -196,7 +198,7 @@ fn step(workspace: &mut Workspace, property: Property, forward: bool) {
         Property::Colour | Property::Pattern | Property::Width => {
             let Some(series) = workspace.monitor.chosen_mut() else { return };
             match property {
-                // The pattern stays what it is when only the colour is another.
+                // Another colour does not change the pattern.
                 Property::Colour => {
                     series.pattern.get_or_insert(series.colour % PATTERNS.len());
                     series.colour = next(series.colour % COLOURS, COLOURS);
@@ -214,7 +216,7 @@ fn step(workspace: &mut Workspace, property: Property, forward: bool) {
 /// How many colours lines have.
 const COLOURS: usize = crate::term::theme::COLOUR_COUNT;
 
-/// What a text or a number is now.
+/// The current text of a typed property.
 fn text_of(workspace: &Workspace, property: Property) -> String {
     let picture = &workspace.monitor.picture;
     match property {
@@ -226,7 +228,7 @@ fn text_of(workspace: &Workspace, property: Property) -> String {
     }
 }
 
-/// What a property of a line is now, in words.
+/// The current value of a property of a line, in words.
 fn words_of(workspace: &Workspace, property: Property, series: &Series, words: Words) -> String {
     match property {
         Property::Colour => (series.colour % COLOURS).saturating_add(1).to_string(),
@@ -259,12 +261,12 @@ fn drawn(workspace: &Workspace, dialog: &mut Properties, buffer: &mut Buffer, ar
     let (words, theme) = (workspace.words, workspace.theme);
     let chosen = workspace.monitor.chosen();
     let count = if chosen.is_some() { PROPERTIES.len() } else { OF_PICTURE };
-    // A line of its own says which line the last ones are of.
+    // A heading names the line of the last properties.
     let rows = u16::try_from(count).unwrap_or(0).saturating_add(2 + u16::from(chosen.is_some()));
     let keys = &footer(Context::Properties, words, theme.glyphs == Glyphs::Ascii);
     let inside = frame(buffer, area, (72, rows), words.get(Word::PropertiesTitle), keys, theme);
     let names = PROPERTIES.iter().map(|(_, word)| width(words.get(*word))).max().unwrap_or(0);
-    // Where there are fewer rows, what is above the chosen one goes.
+    // Where rows are missing, the ones above the chosen one are left out.
     let chosen_at = u16::try_from(dialog.at).unwrap_or(0).saturating_add(u16::from(dialog.at >= OF_PICTURE));
     let above = chosen_at.saturating_sub(inside.height.saturating_sub(1));
     let mut at = 0u16;

@@ -1,6 +1,7 @@
-//! The screen of providers: who gives the counters, how each of them is, and what it costs.
+//! The providers screen: where the counters come from, the health of each provider, and what it costs.
 //!
-//! A library of this machine can be enabled and disabled here, as `tally provider` does it; whoever may not is told so.
+//! Libraries of this machine can be enabled and disabled here, as with `tally provider`; a message reports
+//! missing rights.
 
 use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
@@ -22,20 +23,20 @@ use crate::term::theme::Theme;
 use crate::words::{Word, Words};
 use crate::workspace::state::{Done, Workspace};
 
-/// What is open of the screen.
+/// The list of providers.
 pub(crate) struct Providers {
     query: Query,
     /// Name of the host.
     host: String,
-    /// The source has an object that tells of its providers.
-    tells: bool,
-    /// It is how they are now, so that something can be done about it.
+    /// The source has an object with provider data.
+    reports_health: bool,
+    /// The state is current, not that of a log, so that the user can act on it.
     is_now: bool,
     providers: Vec<Provider>,
-    /// Name of the chosen one: it stays chosen wherever it comes to stand.
+    /// Name of the chosen provider: it stays chosen when the order changes.
     chosen: Option<String>,
-    /// Somebody wants the chosen library enabled, or disabled, and is asked once more.
-    wants: Option<bool>,
+    /// The chosen library is to be enabled or disabled, once the user confirms it.
+    unconfirmed: Option<bool>,
     /// The screen row of each line.
     rows: Vec<(u16, usize)>,
 }
@@ -48,22 +49,23 @@ impl Providers {
         chosen: Option<String>,
         is_now: bool,
     ) -> Result<Providers, SourceError> {
-        let tells = query.add(PROVIDERS_PATH).is_ok();
-        let (providers, wants, rows) = (Vec::new(), None, Vec::new());
-        let mut screen = Providers { query, host, tells, is_now, providers, chosen, wants, rows };
+        let reports_health = query.add(PROVIDERS_PATH).is_ok();
+        let (providers, unconfirmed, rows) = (Vec::new(), None, Vec::new());
+        let mut screen =
+            Providers { query, host, reports_health, is_now, providers, chosen, unconfirmed, rows };
         screen.collect()?;
         Ok(screen)
     }
 
-    /// Collects the state of the providers, with a query of its own: now, or at the time at which the log stands.
+    /// Collects the state of the providers, with a query of its own: now, or at the time of the log.
     fn collect(&mut self) -> Result<(), SourceError> {
-        if self.tells {
+        if self.reports_health {
             self.query.collect()?;
             self.providers = providers(&self.query);
         } else if self.providers.is_empty() {
             self.providers = objects(&self.query);
         }
-        // It stays chosen also when others come before it.
+        // Without a choice the first one is chosen.
         self.chosen = self.chosen.take().or_else(|| self.providers.first().map(|row| row.name.clone()));
         Ok(())
     }
@@ -74,7 +76,7 @@ impl Providers {
 
     fn choose(&mut self, at: usize) {
         self.chosen = self.providers.get(at).map(|row| row.name.clone());
-        self.wants = None;
+        self.unconfirmed = None;
     }
 
     fn drawn(&mut self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
@@ -100,11 +102,11 @@ impl Providers {
         let cells: Vec<Vec<Cell>> = self.providers.iter().map(|row| cells(row, words, theme)).collect();
         let at = self.at();
         let mut texts: Vec<Cell> = Vec::new();
-        if !self.tells {
-            texts.push((words.get(Word::NotTold).to_string(), theme.warning()));
+        if !self.reports_health {
+            texts.push((words.get(Word::NoProviderData).to_string(), theme.warning()));
         }
         if let Some(row) = self.providers.get(at) {
-            texts.extend(self.wants.zip(row.service()).map(|(enabled, service)| {
+            texts.extend(self.unconfirmed.zip(row.service()).map(|(enabled, service)| {
                 let word = if enabled { Word::Enable } else { Word::Disable };
                 (format!("{}: {service}? y n", words.get(word)), theme.bold())
             }));
@@ -146,12 +148,12 @@ fn cells(row: &Provider, words: Words, theme: Theme) -> Vec<Cell> {
     ]
 }
 
-/// How often something happened.
+/// A count.
 fn whole(words: Words, count: f64) -> String {
     words.numbers().number_of(count, CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
 }
 
-/// All that is known of the chosen one: a narrow screen has no columns for it.
+/// All data of the chosen provider: a narrow screen has no columns for it.
 fn details(row: &Provider, is_now: bool, words: Words, theme: Theme) -> Vec<Cell> {
     let health = row.health.unwrap_or_default();
     let remedy = match row.kind {
@@ -205,12 +207,12 @@ fn chosen_provider(workspace: &Workspace, host: usize) -> Option<String> {
     Some(service.unwrap_or_else(|| workspace.query_of(host).names().english(object)))
 }
 
-/// The registries of what is shown, if that is this machine now.
+/// The registries of this machine; `None` when a log or another machine is shown.
 fn registry(workspace: &Workspace) -> Option<&tallymon::registry::Roots> {
     workspace.options.registry.as_ref().filter(|_| workspace.replay.is_none())
 }
 
-/// Has the chosen library asked, or asked no longer, from the next sample on.
+/// Enables or disables a library from the next sample on.
 fn enable(workspace: &mut Workspace, service: &str, enabled: bool) {
     let Some(roots) = registry(workspace).cloned() else { return };
     let service = service.to_string();
@@ -228,7 +230,7 @@ impl Screen for Providers {
     }
 
     fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
-        let wanted = self.wants.take();
+        let wanted = self.unconfirmed.take();
         let service = self.providers.get(self.at()).and_then(Provider::service).map(str::to_string);
         match command(Context::Providers, key) {
             Some(Command::Close) => return Action::Close,
@@ -239,7 +241,7 @@ impl Screen for Providers {
             }
             Some(Command::Cancel) if wanted.is_none() => return Action::Close,
             Some(switch @ (Command::Enable | Command::Disable)) => match (service, registry(workspace)) {
-                (Some(_), Some(_)) => self.wants = Some(switch == Command::Enable),
+                (Some(_), Some(_)) => self.unconfirmed = Some(switch == Command::Enable),
                 (Some(_), None) => {
                     workspace.message = Some(workspace.words.get(Word::NotHere).to_string());
                 }

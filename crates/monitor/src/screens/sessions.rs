@@ -1,4 +1,5 @@
-//! The screen of recording sessions: what each does, started and stopped after a question, and its log in the monitor.
+//! The screen of recording sessions: their states; starts and stops them after a question, and opens their
+//! logs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,20 +21,20 @@ use crate::term::task::Task;
 use crate::words::Word;
 use crate::workspace::state::{Done, Workspace};
 
-/// How long the screen waits for its first list: mostly a few small files are read.
+/// How long to wait for the first list: usually it comes from a few small files.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
-/// What is open of the screen.
+/// The list of sessions.
 pub(crate) struct SessionScreen {
-    keeper: Arc<dyn Sessions>,
+    store: Arc<dyn Sessions>,
     sessions: Vec<Session>,
     /// Why there is no list.
     failure: Option<String>,
-    /// The list that was asked for.
-    asked: Option<Task<Result<Vec<Session>, String>>>,
-    /// Name of the chosen one.
+    /// The requested list.
+    requested: Option<Task<Result<Vec<Session>, String>>>,
+    /// Name of the chosen session.
     chosen: Option<String>,
-    /// The chosen one is to be started, or stopped, and the user is asked once more.
+    /// The chosen session is to be started or stopped, once the user confirms it.
     is_asking: bool,
     /// The screen row of each line.
     rows: Vec<(u16, usize)>,
@@ -57,15 +58,15 @@ impl SessionScreen {
 impl SessionScreen {
     /// Opens the screen, and waits a moment for its first list. `None` where there are no sessions.
     pub(crate) fn open(workspace: &mut Workspace) -> Option<SessionScreen> {
-        let Some(keeper) = workspace.options.sessions.clone() else {
+        let Some(store) = workspace.options.sessions.clone() else {
             workspace.message = Some(workspace.words.get(Word::NoSessions).to_string());
             return None;
         };
         let mut screen = SessionScreen {
-            keeper,
+            store,
             sessions: Vec::new(),
             failure: None,
-            asked: None,
+            requested: None,
             chosen: None,
             is_asking: false,
             rows: Vec::new(),
@@ -75,23 +76,23 @@ impl SessionScreen {
         Some(screen)
     }
 
-    /// Starts a session, or stops it.
+    /// Starts or stops a session.
     fn switch(&self, name: String, starts: bool, workspace: &mut Workspace) {
-        let keeper = Arc::clone(&self.keeper);
+        let store = Arc::clone(&self.store);
         let state = workspace.words.get(if starts { Word::Recording } else { Word::Stopped });
         workspace.message = Some(format!("{name}{}", workspace.theme.either("…", "...")));
         workspace.begin_job(move || {
-            let done = if starts { keeper.start(&name) } else { keeper.stop(&name) };
+            let done = if starts { store.start(&name) } else { store.stop(&name) };
             done.map(|()| Done::Said(format!("{name}: {state}")))
         });
     }
 
     /// Opens the logs of a session.
     fn open_logs(&self, name: String, workspace: &mut Workspace) {
-        let keeper = Arc::clone(&self.keeper);
+        let store = Arc::clone(&self.store);
         let nothing = workspace.words.get(Word::NoLogYet);
         workspace.begin_job(move || {
-            let logs = keeper.logs(&name)?;
+            let logs = store.logs(&name)?;
             if logs.is_empty() { Err(format!("{name}: {nothing}")) } else { Ok(Done::Open(logs)) }
         });
     }
@@ -145,18 +146,18 @@ impl Screen for SessionScreen {
     }
 
     fn refresh(&mut self) {
-        if self.asked.is_none() {
-            let keeper = Arc::clone(&self.keeper);
-            match Task::begin(move || keeper.list()) {
-                Ok(task) => self.asked = Some(task),
+        if self.requested.is_none() {
+            let store = Arc::clone(&self.store);
+            match Task::begin(move || store.list()) {
+                Ok(task) => self.requested = Some(task),
                 Err(error) => self.failure = Some(error.to_string()),
             }
         }
     }
 
     fn poll(&mut self, patience: Duration) -> bool {
-        let Some(answer) = self.asked.as_ref().and_then(|task| task.wait(patience)) else { return false };
-        self.asked = None;
+        let Some(answer) = self.requested.as_ref().and_then(|task| task.wait(patience)) else { return false };
+        self.requested = None;
         match answer.unwrap_or_else(|words| Err(words.to_string())) {
             Ok(sessions) => {
                 self.sessions = sessions;
@@ -170,7 +171,7 @@ impl Screen for SessionScreen {
     }
 
     fn is_waiting(&self) -> bool {
-        self.asked.is_some()
+        self.requested.is_some()
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
@@ -178,7 +179,7 @@ impl Screen for SessionScreen {
     }
 }
 
-/// Whether the key starts it; else it stops it.
+/// Whether the key would start the session; else it stops it.
 const fn starts(session: &Session) -> bool {
     matches!(session.state, SessionState::Stopped | SessionState::Killed)
 }

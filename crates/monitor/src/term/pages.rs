@@ -65,8 +65,8 @@ impl Pages {
         })
     }
 
-    /// Waits until a time and takes keys meanwhile: `q`, Escape and Ctrl-C quit, Ctrl-Z gives the terminal back to the
-    /// shell for a while. `is_stopped` says whether a signal asked the program to end.
+    /// Waits until a time and takes keys meanwhile: `q`, Escape and Ctrl-C quit, Ctrl-Z gives the terminal
+    /// back to the shell for a while. `is_stopped` says whether a signal asked the program to end.
     ///
     /// # Errors
     ///

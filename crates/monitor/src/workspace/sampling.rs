@@ -1,4 +1,4 @@
-//! Samples: asked for, waited for, taken, missed.
+//! Live samples: requested, taken, or missed.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use crate::model::Top;
 use crate::workspace::state::Workspace;
 use crate::workspace::time::now;
 
-/// The longest pause between two tries of a source that does not answer.
+/// The longest pause between two tries of a failing source.
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// From when on an answer is late, however short the interval.
+/// An answer is late after this time, also with a shorter interval.
 const LATE: Duration = Duration::from_secs(1);
 
 impl Workspace {
@@ -21,8 +21,8 @@ impl Workspace {
         self.take(collected);
     }
 
-    /// Requests a sample; whether it was taken at once, by a source without a thread of its own. A request that has no
-    /// answer yet leaves a gap for this time.
+    /// Requests a sample; whether it was taken at once, by a source without a thread of its own. A request
+    /// that has no answer yet leaves a gap for this time.
     pub(crate) fn begin_sample(&mut self) -> bool {
         if self.replay.is_some() {
             self.play();
@@ -39,7 +39,7 @@ impl Workspace {
         false
     }
 
-    /// Takes the sample that was asked for, if it comes within a time; whether it came.
+    /// Takes the requested sample, if it arrives within a time; whether it arrived.
     pub(crate) fn sample_comes(&mut self, patience: Duration) -> bool {
         let Some(pending) = &self.pending else { return false };
         let Some(answer) = pending.wait(patience) else { return false };
@@ -48,7 +48,7 @@ impl Workspace {
             && *pending.request() != request
             && let Some(source) = &self.options.source
         {
-            // A counter was added in the meantime, which would have a gap.
+            // A counter was added meanwhile and would have a gap.
             self.pending = Some(source.ask(request));
             return false;
         }
@@ -58,27 +58,27 @@ impl Workspace {
         true
     }
 
-    /// Whether a sample was asked for and is not there yet.
+    /// Whether a requested sample has not arrived yet.
     pub(crate) const fn is_waiting(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// How late the sample is that is awaited; `None` as long as it need not be there.
+    /// How late the requested sample is; `None` while it is not late.
     pub(crate) fn late(&self) -> Option<Duration> {
         let age = self.pending.as_ref()?.age();
         (age >= LATE.max(self.options.interval)).then_some(age)
     }
 
-    /// How long to wait for the next sample: longer and longer while the source does not answer.
+    /// How long to wait for the next sample: longer and longer while the source fails.
     pub(crate) fn pause(&self) -> Duration {
         let doublings = self.failures.min(16);
         let pause = self.options.interval.saturating_mul(1 << doublings);
         if self.failures == 0 { pause } else { pause.min(LONGEST_RETRY.max(self.options.interval)) }
     }
 
-    /// Says how long it is until the source that failed is tried again; whether that looks different now.
+    /// Notes how long it is until a failed source is tried again; whether the shown seconds change.
     pub(crate) fn count_down(&mut self, left: Duration) -> bool {
-        // The last second is the one that is still to come.
+        // Round up: the last second is shown until it is over.
         let seconds = left.as_secs().saturating_add(u64::from(left.subsec_nanos() > 0));
         let countdown = self.failure.as_ref().map(|_| seconds.max(1));
         std::mem::replace(&mut self.countdown, countdown) != countdown
@@ -108,7 +108,7 @@ impl Workspace {
         self.choose_what_was_added();
     }
 
-    /// Nothing came: all series have a gap at the time when it should have.
+    /// Records a gap of all series at the time of the missing sample.
     fn gap(&mut self, why: NoValue) {
         let pause = u64::try_from(self.pause().as_nanos() / 100).unwrap_or(0);
         let newest = self.monitor.next().checked_sub(1).and_then(|row| self.monitor.time(row));
@@ -116,7 +116,8 @@ impl Workspace {
         self.monitor.miss(time, why);
     }
 
-    /// A query without the counters that were removed takes over after its second sample, so that rates have no gap.
+    /// Replaces the query by the one without removed counters after its second sample, so that rates have no
+    /// gap. It collects by itself, and the screen waits for that.
     fn change_query(&mut self) {
         let Some(mut successor) = self.successor.take() else { return };
         let had_one = successor.snapshot().is_some();

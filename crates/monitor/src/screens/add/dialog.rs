@@ -11,26 +11,26 @@ use tallymon::{CounterHandle, InstanceKey, Query};
 use crate::keys::binding::{Command, Context};
 use crate::keys::lookup::{command, typed};
 
-/// Four lists, a search, and a query of its own for the preview: what is looked at is not recorded.
+/// The dialog. Its query is for the preview only: it records nothing.
 pub(crate) struct AddDialog {
     pub(super) query: Query,
-    /// The host of the query first; a list of one is not shown.
+    /// All hosts; a single one is not shown as a list.
     pub(super) hosts: Vec<String>,
     pub(super) search: String,
     pub(super) pane: Pane,
     pub(super) objects: Vec<TitleIndex>,
     pub(super) counters: Vec<TitleIndex>,
     pub(super) instances: Vec<Choice>,
-    /// Place in each list.
+    /// The chosen line of each list.
     pub(super) at: [usize; 4],
     pub(super) preview: Option<(String, CounterHandle)>,
     /// Paths that were added while it is open.
     pub(super) added: HashSet<String>,
     /// Why a list is empty.
     pub(super) failure: Option<String>,
-    /// Where the lists stood on the last screen.
+    /// Where the lists lie on the screen.
     pub(super) list_areas: Vec<ListArea>,
-    /// A click before, to tell a double click.
+    /// The last click, to recognise a double click.
     pub(super) clicked: Option<Position>,
 }
 
@@ -59,24 +59,24 @@ pub(super) enum Choice {
     One(InstanceKey),
 }
 
-/// What a key in the dialog asks for.
+/// What the dialog needs after a key or a click.
 pub(crate) enum Asked {
     Nothing,
     Close,
     Add(String),
-    /// A query of the host at this position.
+    /// Another query: that of the host at this position.
     Host(usize),
 }
 
 impl AddDialog {
-    /// Opens the dialog over a query without paths of one of the hosts, at an object and counter, or at the first.
+    /// Opens the dialog over a query without paths of one of the hosts, at a counter, or at the first one.
     pub(crate) fn open(
         mut query: Query,
         hosts: Vec<String>,
         host: usize,
         chosen: Option<(TitleIndex, TitleIndex)>,
     ) -> Result<AddDialog, SourceError> {
-        // A search is in every language from its first letter on.
+        // The search covers every language from the first letter on.
         query.load_all_names()?;
         let mut dialog = AddDialog {
             query,
@@ -100,7 +100,7 @@ impl AddDialog {
         Ok(dialog)
     }
 
-    /// Goes on with another host, whose query this is.
+    /// Shows another host through its query.
     pub(crate) fn look_at(&mut self, host: usize, mut query: Query) -> Result<(), SourceError> {
         query.load_all_names()?;
         let chosen = self.object().zip(self.counter());
@@ -122,7 +122,7 @@ impl AddDialog {
         };
     }
 
-    /// Takes a key; what it asks for.
+    /// Takes a key.
     pub(crate) fn dialog_key(&mut self, key: KeyEvent) -> Asked {
         match command(Context::Add, key) {
             Some(Command::Close) => return Asked::Close,
@@ -134,7 +134,7 @@ impl AddDialog {
             Some(Command::Accept) => return self.add(),
             Some(Command::NextPane) => self.pane = self.next_pane(),
             Some(Command::PreviousPane) => {
-                // The one before is the one that is followed by this.
+                // Go around until the next pane is this one.
                 let pane = self.pane;
                 while self.next_pane() != pane {
                     self.pane = self.next_pane();
@@ -188,7 +188,7 @@ impl AddDialog {
         Asked::Nothing
     }
 
-    /// From left to right and around; one host is no choice.
+    /// The next pane from left to right, and around; the hosts only where there are several.
     pub(super) fn next_pane(&self) -> Pane {
         match self.pane {
             Pane::Hosts => Pane::Objects,
@@ -249,7 +249,7 @@ impl AddDialog {
                 Ok(keys) => {
                     self.instances =
                         std::iter::once(Choice::All).chain(keys.into_iter().map(Choice::One)).collect();
-                    // The sum is what most people want to see first.
+                    // Begin at the sum: most users want it first.
                     let total = |choice: &Choice| matches!(choice, Choice::One(key) if key.name == "_Total");
                     self.at[2] = self.instances.iter().position(total).unwrap_or(0);
                 }
@@ -259,7 +259,7 @@ impl AddDialog {
         self.look();
     }
 
-    /// Has the chosen counter sampled from now on, to show its value.
+    /// Samples the chosen counter from now on, to show its value.
     fn look(&mut self) {
         let path = self.path();
         if self.preview.as_ref().map(|(known, _)| known) == path.as_ref() {

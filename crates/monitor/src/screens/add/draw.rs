@@ -44,7 +44,7 @@ impl AddDialog {
         let below = if inside.height >= 20 { 8 } else { 5 };
         let top = inside.y.saturating_add(1);
         let lists = Rect { y: top, height: inside.height.saturating_sub(below).saturating_sub(1), ..inside };
-        // The host is named in the title when there is one only.
+        // A single host is named in the title.
         let hosts = if self.hosts.len() > 1 { (lists.width * 16 / 100).max(10) } else { 0 };
         let (first, third) =
             (lists.width.saturating_sub(hosts) * 30 / 100, lists.width.saturating_sub(hosts) * 28 / 100);
@@ -95,7 +95,7 @@ impl AddDialog {
         self.about(buffer, about, words, theme);
     }
 
-    /// Draws a list; the line that is its first on the screen.
+    /// Draws a list; returns its first line on the screen.
     #[expect(clippy::too_many_arguments, reason = "each is a different part of one list")]
     fn list(
         &self,
@@ -113,7 +113,7 @@ impl AddDialog {
         put(buffer, area.x, area.y, area.width, &format!(" {count}"), title_style);
         let rows = usize::from(area.height.saturating_sub(1));
         let at = self.at.get(pane as usize).copied().unwrap_or(0);
-        // The chosen line stays away from the edge, so that one sees what comes.
+        // The chosen line stays away from the edge, so that the lines around it are in view.
         let top = at.saturating_sub(rows / 2).min(lines.len().saturating_sub(rows));
         if lines.is_empty() {
             put(buffer, area.x.saturating_add(1), area.y.saturating_add(1), area.width, empty, theme.dim());
@@ -135,7 +135,7 @@ impl AddDialog {
         top
     }
 
-    /// Path, value, meaning, type and formula of the chosen counter.
+    /// Draws path, value, help, type and formula of the chosen counter.
     fn about(&self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
         if let Some(failure) = &self.failure {
             put(buffer, area.x, area.y, area.width, &cut(failure, area.width), theme.bad());
@@ -168,7 +168,7 @@ impl AddDialog {
         for (y, (number, line)) in
             (area.y.saturating_add(1)..last).zip(lines.iter().enumerate().take(help_rows))
         {
-            // The help may be longer than its place.
+            // The help may be longer than its room.
             let more = number.saturating_add(1) == help_rows && lines.len() > help_rows;
             let line = if more { format!("{line} …") } else { line.clone() };
             put(buffer, area.x, y, area.width, &cut(&line, area.width), theme.plain());
@@ -179,7 +179,7 @@ impl AddDialog {
         put(buffer, area.x, last, area.width, &cut(how.trim_end(), area.width), theme.dim());
     }
 
-    /// The value of the preview: of the one instance, or of the first and how many there are.
+    /// The value of the preview; of several instances the first value and how many more there are.
     fn value(&self, words: Words, theme: Theme) -> String {
         let dots = theme.either("…", "...").to_string();
         let Some((_, handle)) = &self.preview else { return dots };

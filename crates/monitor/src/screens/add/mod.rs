@@ -1,5 +1,5 @@
-//! The dialog to add counters: objects, counters and instances side by side, a search in every language above them, and the
-//! explanation and the value of the chosen counter below.
+//! The dialog to add counters: objects, counters and instances side by side, a search in every language above
+//! them, and the explanation and the value of the chosen counter below.
 
 pub(crate) mod dialog;
 mod draw;

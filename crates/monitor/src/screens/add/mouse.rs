@@ -5,7 +5,7 @@ use ratatui::layout::Position;
 
 use crate::screens::add::dialog::{AddDialog, Asked, Pane};
 
-/// Lines that the wheel moves.
+/// How many lines the wheel moves.
 const WHEEL: isize = 3;
 
 impl AddDialog {
@@ -36,7 +36,7 @@ impl AddDialog {
         self.step_in(list.pane, by.map_or(0, |(line, before)| line.saturating_sub(before)))
     }
 
-    /// Goes to a list, and so many lines further in it.
+    /// Makes a list active, and moves its choice by some lines.
     fn step_in(&mut self, pane: Pane, by: isize) -> Asked {
         self.pane = pane;
         if by == 0 { Asked::Nothing } else { self.step(by) }

@@ -1,11 +1,12 @@
-//! The search of the dialog: every word, in any language, in the names of an object or its counters.
+//! The search of the dialog: every word has to occur in the names of an object or its counters, in any
+//! language.
 
 use tallymon::core::title::{Language, TitleIndex};
 
 use crate::screens::add::dialog::AddDialog;
 
 impl AddDialog {
-    /// The objects and counters that have all words of the search, and the best of them chosen.
+    /// Lists the objects and counters that contain all words of the search, and chooses the best one.
     pub(crate) fn find(&mut self) {
         let words: Vec<String> = self.search.to_lowercase().split_whitespace().map(str::to_string).collect();
         let names = self.query.names();
@@ -33,7 +34,7 @@ impl AddDialog {
         }
     }
 
-    /// How well a counter fits: 0 when nothing is searched, `None` when a word is nowhere in any language.
+    /// How well a counter matches: 0 without a search, `None` when a word occurs in no language.
     pub(crate) fn score(&self, words: &[String], object: TitleIndex, counter: TitleIndex) -> Option<u32> {
         let names = self.query.names();
         let all = |index: TitleIndex| -> Vec<(Language, String)> {
@@ -58,7 +59,7 @@ impl AddDialog {
                 .max()?;
             score = score.saturating_add(best);
         }
-        // The whole text at once is more than its words here and there.
+        // The whole text counts more than its single words.
         if counters.iter().any(|(_, name)| *name == searched) {
             score = score.saturating_add(100);
         } else if counters.iter().any(|(_, name)| name.contains(&searched)) {

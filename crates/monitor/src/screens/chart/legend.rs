@@ -1,4 +1,5 @@
-//! The legend: one line a counter, as below the chart of Performance Monitor, with what it is now or why it is not.
+//! The legend below the chart, as in Performance Monitor: a line for each counter with its value, or why it
+//! has none.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -12,7 +13,7 @@ use crate::term::text::{cut, put, put_right, rule, width};
 use crate::words::Word;
 use crate::workspace::state::Workspace;
 
-/// Draws header and lines into an area, and remembers where they stand.
+/// Draws header and lines into an area, and notes where the lines lie.
 pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer, area: Rect) {
     let lines = workspace.lines();
     let rows = usize::from(area.height.saturating_sub(1));
@@ -55,12 +56,12 @@ pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer
     areas.lines = places;
 }
 
-/// What a series is now, in few words, and how to show it.
+/// The current value of a series in few words, and its style.
 pub(crate) fn now(workspace: &Workspace, series: &Series) -> (String, Style) {
     let theme = workspace.theme;
     let unit = series.counter_type.suffix().as_str();
     let with_unit = |text: String| if unit == "%" { format!("{text} %") } else { text };
-    // Of a log the last value is that at the end of what is in view, as in the value bar.
+    // In a log the last value is that of the last row in view, as in the value bar.
     let (view, rows) = (workspace.monitor.view(), workspace.monitor.rows());
     let end = view.end.checked_sub(1).filter(|_| workspace.replay.is_some() && view.end < rows.end);
     if let Some(cursor) = workspace.monitor.window.cursor.or(end) {
@@ -85,7 +86,7 @@ pub(crate) fn now(workspace: &Workspace, series: &Series) -> (String, Style) {
     }
 }
 
-/// How much more it is than in the log that it is compared with.
+/// The difference to the compared log.
 fn change(workspace: &Workspace, series: &Series) -> String {
     let compared = workspace.comparison.as_ref().map(|comparison| &comparison.compared);
     match compared.and_then(|compared| workspace.monitor.change(compared, series)) {
@@ -94,7 +95,7 @@ fn change(workspace: &Workspace, series: &Series) -> String {
     }
 }
 
-/// One letter for the state: chosen, shown, hidden, without a value, old.
+/// A character for the state: chosen, shown, hidden, without a value, old.
 fn mark(workspace: &Workspace, series: &Series, chosen: bool) -> (&'static str, Style) {
     let theme = workspace.theme;
     let waits = matches!(&series.last, Ok(_) | Err(NoValue::FirstSample));
@@ -163,7 +164,7 @@ fn series_line(
     }
 }
 
-/// A path that can not be used: red, with the part at fault underlined, and what there is instead.
+/// A path that can not be used: red, with the wrong part underlined, and the nearest names.
 fn failed_line(workspace: &Workspace, behind: usize, buffer: &mut Buffer, area: Rect, chosen: bool) {
     let Some(error) = workspace.monitor.failed().get(behind) else { return };
     let theme = workspace.theme;
@@ -200,7 +201,7 @@ fn invert(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
     buffer.set_style(area, workspace.theme.selected());
 }
 
-/// A rule with the statistics of the chosen series in it, as the value bar of Performance Monitor.
+/// Draws the statistics of the chosen series in a rule, as the value bar of Performance Monitor.
 pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
     let theme = workspace.theme;
     rule(buffer, area, area.y, theme.either("─", "-"), theme.dim());
@@ -222,7 +223,7 @@ pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) 
         Some(reason) => (format!(" {reason} "), theme.warning()),
         None => (format!(" {} ", series.path), theme.plain()),
     };
-    // A reason is read to its end; statistics that have no place beside it wait.
+    // A reason is shown whole; statistics that do not fit beside it are left out.
     let reserved = if series.last.is_ok() && !series.stale { 0 } else { width(&words) };
     let end = area.right().saturating_sub(reserved).saturating_sub(1);
     for (word, text) in [
@@ -233,7 +234,7 @@ pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) 
         (Word::Duration, duration.unwrap_or_default()),
     ] {
         let name = format!(" {} ", workspace.words.get(word));
-        // Values keep their place while they grow and shrink.
+        // Values keep their columns while their lengths change.
         let wide = width(&text).max(8);
         if x.saturating_add(width(&name)).saturating_add(wide) > end {
             break;
@@ -248,10 +249,10 @@ pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) 
     }
 }
 
-/// Why a series has no value now, with the name that the Performance Data Helper has for it, and what to do.
+/// Why a series has no value now, with the status name of the Performance Data Helper, and what to do.
 pub(crate) fn reason(workspace: &Workspace, series: &Series) -> Option<String> {
     let why = why(workspace, series)?;
-    // The screen of providers tells more.
+    // The providers screen has the details.
     let more = series.is_at_fault().then(|| format!(" (p: {})", workspace.words.get(Word::Providers)));
     Some(why + more.as_deref().unwrap_or_default())
 }

@@ -36,7 +36,8 @@ pub(crate) fn columns(workspace: &Workspace, space: u16) -> Vec<LegendColumn> {
     columns
 }
 
-/// All columns as wide as their texts. The widths do not depend on values, or the columns would move with each sample.
+/// All columns as wide as their texts. The widths do not depend on values, or the columns would move with
+/// each sample.
 fn all(workspace: &Workspace) -> Vec<LegendColumn> {
     let series = workspace.monitor.series();
     let words = workspace.words;

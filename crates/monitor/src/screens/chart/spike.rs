@@ -1,5 +1,5 @@
-//! The panel of top contributors: at a point of the chart, the largest instances of the charted objects, and the largest
-//! processes.
+//! The panel of top contributors: at a point of the chart, the largest instances of the charted objects, and
+//! the largest processes.
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
@@ -29,7 +29,7 @@ pub(crate) struct SpikePanel {
     rows: Vec<(u16, usize)>,
 }
 
-/// What became of a key.
+/// Whether the panel took a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
     Yes,
@@ -54,7 +54,7 @@ impl SpikePanel {
         self.area.contains(at)
     }
 
-    /// Nothing lies anywhere until the panel is drawn.
+    /// Forgets where things lie, until the panel is drawn again.
     pub(crate) fn forget_areas(&mut self) {
         self.area = Rect::ZERO;
         self.rows.clear();
@@ -107,7 +107,7 @@ impl SpikePanel {
         let column = Chart::new(Rect { height: 1, ..chart }, theme.glyphs)
             .column(workspace.monitor.window.slot(&rows, row), workspace.monitor.window.points());
         let wide = WIDE.min(chart.width);
-        // On the side with more place, so that what was clicked stays in view.
+        // On the side with more room, so that the clicked point stays in view.
         let x = if column > chart.width / 2 { chart.x } else { chart.right().saturating_sub(wide) };
         let time = workspace.monitor.time(row).map(|time| workspace.clock(time)).unwrap_or_default();
         let mut lines: Vec<Line<'_>> = Vec::new();
@@ -118,7 +118,7 @@ impl SpikePanel {
         let high =
             u16::try_from(lines.len()).unwrap_or(u16::MAX).clamp(1, chart.height.saturating_sub(2).max(1));
         let place = Rect { x, y: chart.y, width: wide, height: high.saturating_add(2) };
-        let title = format!("{} {time}", words.get(Word::MadeBy));
+        let title = format!("{} {time}", words.get(Word::ContributorsAt));
         self.area = place;
         let inside = frame_at(
             buffer,
@@ -133,7 +133,7 @@ impl SpikePanel {
                 inside.x.saturating_add(1),
                 inside.y,
                 inside.width,
-                words.get(Word::NothingKept),
+                words.get(Word::NoContributors),
                 theme.dim(),
             );
         }

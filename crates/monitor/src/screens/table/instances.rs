@@ -1,4 +1,4 @@
-//! The table: all instances of an object with all its counters, sorted by any of them. The "top" of everything.
+//! The instances of an object with all its counters, sorted by any of them: a "top" of everything.
 
 use std::collections::HashMap;
 
@@ -10,36 +10,36 @@ use tallymon::{InstanceIdentity, InstanceKey, Query};
 
 use crate::model::{Numbers, PROCESS, Tick, Ticks, process, tree};
 
-/// Number of a process, and of the one that made it.
+/// The counters with the id of a process, and with that of its parent.
 const NUMBERS: [TitleIndex; 2] = [TitleIndex(784), TitleIndex(1410)];
 
-/// An object with instances, and its own query: nothing of it is recorded.
+/// An object with instances, and a query of its own: nothing is recorded.
 pub(crate) struct Table {
     pub(super) query: Query,
     /// Position of its host.
     pub(crate) host: usize,
-    /// Its name, where it is not the first.
+    /// The name of its host, where it is not the first.
     pub(crate) host_name: Option<String>,
     pub(super) object: TitleIndex,
     pub(super) columns: Vec<TableColumn>,
     pub(super) rows: Vec<TableRow>,
-    /// TableColumn that it is sorted by.
+    /// Position of the column that the rows are sorted by.
     pub(super) sorted: usize,
     pub(super) ascending: bool,
-    /// Each instance stands below the one that made it.
+    /// Each process is shown below its parent.
     pub(super) is_tree: bool,
-    /// First column that is drawn.
+    /// The first column in view.
     pub(super) left: usize,
-    /// The chosen instance: it stays chosen wherever sorting puts it.
+    /// The chosen instance stays chosen when the order changes.
     pub(super) chosen: Option<InstanceKey>,
-    /// What the name of an instance has to contain, in small letters.
+    /// The text that the name of an instance has to contain, in lower case.
     pub(super) filter: String,
-    /// Instances that are ticked, here or in another table.
+    /// The ticked instances, of this table or others.
     pub(crate) ticks: Ticks,
-    /// Where the instances shown and the columns stood on the last screen.
+    /// Where rows and headings lie on the screen.
     pub(super) row_areas: Vec<(u16, InstanceKey)>,
     pub(super) column_areas: Vec<(Rect, usize)>,
-    /// A click before, to tell a double click.
+    /// The last click, to recognise a double click.
     clicked: Option<Position>,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct TableRow {
 }
 
 impl Table {
-    /// A table of an object with its first sample, over a query without paths of a host; `counter` is what it is sorted by.
+    /// A table of an object with its first sample, over a query without paths; sorted by `counter`.
     pub(crate) fn open(
         mut query: Query,
         host: usize,
@@ -112,8 +112,8 @@ impl Table {
         let mut positions: HashMap<&InstanceKey, usize> = HashMap::new();
         let columns: HashMap<TitleIndex, usize> =
             self.columns.iter().enumerate().map(|(position, column)| (column.counter, position)).collect();
-        // Values come counter by counter, each with all instances. No texts are made for them: there may be thousands of
-        // instances with dozens of counters.
+        // Values arrive counter by counter, each with all instances. They become no texts here: there may be
+        // thousands of instances with dozens of counters.
         self.query.for_each(|value| {
             let Some(key) = value.instance else { return };
             let Some(column) = columns.get(&value.definition.name) else { return };
@@ -127,7 +127,7 @@ impl Table {
                 *cell = value.cell.value;
             }
         });
-        // A log knows all instances that it ever has; those that are not there at this time have no values.
+        // A log has all instances that ever existed; those that do not exist at this time have no values.
         let is_gone = |cell: &Result<Value, NoValue>| {
             matches!(cell, Err(NoValue::NoData(Absence::Vanished) | NoValue::NoCounter))
         };
@@ -152,28 +152,27 @@ impl Table {
         self.sort();
     }
 
-    /// Smallest first instead of largest first, or back.
+    /// Reverses the order.
     pub(crate) fn reverse(&mut self) {
         self.ascending = !self.ascending;
         self.sort();
     }
 
-    /// Shows each instance below the one that made it, or all as they are sorted. `false` when the object does not say who
-    /// made whom.
+    /// Switches between a tree and a sorted list. `false` when the object has no parents.
     pub(crate) fn toggle_tree(&mut self) -> bool {
         let can_be = self.number_columns().is_some();
         self.is_tree = can_be && !self.is_tree;
         can_be
     }
 
-    /// The columns of an instance's own number, and of the one that made it.
+    /// The columns with the id of a process and with that of its parent.
     fn number_columns(&self) -> Option<[usize; 2]> {
-        let [own, maker] =
+        let [own, parent] =
             NUMBERS.map(|wanted| self.columns.iter().position(|column| column.counter == wanted));
-        Some([own?, maker?])
+        Some([own?, parent?])
     }
 
-    /// Chooses an instance so many rows further.
+    /// Moves the choice by some rows.
     pub(crate) fn move_row(&mut self, by: isize) {
         let shown = self.shown();
         let at = shown.iter().position(|(row, _)| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
@@ -181,12 +180,12 @@ impl Table {
         self.chosen = shown.get(at).map(|(row, _)| row.key.clone());
     }
 
-    /// What the name of an instance has to contain.
+    /// The filter.
     pub(crate) fn filter(&self) -> &str {
         &self.filter
     }
 
-    /// Shows only instances whose names contain this, in small letters; one of them is chosen.
+    /// Shows only instances whose names contain this text, in lower case; one of them is chosen.
     pub(crate) fn set_filter(&mut self, filter: String) {
         self.filter = filter;
         let shown = self.shown();
@@ -197,8 +196,8 @@ impl Table {
         }
     }
 
-    /// Chooses what was clicked: an instance, or what to sort by; the second click on a heading turns the order. Whether
-    /// it is a double click on an instance.
+    /// Chooses the clicked instance, or sorts by the clicked heading; a second click reverses the order.
+    /// Returns whether it is a double click on an instance.
     pub(crate) fn click(&mut self, place: Position) -> bool {
         let again = self.clicked.replace(place) == Some(place);
         if let Some((_, key)) = self.row_areas.iter().find(|(row, _)| *row == place.y) {
@@ -228,7 +227,7 @@ impl Table {
         with.get(at.checked_add(step)?.checked_rem(with.len())?).copied()
     }
 
-    /// The chosen instance, as it is ticked.
+    /// The tick of the chosen instance.
     pub(crate) fn chosen_tick(&self) -> Option<Tick> {
         let (row, _) = self.shown().into_iter().find(|(row, _)| Some(&row.key) == self.chosen.as_ref())?;
         Some(self.tick_of(row))
@@ -239,18 +238,18 @@ impl Table {
         Tick { host, object: self.object, key: row.key.clone(), identity }
     }
 
-    /// The rows that are shown, each with the number of rows above it in a tree.
+    /// The shown rows, each with its depth in the tree.
     pub(super) fn shown(&self) -> Vec<(&TableRow, usize)> {
         let rows = self.passed();
-        let Some([own, maker]) = self.number_columns().filter(|_| self.is_tree) else {
+        let Some([own, parent]) = self.number_columns().filter(|_| self.is_tree) else {
             return rows.into_iter().map(|row| (row, 0)).collect();
         };
-        // Zero is the machine, which makes processes and is none, and sums have no number of their own.
+        // Process id 0 is the kernel and no row, and sums have no id.
         let number = |row: &TableRow, column: usize| {
             let value = row.cells.get(column)?.as_ref().ok()?.as_f64()?;
             (value > 0.0).then_some(value.to_bits())
         };
-        let numbers: Vec<Numbers> = rows.iter().map(|row| (number(row, own), number(row, maker))).collect();
+        let numbers: Vec<Numbers> = rows.iter().map(|row| (number(row, own), number(row, parent))).collect();
         let ordered = tree(&numbers).into_iter();
         ordered.filter_map(|(position, depth)| Some((*rows.get(position)?, depth))).collect()
     }
@@ -264,8 +263,8 @@ impl Table {
         self.rows.iter().filter(fits).collect()
     }
 
-    /// Whether only what is of ticked instances is shown: those of another object that has to do with this one. The object
-    /// where they were ticked has all of its own, to tick more.
+    /// Whether only rows of ticked instances are shown: when instances of another, related object are ticked.
+    /// The object where they were ticked still shows all its instances, to tick more.
     pub(super) fn is_of_ticks(&self) -> bool {
         let host = self.host_name.as_deref();
         let has_processes = || self.rows.iter().any(|row| process(row.identity).is_some());
@@ -275,7 +274,7 @@ impl Table {
                 || self.rows.iter().any(|row| self.ticks.pass(&self.tick_of(row))))
     }
 
-    /// Sorts; sums of all instances stay at the top, and what has no value goes to the end.
+    /// Sorts the rows; sums stay at the top, rows without a value go to the end.
     fn sort(&mut self) {
         let (sorted, ascending) = (self.sorted, self.ascending);
         self.rows.sort_by(|one, other| {

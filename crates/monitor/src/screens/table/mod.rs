@@ -26,7 +26,8 @@ pub(crate) struct TableScreen {
 }
 
 impl TableScreen {
-    /// Opens the table of the chosen counter's object, else that of the processes. `None` where no object has instances.
+    /// Opens the table of the chosen counter's object, else that of the processes. `None` where no object has
+    /// instances.
     ///
     /// # Errors
     ///

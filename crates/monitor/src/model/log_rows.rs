@@ -1,10 +1,12 @@
-//! A log instead of samples: rows as they are read, and columns that are read later for the same rows.
+//! Rows of a log instead of samples, and columns that are read later for the same rows.
 
 use tallymon::core::flow::{Absence, NoValue, Value};
 use tallymon::core::time::FileTime;
 use tallymon::{Query, Reading};
 
-use super::{Monitor, Point, Series};
+use crate::model::monitor::Monitor;
+use crate::model::point::Point;
+use crate::model::series::Series;
 
 impl Monitor {
     /// Forgets all rows.
@@ -18,8 +20,8 @@ impl Monitor {
         }
     }
 
-    /// Makes sure that there is a series for each reading, apart from those that were removed; returns their positions, in
-    /// the order of the readings.
+    /// Makes sure that each reading has a series, except removed ones; returns their positions in the order
+    /// of the readings.
     pub fn expect_rows(&mut self, query: &Query, readings: &[Reading]) -> Vec<Option<usize>> {
         readings
             .iter()
@@ -30,7 +32,7 @@ impl Monitor {
                     let position = self.series.len();
                     self.series.push(Series::new(reading, query, self.next_colour));
                     self.next_colour = self.next_colour.wrapping_add(1);
-                    self.dress(position);
+                    self.apply_expected_style(position);
                     self.reindex();
                     Some(position)
                 }
@@ -65,21 +67,21 @@ impl Monitor {
         true
     }
 
-    /// The series that have no values for the rows that there are: those that came behind them.
+    /// The series that lack values for the rows in memory, because they were added later.
     pub fn unread(&self) -> Vec<usize> {
         let is_short = |(_, series): &(usize, &Series)| series.len() < self.times.len();
         self.series.iter().enumerate().filter(is_short).map(|(position, _)| position).collect()
     }
 
-    /// Values of a series are to be read again.
+    /// Marks a series whose values have to be read again.
     pub fn unread_path(&mut self, path: &str) {
         if let Some(series) = self.index.path(path).and_then(|position| self.series.get_mut(position)) {
             series.keep(0);
         }
     }
 
-    /// Makes place for the values of some series in all rows. Until they come these are gaps, and they stay gaps for
-    /// those that the log does not have.
+    /// Makes room for the values of some series in all rows. They are gaps until their values arrive, and
+    /// stay gaps where the log has none.
     pub fn begin_columns(&mut self, positions: &[usize]) {
         let rows = self.times.len();
         for series in positions {
@@ -90,7 +92,7 @@ impl Monitor {
         }
     }
 
-    /// Puts values of a row into the place that was made for them. `false` when there is no such row.
+    /// Puts the values of a row into the room made for them. `false` when there is no such row.
     pub fn fill_row(&mut self, nth: usize, positions: &[usize], values: &[Result<Value, NoValue>]) -> bool {
         let Some(time) = self.times.get(nth).copied() else { return false };
         for (position, value) in positions.iter().zip(values) {
