@@ -144,7 +144,9 @@ impl Provider for System {
     }
 
     fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
-        self.sources.begin(objects::needs(&self.objects, ask));
+        let all = self.specs.iter().zip(&self.objects);
+        let requested = all.filter(|(spec, _)| ask.wants(spec.name)).map(|(_, object)| object);
+        self.sources.begin(objects::needs(requested, ask));
         let exactness = self.quanta.iter().zip(&self.means);
         let objects = self.objects.iter_mut().zip(&mut self.meters).zip(exactness);
         // Most requests name few of many objects, whose names are side by side here.

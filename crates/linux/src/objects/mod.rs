@@ -61,11 +61,9 @@ use crate::sources::Needs;
 use object::Object;
 
 /// The sum of the needs of the requested objects.
-pub(crate) fn needs(objects: &[Box<dyn Object>], request: &Ask<'_>) -> Needs {
+pub(crate) fn needs<'o>(requested: impl Iterator<Item = &'o Box<dyn Object>>, request: &Ask<'_>) -> Needs {
     let mut needs = Needs::default();
-    for object in objects.iter().filter(|object| request.wants(object.spec().name)) {
-        needs.merge(object.needs(request));
-    }
+    requested.for_each(|object| needs.merge(object.needs(request)));
     needs
 }
 

@@ -56,7 +56,9 @@ pub(super) fn collect(system: &mut System, objects: &[TitleIndex], interest: &In
 
 /// What a request needs of the processes.
 pub(super) fn needs(request: &Ask<'_>) -> ProcessNeeds {
-    objects::needs(&objects::of(Profile::default()), request).processes
+    let objects = objects::of(Profile::default());
+    let requested = objects.iter().filter(|object| request.wants(object.spec().name));
+    objects::needs(requested, request).processes
 }
 
 /// All counters of Process.
