@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tallymon_provider::library::child;
 use tallymon_provider::library::client::{self, Client, Outcome, Settings, Times};
-use tallymon_provider::library::in_process::{InProcess, Indexes};
+use tallymon_provider::library::client::{InProcess, Indexes};
 use tallymon_provider::library::protocol::Load;
 
 /// Marks a run of this program as the one that loads libraries.

@@ -22,7 +22,7 @@ mod library;
 mod provider_object;
 mod providers;
 #[cfg(target_os = "linux")]
-pub mod publishers;
+mod publishers;
 pub mod registry;
 pub mod titles;
 
@@ -44,6 +44,8 @@ pub use libraries::try_library;
 use libraries::{Answers, Libraries};
 pub use library::{LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial};
 use providers::{Providers, write_definitions};
+#[cfg(target_os = "linux")]
+pub use publishers::Publishers;
 use registry::Roots;
 
 /// All counters of this machine, or those of chosen providers.

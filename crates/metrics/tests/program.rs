@@ -11,7 +11,7 @@ use metrics::{Unit, counter, describe_counter, describe_histogram, gauge, histog
 use tallymon::core::flow::{NoValue, Value};
 use tallymon::core::title::Language;
 use tallymon::{Host, Query};
-use tallymon_host::publishers::Publishers;
+use tallymon_host::Publishers;
 use tallymon_metrics::Recorder;
 use tallymon_provider::shm::Reader;
 use tallymon_testkit::Scratch;

@@ -9,7 +9,7 @@ use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{NoValue, Value};
 use tallymon::core::title::Language;
 use tallymon::{Host, Query};
-use tallymon_host::publishers::Publishers;
+use tallymon_host::Publishers;
 use tallymon_provider::shm::{CounterSet, NewInstance, Publisher, Reader};
 use tallymon_provider::{FindingState, Provider};
 use tallymon_testkit::Scratch;

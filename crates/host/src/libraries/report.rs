@@ -1,8 +1,8 @@
 //! Events about libraries that did not answer, and the same in words.
 
+use tallymon_provider::library::client::Exit;
 use tallymon_provider::library::client::Function;
 use tallymon_provider::library::event::{self, Event};
-use tallymon_provider::library::process::Exit;
 use tallymon_provider::library::protocol::{Loaded, Stage};
 
 use crate::registry::Service;

@@ -1,9 +1,9 @@
 //! How a service is run: its registration, and the settings of all services.
 
 use tallymon_provider::library::check::Rules;
+use tallymon_provider::library::client::Indexes;
+use tallymon_provider::library::client::find_program;
 use tallymon_provider::library::client::{Registered, Settings, Times};
-use tallymon_provider::library::in_process::Indexes;
-use tallymon_provider::library::process::find_program;
 use tallymon_provider::library::protocol::Load;
 
 use crate::library::LibraryOptions;

@@ -16,8 +16,9 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::abi::{GUARD, LONGEST as LONGEST_FILE};
 use super::check::Returned;
-use super::in_process::{InProcess, Indexes};
-use super::process::{Exit, Process};
+pub use super::in_process::{InProcess, Indexes};
+use super::process::Process;
+pub use super::process::{Exit, find_program};
 use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Stage, wide_of};
 
 /// How a library is run.

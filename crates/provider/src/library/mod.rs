@@ -6,16 +6,16 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`event`] | what is reported, with NT's ids and fields |
-//! | [`check`] | looks at what Collect returned; pure |
+//! | [`event`] | the events to report, with NT's ids and fields |
+//! | [`check`] | checks what Collect returned; pure |
 //! | [`protocol`] | the messages between this process and the child; pure |
 //! | `abi` | loads a library and calls its functions: the only unsafe code of a reader |
-//! | [`author`] | for authors in Rust: what a library declares, and what it is asked |
+//! | [`author`] | for authors in Rust: what a library declares, and the requests that it gets |
 //! | [`export`] | NT's functions in front of such a library |
-//! | [`in_process`] | a library in the reader's own process, for those that are trusted |
-//! | [`child`] | what the child process does |
-//! | `client` | asks a library in its child, and gives up on it |
-//! | `process` | starts child processes, and waits for their end |
+//! | [`child`] | the main function of the child process |
+//! | `client` | sends requests to a library in its child, and gives up on it |
+//! | `in_process` | a library in the reader's own process, for trusted ones; public through `client` |
+//! | `process` | starts child processes, and waits for their end; public through `client` |
 //!
 //! This module does not know which libraries are registered, or which of them a request needs.
 
@@ -30,7 +30,7 @@ pub mod client;
 pub mod event;
 pub mod export;
 #[cfg(target_os = "linux")]
-pub mod in_process;
+mod in_process;
 #[cfg(target_os = "linux")]
-pub mod process;
+mod process;
 pub mod protocol;
