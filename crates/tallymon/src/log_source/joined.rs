@@ -1,10 +1,10 @@
 //! Several logs on one time axis.
 //!
-//! A counter of a host that is in several of them is one column: where their times overlap, those of the log that begins
-//! first are taken. Records of different logs that are as near as the records of the quickest of them are one row, so that
-//! the hosts of a group do not take turns in having gaps. In rows between two records of a slower log its values stay; what
-//! stood still for more than two of its records, and what has ended for half of one, is absent. Where none has records for so
-//! long, a row without values lies between.
+//! A counter of a host that is in several of them is one column: where their times overlap, those of the log
+//! that begins first are taken. Records of different logs that are as near as the records of the quickest of
+//! them are one row, so that the hosts of a group do not take turns in having gaps. In rows between two
+//! records of a slower log its values stay; what stood still for more than two of its records, and what has
+//! ended for half of one, is absent. Where none has records for so long, a row without values lies between.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -454,8 +454,8 @@ impl Merge {
         Ok(row.map(|(_, time)| time))
     }
 
-    /// Whether no log has a record for so long that what follows does not continue what was: a row without values lies
-    /// between them.
+    /// Whether no log has a record for so long that what follows does not continue what was: a row without
+    /// values lies between them.
     fn stands_still(&self) -> bool {
         let next = self.inputs.iter().filter_map(|input| input.next).min();
         let last = self.ends(|input| how_long(input.step, true));

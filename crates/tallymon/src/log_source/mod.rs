@@ -52,7 +52,8 @@ struct Opened {
     columns: Vec<Column>,
     summary: LogSummary,
     marks: Marks,
-    /// The time that snapshots are taken at. This lock is held for a moment only, the one of the cursor as long as reading takes.
+    /// The time that snapshots are taken at. This lock is held for a moment only, the one of the cursor as
+    /// long as reading takes.
     wanted: Mutex<Wanted>,
     cursor: Mutex<Option<Cursor>>,
     /// The last reader of columns that knows all of them.

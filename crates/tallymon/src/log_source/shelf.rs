@@ -78,8 +78,8 @@ pub(super) struct Shelf {
     known: HashMap<String, TitleIndex>,
     pub(super) own_names: Vec<(TitleIndex, String)>,
     pub(super) hosts: Vec<LogHost>,
-    /// Position of each host, of each object of each, and of each instance of each, by the text of the log in small
-    /// letters.
+    /// Position of each host, of each object of each, and of each instance of each, by the text of the log in
+    /// small letters.
     host_places: HashMap<String, usize>,
     places: HashMap<(usize, TitleIndex), usize>,
     instances: HashMap<(usize, usize, String), usize>,
@@ -104,8 +104,8 @@ impl Shelf {
         })
     }
 
-    /// Takes the column at a position. Returns the position of the first one of that counter: of two columns with one
-    /// path it is shown. `None` for what is no counter.
+    /// Takes the column at a position. Returns the position of the first one of that counter: of two columns
+    /// with one path it is shown. `None` for what is no counter.
     pub(super) fn put(&mut self, position: usize, column: &Column) -> Option<usize> {
         let parts = column.parts.as_ref()?;
         let host = self.host(parts);
