@@ -23,8 +23,8 @@ pub(crate) use json::json_value;
 use plain::PlainLines;
 use table::Table;
 
-/// Writes rows of live values in one form. CSV and TSV keep the columns of the first row; the other forms follow the
-/// instances that exist.
+/// Writes rows of live values in one form. CSV and TSV keep the columns of the first row; the other forms
+/// follow the instances that exist.
 pub(crate) struct Rows<'w> {
     rows: LiveRows,
     sink: Output<'w>,
@@ -80,8 +80,8 @@ impl<'w> Rows<'w> {
 
     /// Writes one row.
     ///
-    /// A table is for people and has the paths in their language; the other forms are for programs and have them in
-    /// English.
+    /// A table is for people and has the paths in their language; the other forms are for programs and have
+    /// them in English.
     pub(crate) fn row<'v>(&mut self, time: FileTime, values: impl Into<RowValues<'v>>) -> io::Result<()> {
         let needs_local = matches!(self.form, Form::Csv | Form::Tsv) || self.with_time;
         let minutes = if needs_local { self.zone().to_offset(timestamp(time)).seconds() / 60 } else { 0 };

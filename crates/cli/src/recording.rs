@@ -24,7 +24,8 @@ pub(crate) struct Pace {
     pub(crate) most: Option<u64>,
 }
 
-/// Records into a file until stopped. In every format the first row is the first sample, so that it has no rates.
+/// Records into a file until stopped. In every format the first row is the first sample, so that it has no
+/// rates.
 pub(crate) fn record(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<(), Failure> {
     let records = match format {
         Format::Csv => text(query, output, Form::Csv, pace),
@@ -36,8 +37,8 @@ pub(crate) fn record(query: &mut Query, output: &Path, format: Format, pace: Pac
     Ok(())
 }
 
-/// Computed values as text, row by row: the file is complete at any time, but has the columns of its first row. Returns the
-/// number of rows.
+/// Computed values as text, row by row: the file is complete at any time, but has the columns of its first
+/// row. Returns the number of rows.
 fn text(query: &mut Query, output: &Path, form: Form, pace: Pace) -> Result<u64, Failure> {
     let stop = Stop::on_signals()?;
     let mut ticks = Ticks::start(pace.interval);
@@ -56,7 +57,8 @@ fn text(query: &mut Query, output: &Path, form: Form, pace: Pace) -> Result<u64,
     }
 }
 
-/// Raw values in a native log, which is converted to another format at the end. Returns the number of records.
+/// Raw values in a native log, which is converted to another format at the end. Returns the number of
+/// records.
 fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<u64, Failure> {
     let recording = while_recording(output, format);
     let zone = LocalZone::system();

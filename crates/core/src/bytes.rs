@@ -1,4 +1,5 @@
-//! Reads numbers and parts out of bytes from outside, each access checked. All parsers of binary formats use it.
+//! Reads numbers and parts out of bytes from outside, each access checked. All parsers of binary formats use
+//! it.
 //!
 //! ```
 //! use tallymon_core::bytes::Bytes;
@@ -178,7 +179,8 @@ impl<'a> Bytes<'a> {
     /// The input ends before that; `what` is the structure and field for the message.
     #[inline]
     pub fn length(self, at: usize, what: &'static str) -> Result<usize, Error> {
-        // On targets whose `usize` is smaller than 32 bits no input is that long, so the saturated length fails.
+        // On targets whose `usize` is smaller than 32 bits no input is that long, so the saturated length
+        // fails.
         Ok(usize::try_from(self.u32(at, what)?).unwrap_or(usize::MAX))
     }
 }

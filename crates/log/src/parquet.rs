@@ -52,7 +52,8 @@ message counters {
 /// Values of a row group: these are in memory at a time.
 const ROWS_OF_A_GROUP: usize = 1 << 18;
 
-/// Writes rows with samples and values into a Parquet file. Its columns may change: each value has its own names.
+/// Writes rows with samples and values into a Parquet file. Its columns may change: each value has its own
+/// names.
 pub struct ParquetSink<W: Write + Send> {
     /// `None` once the file is complete.
     writer: Option<SerializedFileWriter<W>>,

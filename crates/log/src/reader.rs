@@ -14,8 +14,8 @@ use crate::zone::Zone;
 
 /// Reads a log of any format, record by record.
 pub trait LogReader: Send {
-    /// The columns, zone and faults of the log. Columns and faults are added while records are read. A reader looks at the
-    /// first record when it is created, so most logs have all their columns from the start.
+    /// The columns, zone and faults of the log. Columns and faults are added while records are read. A reader
+    /// looks at the first record when it is created, so most logs have all their columns from the start.
     fn about(&self) -> &About;
 
     /// The next record, `None` after the last one.
@@ -25,8 +25,8 @@ pub trait LogReader: Send {
     /// Only errors of the operating system. Damage inside the log goes into [`About::notes`].
     fn next_record(&mut self) -> Result<Option<Record>, LogError>;
 
-    /// The bytes of the last record in the file: the line of a text log, the record of a BLG. `None` for formats without
-    /// separate records.
+    /// The bytes of the last record in the file: the line of a text log, the record of a BLG. `None` for
+    /// formats without separate records.
     fn raw_record(&self) -> Option<&[u8]> {
         None
     }
@@ -36,14 +36,14 @@ pub trait LogReader: Send {
         None
     }
 
-    /// The position of the last record, to read from there again. `None` if the input can not seek, and for records that
-    /// can only be decoded after those before them.
+    /// The position of the last record, to read from there again. `None` if the input can not seek, and for
+    /// records that can only be decoded after those before them.
     fn position(&self) -> Option<RecordPosition> {
         None
     }
 
-    /// Moves to a position: the next record is the one there. The reader keeps all columns that it knows, so their numbers
-    /// stay the same. Returns `false`, and changes nothing, if this reader can not move there.
+    /// Moves to a position: the next record is the one there. The reader keeps all columns that it knows, so
+    /// their numbers stay the same. Returns `false`, and changes nothing, if this reader can not move there.
     ///
     /// # Errors
     ///
@@ -52,8 +52,8 @@ pub trait LogReader: Send {
         Ok(false)
     }
 
-    /// Reads the times, positions and columns of all remaining records; most formats skip the values. `each` can end the
-    /// scan. Afterwards there is no next record until [`LogReader::seek_to`].
+    /// Reads the times, positions and columns of all remaining records; most formats skip the values. `each`
+    /// can end the scan. Afterwards there is no next record until [`LogReader::seek_to`].
     ///
     /// # Errors
     ///
@@ -112,8 +112,8 @@ pub struct About {
     pub records: u64,
     /// The number of records in the catalogue of the log, if it has one and it was read already.
     pub records_promised: Option<u64>,
-    /// The bits of the file that the values of each column take so far. Columns at the end that take none are missing; empty
-    /// for formats that do not count.
+    /// The bits of the file that the values of each column take so far. Columns at the end that take none are
+    /// missing; empty for formats that do not count.
     pub value_bits: Vec<u64>,
 }
 
@@ -142,8 +142,8 @@ impl About {
     }
 }
 
-/// The order of the columns in a table: by group, so that an instance that appeared late is beside the others of its
-/// wildcard.
+/// The order of the columns in a table: by group, so that an instance that appeared late is beside the others
+/// of its wildcard.
 pub fn table_order(columns: &[Column]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..columns.len()).collect();
     order.sort_by_key(|position| columns.get(*position).map(|column| column.group));
@@ -188,8 +188,8 @@ impl<R: LogReader + ?Sized> Iterator for Records<'_, R> {
 
 impl<R: LogReader + ?Sized> std::iter::FusedIterator for Records<'_, R> {}
 
-/// Computes the values of records from consecutive samples. Nothing is scaled, and shares above 100 stay as they are unless
-/// [`Cooker::capped`] is asked for.
+/// Computes the values of records from consecutive samples. Nothing is scaled, and shares above 100 stay as
+/// they are unless [`Cooker::capped`] is asked for.
 ///
 /// A column without a sample starts again: the first sample after a gap primes it.
 #[derive(Debug, Clone, Default)]

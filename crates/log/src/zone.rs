@@ -164,8 +164,8 @@ impl ZoneRules {
         else {
             return false;
         };
-        // The clock shows daylight time when it is set back, so the hour that comes twice begins earlier. Daylight bias
-        // is negative: the end of summer in standard time.
+        // The clock shows daylight time when it is set back, so the hour that comes twice begins earlier.
+        // Daylight bias is negative: the end of summer in standard time.
         let back = i64::from(self.standard_bias).saturating_sub(i64::from(self.daylight_bias));
         let back = u64::try_from(back).unwrap_or(0).saturating_mul(UNITS_PER_MINUTE);
         let winter = FileTime(winter.0.saturating_sub(back));
@@ -188,8 +188,8 @@ fn system_time(data: &[u8], at: usize) -> Result<SystemTime, Error> {
     })
 }
 
-/// When a change happens in a year: at its date, or with year 0 at the `day`-th of its weekday in the month, where 5 is
-/// the last one.
+/// When a change happens in a year: at its date, or with year 0 at the `day`-th of its weekday in the month,
+/// where 5 is the last one.
 fn change_in_year(rule: &SystemTime, year: u16) -> Option<FileTime> {
     if rule.month == 0 {
         return None;

@@ -110,7 +110,8 @@ fn time(row: u64) -> RowTime {
     RowTime { time: FileTime(133_000_000_000_000_000 + row * SECOND), local_minutes: 60 }
 }
 
-/// Rows in which instances come and go, texts change, values are missing or old, and an object is not always read.
+/// Rows in which instances come and go, texts change, values are missing or old, and an object is not always
+/// read.
 fn write_mixed(writer: &mut NativeWriter<Vec<u8>>, rows: std::ops::Range<u64>) {
     let process = writer.table(&process()).unwrap();
     let system = Definition {
@@ -410,8 +411,8 @@ fn only_the_selected_counters_are_written() {
     assert_eq!(paths, wanted);
 }
 
-/// A log of version 1 as it was first written. It is never written again: what a later version can not read is not lost
-/// without notice.
+/// A log of version 1 as it was first written. It is never written again: what a later version can not read
+/// is not lost without notice.
 const FIRST: &[u8] = include_bytes!("../fixtures/log-v1.tally");
 
 #[test]

@@ -67,7 +67,8 @@ fn value(random: &mut Random, counter_type: CounterType, first: u64, now: u64) -
     })
 }
 
-/// Several hosts and objects, whose instances come and go, some read in some rows only; a clock that is set back once.
+/// Several hosts and objects, whose instances come and go, some read in some rows only; a clock that is set
+/// back once.
 fn write(options: WriteOptions, rows: u64) -> Vec<u8> {
     let options = WriteOptions { writer: "a test".to_owned(), ..options };
     let mut writer = NativeWriter::new(Vec::new(), options).unwrap();

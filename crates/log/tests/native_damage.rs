@@ -1,4 +1,5 @@
-//! Native logs that were cut, damaged, killed or left without room: nothing panics, and what was recorded stays.
+//! Native logs that were cut, damaged, killed or left without room: nothing panics, and what was recorded
+//! stays.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::io::{self, BufRead, BufReader, Write};
@@ -333,7 +334,8 @@ fn clocks_may_be_set_back_and_zones_change() {
     let path = folder.join("c.tally");
     let options = WriteOptions { flush_seconds: 5, numbers_between_keys: 30, ..WriteOptions::default() };
     let mut writer = NativeWriter::create(&path, options).unwrap();
-    // Over midnight, where summer time ends too; then the clock is set back by a quarter of an hour, then on by a day.
+    // Over midnight, where summer time ends too; then the clock is set back by a quarter of an hour, then on
+    // by a day.
     let midnight = START - START % (86_400 * SECOND);
     let time = |row: u64| RowTime {
         time: FileTime(match row {

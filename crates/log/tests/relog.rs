@@ -1,4 +1,5 @@
-//! Copying logs between formats, checked by Windows' own conversion and by a decoder that shares nothing with ours.
+//! Copying logs between formats, checked by Windows' own conversion and by a decoder that shares nothing with
+//! ours.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -194,7 +195,8 @@ fn info_counts_the_bytes_of_each_counter() {
     let head = std::fs::read(&text).unwrap().iter().position(|byte| *byte == b'\n').unwrap() as u64 + 1;
     assert_eq!(bytes + head + info.records * (25 + 1), info.bytes);
 
-    // Five single counters of 48 bytes each in a record, and a wildcard's 0 to 3 and _Total: 24 bytes and the name of each.
+    // Five single counters of 48 bytes each in a record, and a wildcard's 0 to 3 and _Total: 24 bytes and the
+    // name of each.
     let blg = shared("logs/Tx_BasicPerfCounters.blg").unwrap();
     let (bytes, info) = all(&blg);
     assert_eq!(bytes, info.records * (5 * 48 + 4 * (24 + 4) + (24 + 14)));

@@ -1,5 +1,5 @@
-//! What users of this crate need of the crates below it, by name. A face that needs another name adds it here, so that
-//! this file shows what faces can touch.
+//! What users of this crate need of the crates below it, by name. A face that needs another name adds it
+//! here, so that this file shows what faces can touch.
 
 /// The vocabulary of counters: blocks, types, paths, samples and rows, names, times.
 pub mod core {

@@ -63,7 +63,8 @@ pub enum Digits {
 }
 
 impl TextStyle {
-    /// The number that stands for a value, for outputs whose cells are numbers; `None` for a text and for no value.
+    /// The number that stands for a value, for outputs whose cells are numbers; `None` for a text and for no
+    /// value.
     pub fn number(self, value: &Result<Value, NoValue>) -> Option<f64> {
         match value {
             Ok(value) => value.as_f64(),

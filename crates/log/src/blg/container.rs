@@ -77,7 +77,8 @@ pub struct FileHeader {
     pub buffers: u32,
     /// Events that the writer lost.
     pub events_lost: u32,
-    /// When the writer began, UTC. It is not the time of the first sample: the log may have been exported later.
+    /// When the writer began, UTC. It is not the time of the first sample: the log may have been exported
+    /// later.
     pub start: FileTime,
     /// When the writer ended, UTC; 0 if it crashed.
     pub end: FileTime,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use tallymon_core::Error;
 use tallymon_core::block::{Snapshot, SnapshotInstance, SnapshotObject};
 use tallymon_core::counter::{CounterType, Denominator, TimeBase};
 use tallymon_core::flow::{Absence, NoValue, Sample};
@@ -84,51 +85,8 @@ impl Decoder<'_> {
                 break;
             };
             position = position.saturating_add(1);
-            match next {
-                Ok(SubRecord::Single(raw)) if !read.entry.is_wildcard() && !read.entry.is_object() => {
-                    self.any = true;
-                    if self.scanning {
-                        self.evidence(&read.entry, raw);
-                        continue;
-                    }
-                    let cell = self.sample(&read.entry, raw);
-                    self.about.took(read.column, bits(records::SINGLE_SIZE));
-                    if let Some(place) = self.cells.get_mut(read.column) {
-                        *place = cell;
-                    }
-                }
-                Ok(SubRecord::Multi(multi)) if read.entry.is_wildcard() => self.multi(read, multi, at),
-                Ok(SubRecord::Object(bytes)) if read.entry.is_object() => match Snapshot::new(bytes.to_vec())
-                {
-                    Ok(snapshot) => blocks.push((position.saturating_sub(1), snapshot)),
-                    Err(error) => {
-                        let words =
-                            format!("the data block of {} is damaged: {error}", entry_path(&read.entry));
-                        self.damage(at.saturating_add(8).saturating_add(error.at), words);
-                    }
-                },
-                Ok(SubRecord::Unknown(sub_type)) => {
-                    let words = format!(
-                        "a value of the unknown sub-type {sub_type:#04x} of {} was skipped",
-                        entry_path(&read.entry)
-                    );
-                    self.damage(at, words);
-                }
-                Ok(_) => {
-                    self.damage(
-                        at,
-                        format!(
-                            "the value of {} is of another kind than the counter list says",
-                            entry_path(&read.entry)
-                        ),
-                    );
-                }
-                Err((at, error)) => {
-                    self.damage(
-                        at,
-                        format!("the values from {} on are lost: {error}", entry_path(&read.entry)),
-                    );
-                }
+            if let Some(snapshot) = self.sub_record(read, next, at) {
+                blocks.push((position.saturating_sub(1), snapshot));
             }
         }
         if position < entries.len() {
@@ -140,6 +98,58 @@ impl Decoder<'_> {
             if let Some(read) = entries.get_mut(*position) {
                 self.object(read, snapshot, &blocks);
             }
+        }
+    }
+
+    /// Decodes one sub-record; a data block is returned, because its parents may follow in other sub-records.
+    fn sub_record(
+        &mut self,
+        read: &mut ReadEntry,
+        found: Result<SubRecord<'_>, (usize, Error)>,
+        at: usize,
+    ) -> Option<Snapshot> {
+        let (at, words) = match found {
+            Ok(SubRecord::Single(raw)) if !read.entry.is_wildcard() && !read.entry.is_object() => {
+                self.single(read, raw);
+                return None;
+            }
+            Ok(SubRecord::Multi(multi)) if read.entry.is_wildcard() => {
+                self.multi(read, multi, at);
+                return None;
+            }
+            Ok(SubRecord::Object(bytes)) if read.entry.is_object() => match Snapshot::new(bytes.to_vec()) {
+                Ok(snapshot) => return Some(snapshot),
+                Err(error) => {
+                    let words = format!("the data block of {} is damaged: {error}", entry_path(&read.entry));
+                    (at.saturating_add(8).saturating_add(error.at), words)
+                }
+            },
+            Ok(SubRecord::Unknown(sub_type)) => {
+                let path = entry_path(&read.entry);
+                (at, format!("a value of the unknown sub-type {sub_type:#04x} of {path} was skipped"))
+            }
+            Ok(_) => {
+                let path = entry_path(&read.entry);
+                (at, format!("the value of {path} is of another kind than the counter list says"))
+            }
+            Err((at, error)) => {
+                (at, format!("the values from {} on are lost: {error}", entry_path(&read.entry)))
+            }
+        };
+        self.damage(at, words);
+        None
+    }
+
+    fn single(&mut self, read: &ReadEntry, raw: RawCounter) {
+        self.any = true;
+        if self.scanning {
+            self.evidence(&read.entry, raw);
+            return;
+        }
+        let sample = self.sample(&read.entry, raw);
+        self.about.took(read.column, bits(records::SINGLE_SIZE));
+        if let Some(cell) = self.cells.get_mut(read.column) {
+            *cell = sample;
         }
     }
 

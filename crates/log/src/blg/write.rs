@@ -75,7 +75,8 @@ impl<W: Write + Seek> BlgWriter<W> {
         })
     }
 
-    /// Writes a record: one value for each entry, in their order. `local` is the time as the machine's clock shows it.
+    /// Writes a record: one value for each entry, in their order. `local` is the time as the machine's clock
+    /// shows it.
     ///
     /// # Errors
     ///
@@ -111,8 +112,8 @@ impl<W: Write + Seek> BlgWriter<W> {
         Ok(self.out)
     }
 
-    /// Writes the counter list before the first record. It is a microsecond older, so that sorting by time keeps it
-    /// first.
+    /// Writes the counter list before the first record. It is a microsecond older, so that sorting by time
+    /// keeps it first.
     fn list(&mut self, first: FileTime) -> io::Result<()> {
         if self.listed {
             return Ok(());

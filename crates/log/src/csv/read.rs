@@ -1,5 +1,5 @@
-//! Reads PDH-CSV and PDH-TSV of every writer: Windows in any language, typeperf's console, VMware's esxtop, files that
-//! went through an editor.
+//! Reads PDH-CSV and PDH-TSV of every writer: Windows in any language, typeperf's console, VMware's esxtop,
+//! files that went through an editor.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Seek, SeekFrom};

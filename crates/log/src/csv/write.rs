@@ -123,7 +123,8 @@ impl<W: Write> CsvWriter<W> {
         Ok(self.out)
     }
 
-    /// `MM/dd/yyyy HH:mm:ss.fff`. It is in every row, and formatting it with `write!` costs as much as four numbers.
+    /// `MM/dd/yyyy HH:mm:ss.fff`. It is in every row, and formatting it with `write!` costs as much as four
+    /// numbers.
     fn time(&mut self, local: FileTime) {
         let time = local.system_time();
         for (number, digits, end) in [

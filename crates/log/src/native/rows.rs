@@ -45,8 +45,8 @@ struct Named {
 }
 
 impl<W: Output> NativeSink<W> {
-    /// Writes into this log, which should keep instances ([`WriteOptions::keep_instances`](super::WriteOptions)): the sink
-    /// describes each column once.
+    /// Writes into this log, which should keep instances
+    /// ([`WriteOptions::keep_instances`](super::WriteOptions)): the sink describes each column once.
     pub const fn new(writer: NativeWriter<W>) -> NativeSink<W> {
         NativeSink { writer: Some(writer), instances: Vec::new() }
     }

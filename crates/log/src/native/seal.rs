@@ -29,7 +29,8 @@ pub fn seal(path: &Path) -> Result<Notes, LogError> {
         Ok(reader.about().notes.clone())
     };
     write().map_err(|error| {
-        // The error is what the user has to know; a rest of the file that can not be removed shows by its name.
+        // The error is what the user has to know; a rest of the file that can not be removed shows by its
+        // name.
         let _ = std::fs::remove_file(&part);
         error.in_file(path)
     })

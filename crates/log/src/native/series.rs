@@ -237,7 +237,8 @@ fn choose(differences: &[i64], old: Parameters) -> Parameters {
     let some = differences.get(..LOOKED_AT).unwrap_or(differences);
     let fits = old.divisor == divisor && (old.mode != Mode::Above || old.bias.cast_signed() <= units(least));
     let before = if fits { total_length(old, some) } else { u64::MAX };
-    // Numbers that are no longer than the parameter expects are as short as when it was chosen: nothing is looked for.
+    // Numbers that are no longer than the parameter expects are as short as when it was chosen: nothing is
+    // looked for.
     if before <= u64::from(old.rice).saturating_add(1).saturating_mul(some.len() as u64) {
         return old;
     }
@@ -246,7 +247,8 @@ fn choose(differences: &[i64], old: Parameters) -> Parameters {
         let length = total_length(candidate, some);
         let cost = length.saturating_sub(discount);
         if cost < best.0 {
-            // The usual length of a number, a little less: a number that is too long costs less than all too long.
+            // The usual length of a number, a little less: a number that is too long costs less than all too
+            // long.
             let usual = length.checked_div(some.len() as u64).unwrap_or(0).saturating_sub(1);
             let rice = if discount > 0 { old.rice } else { u8::try_from(usual).unwrap_or(0) };
             best = (cost, Parameters { rice, ..candidate });

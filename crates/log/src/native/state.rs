@@ -144,8 +144,8 @@ impl State {
         self.cells.len()
     }
 
-    /// Reads the numbers of a chunk. `room` is how many numbers there may be, and becomes fewer; `took` is told the column of
-    /// the log and the bits of each series.
+    /// Reads the numbers of a chunk. `room` is how many numbers there may be, and becomes fewer; `took` is
+    /// told the column of the log and the bits of each series.
     pub(super) fn decode(
         &mut self,
         bits: &mut BitReader<'_>,

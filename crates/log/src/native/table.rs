@@ -12,8 +12,8 @@ use super::cells::{Cell, Cells, ChunkRow};
 use super::schema::{Definition, Instance};
 use super::series::{self, Parameters, Scratch};
 
-/// Numbers that each column has, one stream for all columns of an object: the counter, its base or clock, how many
-/// resources, whether it is there, when it was taken, ticks per second.
+/// Numbers that each column has, one stream for all columns of an object: the counter, its base or clock, how
+/// many resources, whether it is there, when it was taken, ticks per second.
 pub(super) const STREAMS: usize = 6;
 /// Position of the stream that says how many resources there are.
 const MULTI: usize = 2;
@@ -22,8 +22,8 @@ pub(super) const STATUS: usize = 3;
 /// Position of the stream of ticks per second.
 const FREQUENCY: usize = 5;
 
-/// Numbers that each object has in each row: when its values were taken, its three clocks, and from when to when it was
-/// read.
+/// Numbers that each object has in each row: when its values were taken, its three clocks, and from when to
+/// when it was read.
 pub(super) const CLOCKS: usize = 6;
 /// Position of the time of the samples; the third clock is relative to it.
 pub(super) const TIME: usize = 0;
@@ -222,7 +222,8 @@ impl Table {
         })
     }
 
-    /// Writes the numbers of the chunk and gets ready for the next one. Returns how many numbers were written.
+    /// Writes the numbers of the chunk and gets ready for the next one. Returns how many numbers were
+    /// written.
     pub(super) fn encode(
         &mut self,
         out: &mut BitWriter,

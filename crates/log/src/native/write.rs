@@ -503,7 +503,8 @@ impl<W: Output> NativeWriter<W> {
                 Ok(())
             }
             Err(error) => {
-                // The error of writing is the one to tell; a rest that stays is damage that readers pass over.
+                // The error of writing is the one to tell; a rest that stays is damage that readers pass
+                // over.
                 let _ = self.out.cut(self.at);
                 Err(error)
             }

@@ -116,7 +116,8 @@ pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Rep
     match written {
         Ok(()) => Ok(plan.report),
         Err(error) => {
-            // The first error is the one to report; an incomplete file that can not be removed shows by its name.
+            // The first error is the one to report; an incomplete file that can not be removed shows by its
+            // name.
             let _ = std::fs::remove_file(&part);
             Err(error.in_file(output))
         }
@@ -158,8 +159,8 @@ pub fn part_of(output: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// As [`relog()`]. A BLG can not be written into a stream, because its header is known only at the end, nor can a native
-/// log.
+/// As [`relog()`]. A BLG can not be written into a stream, because its header is known only at the end, nor
+/// can a native log.
 pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Result<Report, LogError> {
     let words = match options.format {
         Format::Blg => "a BLG can be written to a file only: its header is completed at the end",

@@ -295,7 +295,8 @@ impl SqliteReader {
                 Some(status) => Err(reason_of(status)),
                 None => Ok(Raw {
                     first: match (integer(row, 4)?, integer(row, 5)?) {
-                        // Tables that hold computed values only: what `PERF_DOUBLE_RAW` has is the number itself.
+                        // Tables that hold computed values only: what `PERF_DOUBLE_RAW` has is the number
+                        // itself.
                         (None, None) => real(row, 3)?.unwrap_or(f64::NAN).to_bits(),
                         (low, high) => whole(low, high),
                     },
