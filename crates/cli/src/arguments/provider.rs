@@ -13,71 +13,71 @@ pub(crate) struct Provider {
     pub(crate) action: ProviderAction,
 }
 
-/// Which registry is changed; without an option that of the system for those who may, else that of the user.
+/// Which registry to change. Default: the system's if the user may write it, else the user's.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Registry")]
 pub(crate) struct ScopeOptions {
-    /// The registry of the system, which everybody reads.
+    /// Use the system registry, which all users read.
     #[arg(long, global = true, conflicts_with = "user")]
     pub(crate) system: bool,
-    /// The registry of this user, which wins where both have something.
+    /// Use this user's registry. Its entries override the system's.
     #[arg(long, global = true)]
     pub(crate) user: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProviderAction {
-    /// Install names and registrations.
+    /// Install counter names and register providers.
     Add(ProviderAdd),
-    /// Remove services with their names.
+    /// Remove services and their counter names.
     Remove {
-        /// Names of services, GUIDs or names of providers of manifests, or manifests.
+        /// Services by name, manifest providers by GUID or name, or manifest files.
         #[arg(required = true, value_name = "SERVICE")]
         services: Vec<String>,
     },
     /// List the services of both registries.
     List {
         /// Print JSON.
-        #[arg(long)]
+        #[arg(long, help_heading = "Output")]
         json: bool,
     },
-    /// Say what would be installed, and write nothing; for the name of a service, load its library and check it.
+    /// Check files without installing them, or load and check a service's library.
     Check(ProviderFiles),
-    /// Write everything that is installed to a file, which 'tally lodctr /R:FILE' takes back.
+    /// Export all names and settings; 'tally lodctr /R:FILE' restores them.
     Export {
-        /// The file; standard output without one.
+        /// File to write. Default: standard output.
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
-    /// Have services asked again.
+    /// Read the counters of services again.
     Enable {
         /// Names of services.
         #[arg(required = true, value_name = "SERVICE")]
         services: Vec<String>,
     },
-    /// Have services no longer asked.
+    /// Stop reading the counters of services.
     Disable {
         /// Names of services.
         #[arg(required = true, value_name = "SERVICE")]
         services: Vec<String>,
     },
-    /// Add the other languages of INI files to services whose names are installed.
+    /// Add the languages of INI files to services that are already installed.
     Translate {
-        /// INI files, with symbol files beside them.
+        /// INI files. Their symbol files must be in the same folder.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// Code page of files that are neither UTF-16 nor UTF-8.
         #[arg(long, value_name = "NUMBER")]
         code_page: Option<u32>,
     },
-    /// Set numbers that say how libraries are asked: of one service, or of all. Without any, show what can be set and what
-    /// is.
+    /// Set registry values of one service or of all; without values, show them.
     Set(ProviderSet),
-    /// Undo the last change, or go to another version that is kept.
+    /// Undo the last change, or restore an older version.
     Rollback {
-        /// Number of the version.
+        /// Version to restore. Default: the one before the current.
         #[arg(long, value_name = "VERSION")]
         to: Option<u32>,
-        /// List the versions, and change nothing.
+        /// List the stored versions and change nothing.
         #[arg(long, conflicts_with = "to")]
         list: bool,
     },
@@ -85,10 +85,10 @@ pub(crate) enum ProviderAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProviderSet {
-    /// The service; all services without it.
+    /// Service to configure. Default: all services.
     #[arg(long, value_name = "SERVICE")]
     pub(crate) service: Option<String>,
-    /// Names of Windows' values with their numbers, such as "Configuration Flags=2"; nothing behind = takes one away.
+    /// Values to set, by their names on Windows, such as "Configuration Flags=2". NAME= removes a value.
     #[arg(value_name = "NAME=NUMBER")]
     pub(crate) values: Vec<String>,
 }
@@ -98,10 +98,10 @@ pub(crate) struct ProviderFiles {
     /// INI files with names, manifests (.man), or .reg files with registrations.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Code page of files that are neither UTF-16 nor UTF-8, such as 949, 932 or 1251; 1252 without it.
+    /// Code page of files that are neither UTF-16 nor UTF-8, such as 949, 932 or 1251. Default: 1252.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) code_page: Option<u32>,
-    /// Program of a manifest that does not name it in full, or its folder.
+    /// Program of a manifest, or its folder, when the manifest does not give the full path.
     #[arg(long, value_name = "PATH")]
     pub(crate) binary: Option<PathBuf>,
 }
@@ -113,32 +113,33 @@ pub(crate) struct ProviderAdd {
     /// Shared library of the service.
     #[arg(long, value_name = "FILE")]
     pub(crate) library: Option<String>,
-    /// Name of its function that is called first.
+    /// Name of the library's Open function.
     #[arg(long, value_name = "NAME")]
     pub(crate) open: Option<String>,
-    /// Name of its function that gives data.
+    /// Name of the library's Collect function.
     #[arg(long, value_name = "NAME")]
     pub(crate) collect: Option<String>,
-    /// Name of its function that is called last.
+    /// Name of the library's Close function.
     #[arg(long, value_name = "NAME")]
     pub(crate) close: Option<String>,
-    /// Load the library as the user nobody where root reads counters.
+    /// Run the library as user nobody when root reads counters.
     #[arg(long)]
     pub(crate) as_nobody: bool,
-    /// Index of an object of others that it changes.
+    /// Index of another provider's object that the library wraps. Repeat for several objects.
     #[arg(long, value_name = "INDEX")]
     pub(crate) wraps: Vec<u32>,
-    /// Trust the library as it is now, and load it into the process of whoever reads counters: nothing protects that
-    /// process from it.
+    /// Trust the library as it is now, and load it into the process that reads counters.
+    ///
+    /// A fault of the library then ends that process. Without this option the library runs in its own process.
     #[arg(long)]
     pub(crate) in_process: bool,
-    /// How long a request waits for its data before the last values stand in, in milliseconds; 50 without it.
+    /// Milliseconds that a request waits for data before it returns the last values; 50 by default.
     #[arg(long, value_name = "MS")]
     pub(crate) deadline: Option<u32>,
-    /// Time after which its first function is broken off, in milliseconds; 10,000 without it.
+    /// Milliseconds that Open may take; 10,000 by default.
     #[arg(long, value_name = "MS")]
     pub(crate) open_timeout: Option<u32>,
-    /// Time after which its data is no longer hoped for and its process is killed, in milliseconds; 10,000 without it.
+    /// Milliseconds that Collect may take before its process is killed; 10,000 by default.
     #[arg(long, value_name = "MS")]
     pub(crate) collect_timeout: Option<u32>,
 }
@@ -151,25 +152,25 @@ pub(crate) struct Compat {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CompatCommand {
-    /// Make links to this program under the names of Windows' programs.
+    /// Install links to tally under the names of Windows' programs.
     Install(CompatFolder),
-    /// Remove these links.
+    /// Remove the links.
     Remove(CompatFolder),
-    /// The name of a program of Windows, and its options.
+    /// A program of Windows and its options.
     #[command(external_subcommand)]
     Program(Vec<OsString>),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CompatFolder {
-    /// Folder of the links; ~/.local/bin without it.
+    /// Folder of the links. Default: ~/.local/bin.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct WindowsWords {
-    /// Options and names as on Windows; options begin with - or /.
+    /// Options and names as on Windows; /? lists them.
     #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) words: Vec<String>,
 }
