@@ -156,10 +156,7 @@ pub(crate) struct Get {
     /// Time between the two samples that a rate needs, such as 500ms, 2s, 1m or 00:00:05.
     #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Duration,
-    /// Show the error bounds of rates and percentages, and why values are old.
-    ///
-    /// The bounds follow from the time that reading took and from the resolution of the system's counters. If the
-    /// bound of a value is unknown, the reason is shown.
+    /// Show error bounds of rates and percentages (from read time and counter resolution), and why values are old.
     #[arg(long, short)]
     pub(crate) verbose: bool,
     #[command(flatten)]
@@ -175,18 +172,15 @@ pub(crate) struct Watch {
     /// Counter paths. Instance and counter may contain wildcards; new instances are added as they appear.
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,
-    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05; 1s by default.
-    ///
-    /// With --log: the least time between two records that are shown; every record by default.
+    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05; 1s by default. With --log: the least time between
+    /// two records; every record by default.
     #[arg(long, short, value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Option<Duration>,
     /// Stop after this many rows.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// Record into this log file instead of printing.
-    ///
-    /// The first row is the first sample, so its rates are blank. Instances that appear later get their own
-    /// columns, except in csv and tsv.
+    /// Record into this file instead of printing. Rates of the first row are blank, because they need two samples.
+    /// All formats but csv and tsv add columns for instances that appear later.
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["form", "file", "log"],
         help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,

@@ -32,7 +32,7 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Stats) -> Result<(), 
         print(&mut out, &stats, hidden)?;
     }
     for path in &stats.not_found {
-        say(format_args!("not in the logs: {path}"));
+        say(format_args!("no counter in the logs matches {path}"));
     }
     let mut damaged = false;
     for (path, notes) in &stats.notes {
@@ -103,7 +103,7 @@ fn print(out: &mut impl Write, stats: &Stats, hidden: usize) -> io::Result<()> {
     }
     table(out, TITLES, &rows)?;
     if hidden > 0 {
-        writeln!(out, "{hidden} more counters; --top shows more")?;
+        writeln!(out, "{hidden} more counters; use a larger --top to show them")?;
     }
     if approximate {
         writeln!(out, "Percentiles are accurate to half a percent, because there are many values.")?;
