@@ -156,7 +156,8 @@ pub(crate) struct Get {
     /// Time between the two samples that a rate needs, such as 500ms, 2s, 1m or 00:00:05.
     #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Duration,
-    /// Show error bounds of rates and percentages (from read time and counter resolution), and why values are old.
+    /// Show error bounds of rates and percentages (from read time and counter resolution), and why values are
+    /// old.
     #[arg(long, short)]
     pub(crate) verbose: bool,
     #[command(flatten)]
@@ -172,19 +173,20 @@ pub(crate) struct Watch {
     /// Counter paths. Instance and counter may contain wildcards; new instances are added as they appear.
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,
-    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05; 1s by default. With --log: the least time between
-    /// two records; every record by default.
+    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05; 1s by default. With --log: the least time
+    /// between two records; every record by default.
     #[arg(long, short, value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Option<Duration>,
     /// Stop after this many rows.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// Record into this file instead of printing. Rates of the first row are blank, because they need two samples.
-    /// All formats but csv and tsv add columns for instances that appear later.
+    /// Record into this file instead of printing. Rates of the first row are blank, because they need two
+    /// samples. All formats but csv and tsv add columns for instances that appear later.
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["form", "file", "log"],
         help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Format of --output: tally (native), csv, tsv, blg, sqlite or parquet. Default: by file name, else tally.
+    /// Format of --output: tally (native), csv, tsv, blg, sqlite or parquet. Default: by file name, else
+    /// tally.
     #[arg(long, short = 'f', value_name = "FORMAT", requires = "output", help_heading = "Output")]
     pub(crate) log_format: Option<String>,
     #[command(flatten)]
@@ -210,8 +212,8 @@ pub(crate) struct OfLog {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Reading logs")]
 pub(crate) struct AtTime {
-    /// Use the last record at or before this time, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
-    /// Default: the last record of the log.
+    /// Use the last record at or before this time, such as '2026-11-21 09:30' (local) or
+    /// 2026-11-21T08:30:00Z. Default: the last record of the log.
     #[arg(long, value_name = "TIME", requires = "log")]
     pub(crate) at: Option<String>,
 }
@@ -303,8 +305,8 @@ pub(crate) struct Dump {
 
 #[derive(Debug, Args)]
 pub(crate) struct Relog {
-    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, native. Several are joined in the order of their first
-    /// records.
+    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, native. Several are joined in the order of their
+    /// first records.
     #[arg(required = true, value_name = "LOG")]
     pub(crate) inputs: Vec<PathBuf>,
     /// File to write. Without it, text goes to standard output.

@@ -84,8 +84,8 @@ impl LogHosts {
         if self.hosts.len() > 1 { "" } else { self.log.host() }
     }
 
-    /// The hosts that an argument means, and the argument without its host. `\\HOST\Object` means one host, `Object` means
-    /// all.
+    /// The hosts that an argument means, and the argument without its host. `\\HOST\Object` means one host,
+    /// `Object` means all.
     pub(crate) fn meant<'w>(&mut self, word: &'w str) -> (impl Iterator<Item = &mut LogHost>, &'w str) {
         let slash = |letter| letter == '\\' || letter == '/';
         let named = word.strip_prefix("\\\\").or_else(|| word.strip_prefix("//"));

@@ -1,7 +1,7 @@
 //! The command `tally`: performance counters of this machine, on the command line.
 //!
-//! Data goes to standard output, messages go to standard error. Every error message says what failed, which part, where,
-//! and what to do. Each kind of failure has its own exit code; see [`exit`].
+//! Data goes to standard output, messages go to standard error. Every error message says what failed, which
+//! part, where, and what to do. Each kind of failure has its own exit code; see [`exit`].
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -47,7 +47,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Adds what the user probably meant: the command that a typing error resembles, or the languages of `--lang`.
+/// Adds what the user probably meant: the command that a typing error resembles, or the languages of
+/// `--lang`.
 fn with_advice(mut error: clap::Error) -> clap::Error {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.as_str(),

@@ -69,8 +69,8 @@ pub(crate) fn try_add(query: &mut Query, text: &str) -> Result<CounterHandle, Pa
     query.add_path(text, &parsed.path)
 }
 
-/// Reads a path of three parts with one leading backslash as an object and a counter whose name contains a backslash,
-/// instead of as a host path that lost a backslash. `None` if the first part is not an object.
+/// Reads a path of three parts with one leading backslash as an object and a counter whose name contains a
+/// backslash, instead of as a host path that lost a backslash. `None` if the first part is not an object.
 fn without_host(query: &mut Query, path: &CounterPath) -> Option<CounterPath> {
     let machine = path.machine.as_deref()?;
     if machine.eq_ignore_ascii_case(query.system_name()) {
@@ -120,7 +120,8 @@ pub(crate) fn drawn(error: &PathError, home: Home) -> String {
             "\n  'tally list OBJECT --instances --log FILE' lists the log's instances"
         }
         (_, PathPart::Object, Home::Machine) => {
-            "\n  'tally list' lists all objects, 'tally find WORD' searches them,\n  'tally provider check SERVICE' reports why objects of a library are missing"
+            "\n  'tally list' lists all objects, 'tally find WORD' searches them,\
+             \n  'tally provider check SERVICE' reports why objects of a library are missing"
         }
         (_, PathPart::Object, Home::Log) => "\n  'tally list --log FILE' lists the log's objects",
         (_, PathPart::Counter, Home::Machine) => "\n  'tally list OBJECT' lists all counters of an object",

@@ -31,7 +31,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Shows how much of the logs was read, if standard error is a terminal. `times` is how often each log is read.
+    /// Shows how much of the logs was read, if standard error is a terminal. `times` is how often each log is
+    /// read.
     pub(crate) fn of<P: AsRef<Path>>(read: &BytesRead, logs: &[P], times: u64) -> Progress {
         let nothing = Progress { stop: None, thread: None };
         if !io::stderr().is_terminal() {

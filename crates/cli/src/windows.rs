@@ -1,7 +1,8 @@
-//! Windows' programs with their own names and options: `typeperf`, `relog`, `logman`, `lodctr`, `unlodctr`, `perfmon`.
+//! Windows' programs with their own names and options: `typeperf`, `relog`, `logman`, `lodctr`, `unlodctr`,
+//! `perfmon`.
 //!
-//! `tally` runs as one of them if it is started under that name or as `tally compat NAME`. Links with these names exist
-//! only after `tally compat install`.
+//! `tally` runs as one of them if it is started under that name or as `tally compat NAME`. Links with these
+//! names exist only after `tally compat install`.
 
 pub(crate) mod install;
 pub(crate) mod lodctr;

@@ -8,8 +8,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Prints a message on standard error, after the name of the command.
 ///
-/// Write errors are ignored: standard error may be a closed pipe or a full disk, and the exit code must still be that of
-/// the message.
+/// Write errors are ignored: standard error may be a closed pipe or a full disk, and the exit code must still
+/// be that of the message.
 pub(crate) fn say(words: impl fmt::Display) {
     let words = words.to_string();
     let lines: Vec<Cow<'_, str>> = words.split('\n').map(visible).collect();
@@ -90,8 +90,8 @@ pub(crate) fn table<const N: usize>(
     rows.iter().try_for_each(|row| line(row.each_ref().map(String::as_str)))
 }
 
-/// Splits a text where a line may break: after words with their blanks, and between wide letters. No line begins with a
-/// mark such as a Japanese full stop, and no line ends with an opening bracket.
+/// Splits a text where a line may break: after words with their blanks, and between wide letters. No line
+/// begins with a mark such as a Japanese full stop, and no line ends with an opening bracket.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -118,7 +118,8 @@ fn breaks(before: char, after: char) -> bool {
             && !"（「『【".contains(before))
 }
 
-/// Whether a letter is of a script without blanks between words. Korean has them, so its syllables do not count.
+/// Whether a letter is of a script without blanks between words. Korean has them, so its syllables do not
+/// count.
 fn ideographic(letter: char) -> bool {
     letter.width() == Some(2) && !('\u{ac00}'..='\u{d7a3}').contains(&letter)
 }

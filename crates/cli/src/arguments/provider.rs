@@ -130,7 +130,8 @@ pub(crate) struct ProviderAdd {
     pub(crate) wraps: Vec<u32>,
     /// Trust the library as it is now, and load it into the process that reads counters.
     ///
-    /// A fault of the library then ends that process. Without this option the library runs in its own process.
+    /// A fault of the library then ends that process. Without this option the library runs in its own
+    /// process.
     #[arg(long)]
     pub(crate) in_process: bool,
     /// Milliseconds that a request waits for data before it returns the last values; 50 by default.

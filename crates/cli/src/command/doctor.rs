@@ -106,7 +106,8 @@ fn problems(findings: &[Finding], effective: u64) -> Vec<Problem> {
     problems
 }
 
-/// The reason that an object lacks values, and the object with their number. Of other findings: subject and detail.
+/// The reason that an object lacks values, and the object with their number. Of other findings: subject and
+/// detail.
 ///
 /// The detail of an object is such as `degraded in 2ms; 5 values: more rights are needed to read it`.
 fn reason_and_subject(finding: &Finding) -> (String, Option<String>) {
@@ -126,8 +127,8 @@ fn names(remedy: &str, capability: &str) -> bool {
     remedy.to_ascii_lowercase().contains(capability)
 }
 
-/// The command that gives this program the missing capabilities. `setcap` replaces all capabilities of a file, so the
-/// command repeats those that the program has.
+/// The command that gives this program the missing capabilities. `setcap` replaces all capabilities of a
+/// file, so the command repeats those that the program has.
 fn setcap(missing: &[&str], effective: u64) -> String {
     let wanted: Vec<&str> = CAPABILITIES
         .into_iter()

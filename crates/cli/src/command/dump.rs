@@ -47,7 +47,7 @@ pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
     } else {
         if let RequestKind::Unknown(word) = &request.kind {
             let words = format!(
-                "{word:?} is neither a query (Global, Costly, numbers, Counter 009, Help 009) nor an existing file"
+                "{word:?} is neither a query (Global, Costly, numbers, Counter 009, Help 009) nor a file"
             );
             return Err(Failure::new(Kind::Usage, words));
         }

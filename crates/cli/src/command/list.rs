@@ -23,8 +23,8 @@ pub(crate) fn run(common: &Common, list: &List) -> Result<(), Failure> {
     each(std::iter::once(("", &mut paths::query(common)?)), wanted, list)
 }
 
-/// Lists what each host has; `prefix` is the host part of its paths. An empty `wanted` means all objects. A host without
-/// the object is skipped if another host has it.
+/// Lists what each host has; `prefix` is the host part of its paths. An empty `wanted` means all objects. A
+/// host without the object is skipped if another host has it.
 fn each<'q>(
     hosts: impl Iterator<Item = (&'q str, &'q mut Query)>,
     wanted: &str,

@@ -27,8 +27,8 @@ use tallymon::core::time::FileTime;
 
 use crate::exit::Failure;
 
-/// Collects once, or twice an interval apart if a value needs two samples. A source that is not live never changes, so it
-/// is collected once only.
+/// Collects once, or twice an interval apart if a value needs two samples. A source that is not live never
+/// changes, so it is collected once only.
 fn collect(query: &mut Query, live: bool, interval: Duration) -> Result<FileTime, Failure> {
     let time = query.collect()?;
     if !live || !query.needs_two_samples() {

@@ -105,7 +105,8 @@ fn defaults(query: &mut Query) -> Vec<String> {
 
 /// Splits the arguments into logs and counter paths. Logs are those of `--log`, then the other files.
 fn logs_and_paths(wanted: &Mon) -> (Vec<PathBuf>, Vec<String>) {
-    // A word that is neither a file nor a counter path is taken as a log, so that the error names a missing log.
+    // A word that is neither a file nor a counter path is taken as a log, so that the error names a missing
+    // log.
     let is_log = |word: &&String| {
         Path::new(word).is_file() || !word.starts_with(['\\', '/']) && CounterPath::parse(word).is_err()
     };

@@ -88,8 +88,8 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
-/// Whether a file is a manifest rather than an INI file. The name decides, so that an error is about the right kind of
-/// file.
+/// Whether a file is a manifest rather than an INI file. The name decides, so that an error is about the
+/// right kind of file.
 fn is_manifest(path: &Path) -> bool {
     has_extension(path, "man") || has_extension(path, "xml")
 }
@@ -125,7 +125,8 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
     let library = add.library.as_deref().map(in_full);
     let validation_code = library.as_deref().filter(|_| add.in_process).and_then(ValidationCode::of);
     if add.in_process && validation_code.is_none() {
-        let words = "--in-process needs --library with the full path of the library, to detect whether the file changes";
+        let words =
+            "--in-process needs --library with the full path of the library, to detect changes of the file";
         return Err(Failure::new(Kind::Usage, words));
     }
     let registration = Service {
@@ -183,7 +184,8 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Warns of what keeps a library from being loaded. It is no error: names may be installed before their library.
+/// Warns of what keeps a library from being loaded. It is no error: names may be installed before their
+/// library.
 fn warn_of_library(service: &Service) {
     let Some(library) = &service.library else { return };
     if library.contains('/') && !std::path::Path::new(library).is_file() {

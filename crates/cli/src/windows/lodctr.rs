@@ -113,8 +113,8 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
         [Word::Option('T', Some(service))] => {
             if writer_of(service)?.trust(service)? != Trust::Trusted {
                 eprintln!(
-                    "lodctr: the library of {service} has no absolute path, so changes of the file can not be detected; it \
-                     is not loaded in process"
+                    "lodctr: the library of {service} has no absolute path, so changes of the file can not be \
+                     detected; it is not loaded in process"
                 );
             }
             Ok(())
@@ -171,7 +171,8 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// The language and the texts of `/L:LANGUAGE`, `/C:FILE` and `/H:FILE`; `None` if there are other options or no file.
+/// The language and the texts of `/L:LANGUAGE`, `/C:FILE` and `/H:FILE`; `None` if there are other options or
+/// no file.
 fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
     let (mut language, mut names, mut helps) = (None, None, None);
     for word in words {
@@ -199,7 +200,8 @@ fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
     Ok(Some((language, titles)))
 }
 
-/// Reads a file of texts: zero-terminated pairs as in Windows' `perfc009.dat`, or lines of index, tab and text.
+/// Reads a file of texts: zero-terminated pairs as in Windows' `perfc009.dat`, or lines of index, tab and
+/// text.
 fn texts(path: &Path, is_help: bool) -> Result<Titles, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::file(path, &error))?;
     let wrong = |words: String| Failure::new(Kind::BadFile, format_args!("{}: {words}", path.display()));
@@ -231,7 +233,8 @@ fn wrong(command: &str, words: &[String], text: &str) -> Result<(), Failure> {
 
 fn loaded(service: &str, range: TitleRange) {
     eprintln!(
-        "lodctr: the names of {service} are installed: First Counter {}, Last Counter {}, First Help {}, Last Help {}",
+        "lodctr: the names of {service} are installed: First Counter {}, Last Counter {}, First Help {}, \
+         Last Help {}",
         range.first_counter, range.last_counter, range.first_help, range.last_help
     );
 }

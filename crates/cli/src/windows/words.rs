@@ -34,7 +34,8 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Parses a command line. `-config FILE` adds the options of a file: lines `[option]`, each followed by lines of values.
+    /// Parses a command line. `-config FILE` adds the options of a file: lines `[option]`, each followed by
+    /// lines of values.
     pub(super) fn parse(program: &str, known: &[Known], words: &[String]) -> Result<Words, Failure> {
         let mut parsed = Words::default();
         parsed.add(program, known, words)?;
@@ -129,8 +130,8 @@ pub(super) fn log_file(name: &str) -> Result<&Path, Failure> {
     match name.get(..4) {
         Some(start) if start.eq_ignore_ascii_case("SQL:") && name.contains('!') => {
             let words = format!(
-                "{name}: no data source of ODBC can be reached; name a file, which -f SQL makes a SQLite database with \
-                 the tables of Windows"
+                "{name}: no data source of ODBC can be reached; name a file, and -f SQL writes a SQLite database \
+                 with Windows' tables"
             );
             Err(Failure::new(Kind::Usage, words))
         }
@@ -138,8 +139,8 @@ pub(super) fn log_file(name: &str) -> Result<&Path, Failure> {
     }
 }
 
-/// Reads an argument as an option with the value after its colon. `None` for `/etc/passwd`, and for `/x` if there is no
-/// option `x`.
+/// Reads an argument as an option with the value after its colon. `None` for `/etc/passwd`, and for `/x` if
+/// there is no option `x`.
 fn option<'w>(known: &[Known], word: &'w str) -> Option<(Known, Option<&'w str>)> {
     let rest = word.strip_prefix("--").or_else(|| word.strip_prefix(['-', '/']))?;
     let (name, value) = match rest.find([':', '=']) {

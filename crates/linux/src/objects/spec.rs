@@ -58,9 +58,9 @@ pub enum Quality {
     A,
     /// Kept by the collector itself: a peak, or a difference of its own.
     D,
-    /// Only when it is asked for, because it costs or needs rights.
+    /// Read only on request, because it is expensive or needs rights.
     O,
-    /// Zero, and that is the truth.
+    /// Always 0, which is the true value.
     Z,
     /// Linux has nothing like it: no data.
     N,

@@ -21,8 +21,8 @@ pub(super) fn failure(file: &Path, error: ReadError) -> Failure {
     }
 }
 
-/// The profile file of a program. A number is a process id, whose profile is in the default folder; anything else is a
-/// file. Without either: the profile of the running program that was started last.
+/// The profile file of a program. A number is a process id, whose profile is in the default folder; anything
+/// else is a file. Without either: the profile of the running program that was started last.
 pub(super) fn find(program: Option<&str>) -> Result<PathBuf, Failure> {
     if let Some(program) = program {
         let file = |pid| Settings::default().file_of(pid);

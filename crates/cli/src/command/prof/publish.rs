@@ -1,7 +1,8 @@
 //! `tally prof publish`: publishes the calls of a profiled program as counters.
 //!
-//! This process publishes, not the profiled program: the library in that program has no dependencies, creates only its
-//! profile file, and never waits for a reader. The counters are raw totals, so nothing is lost between two updates.
+//! This process publishes, not the profiled program: the library in that program has no dependencies, creates
+//! only its profile file, and never waits for a reader. The counters are raw totals, so nothing is lost
+//! between two updates.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -151,8 +152,8 @@ impl PublishedInstance {
 impl PublishedMethod {
     /// Sets all numbers. All but the last, the open calls, never decrease.
     ///
-    /// The profiler subtracts its own cost from times, more with each call, so the time of a method that does little but
-    /// call others may decrease. Readers would take a decrease for a restart of the counter.
+    /// The profiler subtracts its own cost from times, more with each call, so the time of a method that does
+    /// little but call others may decrease. Readers would take a decrease for a restart of the counter.
     fn set(&mut self, now: [u64; 7]) {
         let [.., open] = now;
         for (last, now) in self.last.iter_mut().zip(now) {
@@ -178,14 +179,14 @@ fn sets() -> [CounterSet; 2] {
         .instances_about(64)
         .together(|set| {
             set.counter("Calls/sec", CounterType::PERF_COUNTER_BULK_COUNT)
-                .help("Calls per second, counted when they begin. Calls that the compiler inlined are not counted.")
+                .help("Calls begun per second. Calls that the compiler inlined are not counted.")
                 .first_shown()
                 .average_time("Average Call Time")
                 .help("Average time of a call in seconds, including callees.")
                 .counter("% Time", CounterType::PERF_100NSEC_TIMER)
-                .help("Percentage of time in which the method runs, without callees. With several threads it may exceed 100.")
+                .help("Percentage of time in the method, without callees; above 100 with several threads.")
                 .counter("% Time with Callees", CounterType::PERF_100NSEC_TIMER)
-                .help("Percentage of time in which a call of the method is open. With several threads it may exceed 100.")
+                .help("Percentage of time in calls of the method; above 100 with several threads.")
                 .counter("Exceptions/sec", CounterType::PERF_COUNTER_BULK_COUNT)
                 .help("Exceptions per second that were thrown while the method was the innermost call.")
                 .counter("Active Calls", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
@@ -201,9 +202,9 @@ fn sets() -> [CounterSet; 2] {
                 .counter("Exceptions/sec", CounterType::PERF_COUNTER_BULK_COUNT)
                 .help("Exceptions thrown per second.")
                 .counter("% Profiler Time", CounterType::PERF_100NSEC_TIMER)
-                .help("The profiler's own work as a percentage of one processor, by its cost as measured at the start.")
+                .help("The profiler's own work, by its cost at the start, in percent of one processor.")
                 .counter("Lost Calls/sec", CounterType::PERF_COUNTER_BULK_COUNT)
-                .help("Calls per second that were not recorded, because they were too deep or the profile was full.")
+                .help("Calls lost per second, because they were too deep or the profile was full.")
                 .counter("Lost Events/sec", CounterType::PERF_COUNTER_BULK_COUNT)
                 .help("Time line events per second that newer events overwrote.")
                 .counter("Threads", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
@@ -224,8 +225,8 @@ fn process_name(command: &str) -> String {
     instance_name(word.rsplit('/').next().unwrap_or(word))
 }
 
-/// Replaces the characters that have a meaning in counter paths, as .NET's own counters do, and limits the length to that
-/// of an instance name.
+/// Replaces the characters that have a meaning in counter paths, as .NET's own counters do, and limits the
+/// length to that of an instance name.
 fn instance_name(name: &str) -> String {
     let changed = name.chars().map(|c| match c {
         '(' => '[',

@@ -45,7 +45,8 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
     }
     let Some((_, file)) = found.first() else {
         let words = format!(
-            "{} left no profile in {}: it is not a .NET program, or the runtime's messages above say why it could not load the profiler",
+            "{} left no profile in {}: it is not a .NET program, or the runtime's messages above say why it could \
+             not load the profiler",
             name.to_string_lossy(),
             settings.file_of(child.id()).display()
         );
@@ -95,8 +96,8 @@ fn wait(
     if let Some(status) = wait_until(child, deadline, live)? {
         return Ok(Some(status));
     }
-    // SIGTERM gives the runtime time to end in order. Without the command `kill` the program is killed at once, which
-    // loses only its open calls.
+    // SIGTERM gives the runtime time to end in order. Without the command `kill` the program is killed at
+    // once, which loses only its open calls.
     let asked =
         Command::new("kill").arg(child.id().to_string()).status().is_ok_and(|status| status.success());
     if !asked || wait_until(child, Some(Instant::now() + PATIENCE), None)?.is_none() {
@@ -134,8 +135,8 @@ struct LiveFile {
 }
 
 impl LiveFile {
-    /// Updates the counters when it is time. A profile that can not be read does not exist yet. If the counters can not be
-    /// published, that is reported once and the program goes on.
+    /// Updates the counters when it is time. A profile that can not be read does not exist yet. If the
+    /// counters can not be published, that is reported once and the program goes on.
     fn update(&mut self) {
         if Instant::now() < self.next {
             return;

@@ -196,8 +196,8 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Cuts a line to a width, with dots for what does not fit. Control characters, which could move the cursor, become
-/// blanks.
+/// Cuts a line to a width, with dots for what does not fit. Control characters, which could move the cursor,
+/// become blanks.
 fn cut(line: &str, width: usize) -> String {
     let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if clean.width() <= width {
