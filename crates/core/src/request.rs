@@ -1,4 +1,4 @@
-//! Query strings: the question of a performance query.
+//! Query strings: what a performance query requests.
 //!
 //! On Windows these are the value names of `HKEY_PERFORMANCE_DATA`. Every text is a query; the answer to a
 //! meaningless one is a data block without objects.
@@ -94,8 +94,8 @@ impl Request {
         Request { interest, ..self }
     }
 
-    /// One request whose answer has everything that either request asks for; `None` when no single query
-    /// string means both, such as `Global` together with `Costly`.
+    /// One request whose answer contains the answers to both requests; `None` if no single query string means
+    /// both, such as `Global` together with `Costly`.
     ///
     /// ```
     /// use tallymon_core::request::Request;
@@ -106,7 +106,7 @@ impl Request {
     /// ```
     pub fn union(&self, other: &Request) -> Option<Request> {
         let kind = match (&self.kind, &other.kind) {
-            // An empty list asks for nothing, whatever its interest says.
+            // An empty list requests nothing, even if its interest is everything.
             (RequestKind::Objects(own), RequestKind::Objects(_)) if own.is_empty() => {
                 return Some(other.clone());
             }
@@ -135,10 +135,10 @@ impl Request {
         Some(Request { kind, interest })
     }
 
-    /// Whether the answer to this request has everything that `other` asks for.
+    /// Whether the answer to this request contains the answer to `other`.
     ///
-    /// It compares the requests alone: whether `Global` has an object is known to the source only, so it
-    /// covers no list of objects.
+    /// This compares only the requests. Only the source knows which objects `Global` has, so `Global` covers
+    /// no list of objects.
     pub fn covers(&self, other: &Request) -> bool {
         let has_all = |own: &[TitleIndex], others: &[TitleIndex]| others.iter().all(|one| own.contains(one));
         let has_objects = match (&self.kind, &other.kind) {
@@ -328,7 +328,7 @@ impl Interest {
         self.objects.insert(object, None);
     }
 
-    /// What either of two interests wants.
+    /// The counters that at least one of two interests includes.
     #[must_use]
     pub fn union(&self, other: &Interest) -> Interest {
         if self.is_everything() || other.is_everything() {
@@ -344,7 +344,7 @@ impl Interest {
         both
     }
 
-    /// Whether all counters of all objects are wanted.
+    /// Whether all counters of all objects are needed.
     pub fn is_everything(&self) -> bool {
         self.objects.is_empty()
     }

@@ -1,7 +1,8 @@
-//! `tally mon`, and `tally` alone on a terminal: the monitor.
+//! `tally mon`, and `tally` without a command on a terminal: the monitor.
 
 mod sessions;
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use crate::progress::open_logs;
 use crate::stop;
 use crate::words::say;
 
-/// What the first chart shows: one line each for processor, memory, disk and network.
+/// Counters of the first chart: one line each for processor, memory, disk and network.
 const DEFAULT_COUNTERS: &[&str] = &[
     r"\Processor(_Total)\% Processor Time",
     r"\Memory\Available MBytes",
@@ -32,14 +33,18 @@ const DEFAULT_COUNTERS: &[&str] = &[
     r"\Network Interface(*)\Bytes Total/sec",
 ];
 
-/// The monitor, until the user quits.
+/// Runs the monitor until the user quits.
 pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
+    if !io::stdout().is_terminal() {
+        let words = "the monitor needs a terminal; 'tally get' and 'tally watch' print values without one";
+        return Err(Failure::new(Kind::Usage, words));
+    }
     let language = paths::language(common)?;
     let settings = wanted.settings.as_deref().map(Settings::open).transpose();
     let settings = settings.map_err(|error| Failure::new(Kind::BadFile, error))?;
     let (logs, chosen) = logs_and_paths(wanted);
     if !logs.is_empty() && common.file.is_some() {
-        return Err(Failure::new(Kind::Usage, "--file is a data block: name it or logs, not both"));
+        return Err(Failure::new(Kind::Usage, "--file and logs can not be combined; leave out one of them"));
     }
     let is_log = !logs.is_empty();
     let log = is_log.then(|| open_logs(&logs, &reading(&wanted.reading))).transpose()?;
@@ -65,9 +70,9 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     }
     options.settings = settings;
     options.log = log;
-    // A saved block and a log are of some machine, this one or another.
+    // A saved block or a log may come from another machine, so this machine's registry does not apply.
     options.registry = (common.file.is_none() && options.log.is_none()).then(Roots::of_environment);
-    // Without a place for sessions there are none.
+    // Without a folder for sessions the monitor shows none.
     options.sessions = SessionStore::of_environment().ok().map(|store| {
         let kept: Arc<dyn Sessions> = Arc::new(StoredSessions { common: common.clone(), store });
         kept
@@ -89,7 +94,7 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     Ok(tallymon_monitor::run(query, options)?)
 }
 
-/// The default counters of objects that this source has.
+/// The default counters whose objects this source has.
 fn defaults(query: &mut Query) -> Vec<String> {
     let mut object = |path: &str| {
         let parsed = CounterPath::parse(path).ok()?;
@@ -98,9 +103,10 @@ fn defaults(query: &mut Query) -> Vec<String> {
     DEFAULT_COUNTERS.iter().copied().filter(|path| object(path).is_some()).map(str::to_string).collect()
 }
 
-/// The logs that are named by options or words, and the words that are counter paths.
+/// Splits the arguments into logs and counter paths. Logs are those of `--log`, then the other files.
 fn logs_and_paths(wanted: &Mon) -> (Vec<PathBuf>, Vec<String>) {
-    // A file is a log; what is neither a file nor a counter path is one that does not exist.
+    // A word that is neither a file nor a counter path is taken as a log, so that the error names a missing
+    // log.
     let is_log = |word: &&String| {
         Path::new(word).is_file() || !word.starts_with(['\\', '/']) && CounterPath::parse(word).is_err()
     };
@@ -109,7 +115,7 @@ fn logs_and_paths(wanted: &Mon) -> (Vec<PathBuf>, Vec<String>) {
     (logs.collect(), paths.into_iter().cloned().collect())
 }
 
-/// Paths as they were meant, when a shell took a backslash away.
+/// Reports paths that the parser repaired, because a shell had removed a backslash.
 fn repaired(paths: Vec<String>) -> Vec<String> {
     for path in &paths {
         if let Ok(parsed) = CounterPath::parse(path)

@@ -1,4 +1,4 @@
-//! `tally provider`: names of counters, and who provides them.
+//! `tally provider`: installs, removes and configures counter providers.
 
 mod set;
 
@@ -56,7 +56,7 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
                 let package = Package::read(file, code_page.map(CodePage))?;
                 let languages = writer_of(&package.service)?.translate(&package)?;
                 let codes: Vec<String> = languages.iter().map(|language| language.code()).collect();
-                eprintln!("tally: {} has texts in {} now", package.service, codes.join(", "));
+                eprintln!("tally: {} now has texts in {}", package.service, codes.join(", "));
             }
             Ok(())
         }
@@ -65,7 +65,10 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
         ProviderAction::Rollback { to, list: false } => {
             let writer = writer()?;
             let (from, to) = writer.rollback(*to)?;
-            eprintln!("tally: the {} registry is version {to} again; it was {from}", writer.scope().word());
+            eprintln!(
+                "tally: the {} registry is restored to version {to}; it was version {from}",
+                writer.scope().word()
+            );
             Ok(())
         }
     }
@@ -85,7 +88,7 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
-/// Whether a path names a manifest and not an INI file. The name decides, so that an error is about the
+/// Whether a file is a manifest rather than an INI file. The name decides, so that an error is about the
 /// right kind of file.
 fn is_manifest(path: &Path) -> bool {
     has_extension(path, "man") || has_extension(path, "xml")
@@ -98,7 +101,7 @@ enum Input {
     Registrations(Vec<Service>),
 }
 
-/// All files are read before the first is installed, and registrations come first.
+/// Reads all files before the first is installed. Registrations come first, because names need them.
 fn read(files: &ProviderFiles) -> Result<Vec<Input>, Failure> {
     let code_page = files.code_page.map(CodePage);
     let mut inputs = Vec::new();
@@ -123,7 +126,7 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
     let validation_code = library.as_deref().filter(|_| add.in_process).and_then(ValidationCode::of);
     if add.in_process && validation_code.is_none() {
         let words =
-            "--in-process needs --library with the path of the library, to notice when the file changes";
+            "--in-process needs --library with the full path of the library, to detect changes of the file";
         return Err(Failure::new(Kind::Usage, words));
     }
     let registration = Service {
@@ -144,7 +147,7 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
     let inputs = read(&add.files)?;
     let packages = inputs.iter().filter(|input| matches!(input, Input::Names(_))).count();
     if registration != Service::default() && packages != 1 {
-        let words = format!("--library and its functions are for one INI file, found {packages}");
+        let words = format!("--library and its functions need exactly one INI file, found {packages}");
         return Err(Failure::new(Kind::Usage, words));
     }
     let scope = writer.scope().word();
@@ -196,8 +199,7 @@ fn warn_of_library(service: &Service) {
     }
 }
 
-/// The absolute path of a library, so that every reader finds the same file; a name without slashes stays
-/// as it is.
+/// The absolute path of a library, so that it is the same for every reader. A name without slashes is kept.
 fn in_full(library: &str) -> String {
     if !library.contains('/') {
         return library.to_string();
@@ -205,12 +207,12 @@ fn in_full(library: &str) -> String {
     std::path::absolute(library).map_or_else(|_| library.to_string(), |path| path.display().to_string())
 }
 
-/// Where changes of names are reported.
+/// The event log, where changes of names are reported.
 pub(crate) fn log() -> EventLog {
     EventLog::of_environment(&Roots::of_environment())
 }
 
-/// The indexes of a service in words.
+/// The indexes of a service as text.
 fn words(range: TitleRange) -> String {
     let TitleRange { first_counter, last_counter, first_help, last_help } = range;
     format!("names {first_counter} to {last_counter}, help texts {first_help} to {last_help}")
@@ -269,11 +271,11 @@ fn check(roots: &Roots, writer: &Writer, files: &ProviderFiles) -> Result<(), Fa
             }
         }
     }
-    eprintln!("tally: nothing is wrong with this, and nothing was installed");
+    eprintln!("tally: no errors found; nothing was installed");
     Ok(())
 }
 
-/// Loads the library of a service in its child process, and prints its answers and their faults.
+/// Loads the library of a service in its child process. Prints its answers and what is wrong with them.
 fn try_out(service: &Service) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "service {}", service.name)?;
@@ -297,13 +299,13 @@ fn try_out(service: &Service) -> Result<(), Failure> {
     if trials.is_empty() {
         return Err(Failure::new(
             Kind::NotFound,
-            format_args!("{} has no library that could be loaded", service.name),
+            format_args!("{} has no library that can be loaded", service.name),
         ));
     }
     if faults > 0 {
         return Err(Failure::new(Kind::BadFile, format_args!("{faults} faults in {}", service.name)));
     }
-    eprintln!("tally: nothing is wrong with it");
+    eprintln!("tally: no errors found");
     Ok(())
 }
 
@@ -329,14 +331,14 @@ fn registration(out: &mut impl Write, service: &Service) -> io::Result<()> {
         Trust::Trusted => writeln!(out, "  trusted"),
         Trust::Changed => writeln!(
             out,
-            "  trusted once, and changed since; 'tally lodctr /T:{}' trusts it again",
+            "  changed since it was trusted; 'tally lodctr /T:{}' trusts it again",
             service.name
         ),
         _ => Ok(()),
     }
 }
 
-/// The trust in a library, as a word for programs.
+/// The trust in a library as JSON has it.
 fn trust_word(trust: Trust) -> &'static str {
     match trust {
         Trust::Trusted => "trusted",
@@ -412,7 +414,7 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
     if as_json {
         writeln!(out, "{}", json!(rows))?;
     } else if installed.services().next().is_none() {
-        eprintln!("tally: nothing is installed; 'tally provider add FILE.ini' does it");
+        eprintln!("tally: nothing is installed; 'tally provider add FILE.ini' installs a provider");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `tally lodctr` and `tally unlodctr`: installing and removing names with the options and words of Windows.
+//! `tally lodctr` and `tally unlodctr`: install and remove counter names with Windows' options and messages.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,37 +15,37 @@ use crate::command::provider::log;
 use crate::exit::{Failure, Kind};
 
 const LODCTR_USAGE: &str = "\
-lodctr FILE.ini           install the names of a service that is registered
+lodctr FILE.ini           install the names of a registered service
 lodctr /S:FILE            save all names and settings
 lodctr /R:FILE            restore them from a file
-lodctr /R                 return to the newest undamaged version, if the one in use is damaged
+lodctr /R                 restore the newest undamaged version if the current one is damaged
 lodctr /T:SERVICE         mark the library of a service as trusted
 lodctr /E:SERVICE         enable a service
 lodctr /D:SERVICE         disable a service
 lodctr /Q                 show all services
-lodctr /Q:SERVICE         show one
+lodctr /Q:SERVICE         show one service
 lodctr /L:LANGUAGE /C:FILE /H:FILE
                           replace names and help texts of a language
 lodctr /M:FILE.man [PATH] install the counter sets of a manifest; PATH is its program or the program's folder
-Options begin with / or -. Put names with spaces in quotation marks.";
+Options begin with / or -. Names with blanks stand in quotation marks.";
 
 const UNLODCTR_USAGE: &str = "\
 unlodctr SERVICE          remove the names of a service
 unlodctr /M:FILE.man      remove the counter sets of a manifest
-unlodctr /G:{GUID}        remove those of a provider, by its GUID
-unlodctr /P:NAME          remove those of a provider, by its name
-Options begin with / or -. Put names with spaces in quotation marks.";
+unlodctr /G:{GUID}        remove the counter sets of a provider, by its GUID
+unlodctr /P:NAME          remove the counter sets of a provider, by its name
+Options begin with / or -. Names with blanks stand in quotation marks.";
 
-/// One word of the command line.
+/// One argument.
 #[derive(Debug, PartialEq, Eq)]
 enum Word<'a> {
-    /// A letter, in upper case, and the text after its colon.
+    /// An option: its letter in upper case, and the text after its colon.
     Option(char, Option<&'a str>),
     /// Anything else.
     Name(&'a str),
 }
 
-/// An option is `-` or `/` and one letter, alone or followed by a colon: `/tmp/my.ini` is a path.
+/// Reads an argument. An option is `-` or `/`, a letter, then nothing or a colon; so `/tmp/my.ini` is a path.
 fn word(text: &str) -> Word<'_> {
     let mut letters = text.chars();
     let option = letters.next().filter(|mark| matches!(mark, '-' | '/')).and_then(|_| letters.next());
@@ -103,18 +103,18 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
             match writer.reporting(&log()).repair()? {
                 Some((from, to)) => {
                     eprintln!(
-                        "lodctr: version {from} of the {scope} registry is damaged; it is version {to} again"
+                        "lodctr: version {from} of the {scope} registry is damaged; restored version {to}"
                     );
                 }
-                None => eprintln!("lodctr: the {scope} registry is whole; nothing to rebuild"),
+                None => eprintln!("lodctr: the {scope} registry is undamaged; nothing to rebuild"),
             }
             Ok(())
         }
         [Word::Option('T', Some(service))] => {
             if writer_of(service)?.trust(service)? != Trust::Trusted {
                 eprintln!(
-                    "lodctr: the library of {service} is no file with a path from the root on, so it can not be told whether \
-                     it changes; it is not loaded in process"
+                    "lodctr: the library of {service} has no absolute path, so changes of the file can not be \
+                     detected; it is not loaded in process"
                 );
             }
             Ok(())
@@ -171,8 +171,8 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// The language and the texts of `/L:LANGUAGE`, `/C:FILE` and `/H:FILE`; `None` if there is another option,
-/// or no file.
+/// The language and the texts of `/L:LANGUAGE`, `/C:FILE` and `/H:FILE`; `None` if there are other options or
+/// no file.
 fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
     let (mut language, mut names, mut helps) = (None, None, None);
     for word in words {
@@ -189,7 +189,7 @@ fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
     }
     let Some(language) = language.filter(|_| names.is_some() || helps.is_some()) else { return Ok(None) };
     let language = Language::parse(language).ok_or_else(|| {
-        Failure::new(Kind::Usage, format_args!("/L: a language such as 012 needed, found {language:?}"))
+        Failure::new(Kind::Usage, format_args!("/L: expected a language such as 012, found {language:?}"))
     })?;
     let mut titles = Titles::new();
     for (file, is_help) in [(names, false), (helps, true)] {
@@ -200,8 +200,8 @@ fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
     Ok(Some((language, titles)))
 }
 
-/// Reads a file of texts: zero-terminated pairs, as Windows' `perfc009.dat` has them, or lines of index,
-/// tab and text.
+/// Reads a file of texts: zero-terminated pairs as in Windows' `perfc009.dat`, or lines of index, tab and
+/// text.
 fn texts(path: &Path, is_help: bool) -> Result<Titles, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::file(path, &error))?;
     let wrong = |words: String| Failure::new(Kind::BadFile, format_args!("{}: {words}", path.display()));
@@ -215,13 +215,13 @@ fn texts(path: &Path, is_help: bool) -> Result<Titles, Failure> {
     let (n_names, n_helps) = (titles.names().count(), titles.helps().count());
     match if is_help { n_names } else { n_helps } {
         0 => Ok(titles),
-        n => Err(wrong(format!("{n} indexes are those of {}", if is_help { "names" } else { "help texts" }))),
+        n => Err(wrong(format!("{n} indexes belong to {}", if is_help { "names" } else { "help texts" }))),
     }
 }
 
 fn usage(text: &str, is_mistake: bool) -> Result<(), Failure> {
     if is_mistake {
-        return Err(Failure::new(Kind::Usage, format_args!("something to do is needed:\n{text}")));
+        return Err(Failure::new(Kind::Usage, format_args!("an option or a file is needed:\n{text}")));
     }
     writeln!(io::stdout().lock(), "{text}")?;
     Ok(())
@@ -233,7 +233,8 @@ fn wrong(command: &str, words: &[String], text: &str) -> Result<(), Failure> {
 
 fn loaded(service: &str, range: TitleRange) {
     eprintln!(
-        "lodctr: the names of {service} are installed: First Counter {}, Last Counter {}, First Help {}, Last Help {}",
+        "lodctr: the names of {service} are installed: First Counter {}, Last Counter {}, First Help {}, \
+         Last Help {}",
         range.first_counter, range.last_counter, range.first_help, range.last_help
     );
 }
@@ -255,7 +256,7 @@ fn install_manifest(
 fn query(roots: &Roots, only: Option<&str>) -> Result<(), Failure> {
     let installed = Installed::read(roots)?;
     let mut out = io::stdout().lock();
-    // If the user has services, their indexes are the higher ones.
+    // If the user's registry has services, its indexes are higher than the system's.
     let shown = if installed.user.services().next().is_some() { &installed.user } else { &installed.system };
     writeln!(out, "Performance Counter ID Queries [PERFLIB]:")?;
     number(&mut out, "Base Index", BASE_INDEX)?;
@@ -276,7 +277,7 @@ fn query(roots: &Roots, only: Option<&str>) -> Result<(), Failure> {
     }
     match only {
         Some(name) if !found => {
-            let words = format!("no service {name:?} is registered; 'tally lodctr /Q' shows all");
+            let words = format!("no service {name:?} is registered; 'tally lodctr /Q' lists all");
             Err(Failure::new(Kind::NotFound, words))
         }
         _ => Ok(()),
@@ -319,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_options_from_paths() {
+    fn distinguishes_options_and_paths() {
         for (text, wanted) in [
             ("/Q", Word::Option('Q', None)),
             ("-q", Word::Option('Q', None)),

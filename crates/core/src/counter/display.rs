@@ -163,11 +163,11 @@ impl fmt::Display for Human<'_> {
     }
 }
 
-/// Writes a number exactly as the `%.17g` of the C standard does. Windows writes more digits of an exponent: see
-/// [`TextStyle`](super::TextStyle).
+/// Writes a number exactly as the `%.17g` of the C standard does. Windows writes more digits of an exponent:
+/// see [`TextStyle`](super::TextStyle).
 ///
-/// Reading the text back gives the same number, bit for bit. It is written for every number; those that are none are
-/// `inf`, `-inf` and `nan`, as in C.
+/// Reading the text back gives the same number, bit for bit. Infinities and NaN are `inf`, `-inf` and `nan`,
+/// as in C.
 ///
 /// # Errors
 ///
@@ -176,7 +176,7 @@ pub fn write_g17<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
     write_general(out, value, Digits::Seventeen, 2)
 }
 
-/// Writes a number as C's `%.17g` or `%.20g`, with an exponent of so many digits at least.
+/// Writes a number as C's `%.17g` or `%.20g`. The exponent has at least `exponent_digits` digits.
 pub(super) fn write_general<W: Write + ?Sized>(
     out: &mut W,
     value: f64,
@@ -190,7 +190,7 @@ pub(super) fn write_general<W: Write + ?Sized>(
     if let Some((digits, power)) = seventeen(value.abs()).filter(|_| seventeen_are_wanted) {
         return write_digits(out, value.is_sign_negative(), &digits, power);
     }
-    // The standard library gives the exact digits, as d.dddddddddddddddde[-]x; only the shape differs.
+    // The standard library gives the exact digits as d.dddddddddddddddde[-]x; only the layout differs.
     let mut text = Text::default();
     let most = match digits {
         Digits::Seventeen => 17,
@@ -224,7 +224,7 @@ pub(super) fn write_general<W: Write + ?Sized>(
             write_decimals(out, "", decimals)
         }
         Err(_) => {
-            // The exponent is -4 to -1, and one zero less stands behind the point.
+            // The exponent is -4 to -1. The number of zeros after the point is one less.
             let zeros = match exponent {
                 -1 => "",
                 -2 => "0",
@@ -237,7 +237,7 @@ pub(super) fn write_general<W: Write + ?Sized>(
     }
 }
 
-/// Writes digits of which the first has a power of ten of -4 to 16, without the zeros at the end.
+/// Writes digits without trailing zeros. `power` is the power of ten of the first digit, from -4 to 16.
 fn write_digits<W: Write + ?Sized>(
     out: &mut W,
     is_negative: bool,
@@ -260,7 +260,7 @@ fn write_digits<W: Write + ?Sized>(
             }
         }
         Err(_) => {
-            // Two characters, and a zero for each further power.
+            // `0.`, then one zero for each power below -1.
             text.push(
                 b"0.000"
                     .get(..usize::try_from(power.unsigned_abs()).unwrap_or(0).saturating_add(1))

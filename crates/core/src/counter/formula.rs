@@ -31,9 +31,10 @@ use super::types::{CounterType, Size};
 /// * [`NoValue::TypeMismatch`], [`NoValue::FirstSample`]: the older sample has another type, or is missing.
 /// * [`NoValue::NegativeTimebase`], [`NoValue::ZeroTimebase`]: the clock went backwards or stood still. Also:
 ///   a start time after the newest sample, or a frequency below 1 where the formula needs one.
-/// * [`NoValue::NegativeDenominator`], [`NoValue::ZeroDenominator`]: the base of 8 bytes went backwards; the base, its
-///   difference or the multi count is 0.
-/// * [`NoValue::NoOperations`]: the base of an average (`PERF_AVERAGE_TIMER`, `PERF_AVERAGE_BULK`) did not change.
+/// * [`NoValue::NegativeDenominator`], [`NoValue::ZeroDenominator`]: the base of 8 bytes went backwards;
+///   the base, its difference or the multi count is 0.
+/// * [`NoValue::NoOperations`]: the base of an average (`PERF_AVERAGE_TIMER`, `PERF_AVERAGE_BULK`) did not
+///   change.
 /// * [`NoValue::NegativeValue`]: the value of 8 bytes went backwards.
 /// * [`NoValue::NoStartTime`]: the start time of a `PERF_ELAPSED_TIME` is 0.
 /// * [`NoValue::NotFinite`]: a `PERF_DOUBLE_RAW` is infinite or not a number.
@@ -46,7 +47,7 @@ pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue>
     let older = match older {
         Some(older) => older,
         None if formula.needs_two_samples() => return Err(NoValue::FirstSample),
-        // A formula for one sample does not use this one.
+        // A formula for one sample ignores the older one.
         None => newer,
     };
     let number = match formula {
@@ -271,8 +272,8 @@ fn base_difference(base: Option<CounterType>, older: &Sample, newer: &Sample) ->
 
 /// `B1 - B0` of an average: the number of operations in the interval.
 ///
-/// Without operations there is no average. Windows' logs have 0 there; which outputs write that 0 is decided by
-/// [`TextStyle`](super::TextStyle).
+/// Without operations there is no average. Windows' logs have 0 there; which outputs write that 0 is decided
+/// by [`TextStyle`](super::TextStyle).
 fn operations(base: Option<CounterType>, older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
     base_difference(base, older, newer).map_err(|why| match why {
         NoValue::ZeroDenominator => NoValue::NoOperations,

@@ -1,4 +1,4 @@
-//! Rows: the samples and values of one time, and the columns they belong to.
+//! Rows with the samples and values of one time, their columns, and the sinks that receive them.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -68,10 +68,10 @@ pub struct Column {
     pub scale: i32,
     /// Ticks per second of the counter's clock; 0 in logs of computed values.
     pub time_base: Frequency,
-    /// Columns of one wildcard have the same group and belong side by side. Groups are numbered in the order
-    /// of the source.
+    /// The columns of one wildcard share a group and belong side by side. Groups are numbered in the source's
+    /// order.
     pub group: u32,
-    /// The column belongs to an object whose instances come and go.
+    /// Whether the instances of the column's object come and go.
     pub wild: bool,
     /// What only a live source knows; `None` in a log.
     pub live: Option<LiveColumn>,
@@ -98,20 +98,20 @@ pub struct Cell {
     pub sample: Option<Sample>,
     /// The computed value, or why there is none.
     pub value: Result<Value, NoValue>,
-    /// The value is older than its row.
+    /// Whether the value is older than its row.
     pub stale: bool,
-    /// How far the value may be off to either side; infinite if that is too large to compute, `None` if it is
-    /// not known.
+    /// The error bound of the value, in either direction; infinite if it is too large to compute, `None` if
+    /// it is unknown.
     pub error: Option<f64>,
 }
 
 impl Cell {
-    /// A cell without sample and value.
+    /// A cell without a sample and a value.
     pub const fn missing(why: NoValue) -> Cell {
         Cell { sample: None, value: Err(why), stale: false, error: None }
     }
 
-    /// The raw sample, or why there is none. A text has none: it is [`NoValue::NotNumeric`].
+    /// The raw sample, or why there is none. For a text that is [`NoValue::NotNumeric`].
     #[inline]
     pub fn raw(&self) -> Result<Sample, NoValue> {
         match (self.sample, &self.value) {

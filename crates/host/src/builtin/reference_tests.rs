@@ -1,6 +1,6 @@
-//! Generates the reference of all built-in counters, `docs/reference/linux-counters.md`, from their tables; a
-//! test compares it.
-#![allow(clippy::unwrap_used, reason = "all of it is a test")]
+//! Generates the reference of all built-in counters, `docs/reference/linux-counters.md`, from their tables,
+//! and tests that the file is up to date.
+#![allow(clippy::unwrap_used, reason = "test code")]
 
 use std::fmt::Write;
 use std::path::Path;
@@ -13,28 +13,28 @@ use crate::titles;
 
 const HEAD: &str = "# The counters of Linux
 
-Generated from the tables of counters by `TALLYMON_BLESS=1 cargo test -p tallymon-host --lib reference`.
+`TALLYMON_BLESS=1 cargo test -p tallymon-host --lib reference` generates this page from the counter tables.
 
-A *source* is a file and a key in it: `file:key + :key * 10` is a sum with a factor. The part after `or` is
-used where the first one is missing. A file without `/` at its beginning is in the folder of the instance.
+* *Unit*: the unit of the displayed value.
+* *Source*: the file and the key that the value comes from. `file:key + :key * 10` is a sum with a factor.
+  `or` separates alternatives: the second is used where the first is missing. A file without a leading `/`
+  is in the folder of the instance.
+* *Quality*: E exact; C close; A an approximation; D kept by the collector itself; O read only on request,
+  because it is expensive or needs rights; Z always 0, which is the true value; `-` no data, because Linux
+  has nothing like it or it is not collected.
+* *Tier*: how processes, processors and network protocols are read (see `tally doctor`): T0 from files, T2
+  by an eBPF program in the kernel. *As root* needs CAP_SYS_PTRACE. `all` means that the tier makes no
+  difference.
+* *Since*: the first kernel that has the source, or one of its alternatives. `all` means every kernel from
+  2.6.20 on, or a source that is not a file.
 
-*Quality*: E exact, C close, A an approximation, D counted by the collector itself, O only on request, Z
-always 0 and right, `-` no data: Linux has nothing like it, or it is not collected.
-
-*Unit* is the unit of the displayed value. *Tier* is how processes, and the counts of processors and network
-protocols, are read (`tally doctor`): T0 from files, T2 by an eBPF program; *as root* needs CAP_SYS_PTRACE;
-`all` does not depend on it.
-
-*Since* is the first kernel that has the source, or one of the listed sources; `all` means every kernel from
-2.6.20 on, and counters whose source is not a file.
-
-How *since* was checked: the kernel's source code has it, and the release before does not. The checked
-releases are 2.6.12 to 2.6.39, 3.0 to 3.2, 3.4 to 3.6, 3.9 to 3.11, 3.14 to 3.16, 3.18, 4.2, 4.3, 4.10,
-4.12, 4.15, 4.18 to 4.20, 5.0, 5.2 to 5.4, 5.8 to 5.10, 5.14, 5.15, 5.17, 5.19, 6.0 and 6.2; `all` was
-checked in 2.6.20. For 3.3, 3.4, 3.7, 3.12 to 3.14, 3.18, 4.2, 4.4 to 4.8, 4.13, 4.18, 5.2, 5.5, 5.13, 5.16,
-5.19, 6.1, 6.2 and 6.5 the release before was not checked: proc(5), the kernel's documentation and the known
-history of the change decide between the releases in question. For releases before 2.6.12 the source is
-proc(5).
+How *since* was checked: the source exists in the kernel code of that release and not in that of the release
+before. The checked releases are 2.6.12 to 2.6.39, 3.0 to 3.2, 3.4 to 3.6, 3.9 to 3.11, 3.14 to 3.16, 3.18,
+4.2, 4.3, 4.10, 4.12, 4.15, 4.18 to 4.20, 5.0, 5.2 to 5.4, 5.8 to 5.10, 5.14, 5.15, 5.17, 5.19, 6.0 and 6.2;
+`all` was checked in 2.6.20. For 3.3, 3.4, 3.7, 3.12 to 3.14, 3.18, 4.2, 4.4 to 4.8, 4.13, 4.18, 5.2, 5.5,
+5.13, 5.16, 5.19, 6.1, 6.2 and 6.5 the release before was not among them: proc(5), the kernel's
+documentation and other records of the change say which release in between added the source. Versions before
+2.6.12 come from proc(5).
 ";
 
 /// The whole page.

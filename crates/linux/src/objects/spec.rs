@@ -57,9 +57,9 @@ pub enum Quality {
     A,
     /// Computed by the collector: a peak, or a difference.
     D,
-    /// Only on request, because it is expensive or needs rights.
+    /// Read only on request, because it is expensive or needs rights.
     O,
-    /// Truly zero.
+    /// Always 0, which is the true value.
     Z,
     /// No equivalent on Linux: no data.
     N,

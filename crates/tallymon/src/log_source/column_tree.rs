@@ -79,17 +79,10 @@ pub(super) struct ColumnTree {
     known: HashMap<String, TitleIndex>,
     pub(super) own_names: Vec<(TitleIndex, String)>,
     pub(super) hosts: Vec<LogHost>,
-<<<<<<< HEAD:crates/tallymon/src/log_source/column_tree.rs
     /// Position of each host, of each object of each, and of each instance of each, by the text of the log
     /// in small letters.
     host_positions: HashMap<String, usize>,
     object_positions: HashMap<(usize, TitleIndex), usize>,
-=======
-    /// Position of each host, of each object of each, and of each instance of each, by the text of the log in
-    /// small letters.
-    host_places: HashMap<String, usize>,
-    places: HashMap<(usize, TitleIndex), usize>,
->>>>>>> spine:crates/tallymon/src/log_source/shelf.rs
     instances: HashMap<(usize, usize, String), usize>,
 }
 
@@ -112,13 +105,8 @@ impl ColumnTree {
         })
     }
 
-<<<<<<< HEAD:crates/tallymon/src/log_source/column_tree.rs
     /// Adds the column at a position. Returns the position of the first column of the same counter and
     /// instance, which is the one shown; `None` for a column that is no counter.
-=======
-    /// Takes the column at a position. Returns the position of the first one of that counter: of two columns
-    /// with one path it is shown. `None` for what is no counter.
->>>>>>> spine:crates/tallymon/src/log_source/shelf.rs
     pub(super) fn put(&mut self, position: usize, column: &Column) -> Option<usize> {
         let parts = column.parts.as_ref()?;
         let host = self.host(parts);

@@ -1,4 +1,4 @@
-//! Finds the profile that the user means.
+//! Finds the profile file of a program.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -13,7 +13,7 @@ pub(super) fn open(file: &Path) -> Result<Profile, Failure> {
     Profile::open(file).map_err(|error| failure(file, error))
 }
 
-/// Why a profile could not be read or changed, as the user gets to know it.
+/// The failure for a profile that can not be read or changed.
 pub(super) fn failure(file: &Path, error: ReadError) -> Failure {
     match error {
         ReadError::Io(error) => Failure::file(file, &error),
@@ -21,8 +21,8 @@ pub(super) fn failure(file: &Path, error: ReadError) -> Failure {
     }
 }
 
-/// The file of a program: a number is a process whose profile is where profiles are without an option, anything else is a
-/// file; without either it is that of the running program that was started last.
+/// The profile file of a program. A number is a process id, whose profile is in the default folder; anything
+/// else is a file. Without either: the profile of the running program that was started last.
 pub(super) fn find(program: Option<&str>) -> Result<PathBuf, Failure> {
     if let Some(program) = program {
         let file = |pid| Settings::default().file_of(pid);
@@ -34,17 +34,17 @@ pub(super) fn find(program: Option<&str>) -> Result<PathBuf, Failure> {
         .filter(|(profile, _)| is_running(profile));
     let newest = running.max_by_key(|(profile, _)| profile.started);
     newest.map(|(_, file)| file).ok_or_else(|| {
-        let words = "no program is being profiled into the folder for temporary files; name its profile file";
+        let words = "no running program has a profile in the temporary folder; name the profile file";
         Failure::new(Kind::NotFound, words)
     })
 }
 
-/// Files of one run: those that its settings name, wherever `%p` stands for another process.
+/// Profile files of one run: those that its settings name, with any process id for `%p`.
 pub(super) fn of_run(settings: &Settings, since: SystemTime) -> Vec<(Profile, PathBuf)> {
     let line = format!("TALLYMON_PROF_RUN={}", settings.run);
     let recent = |file: &PathBuf| {
         let changed = file.metadata().and_then(|metadata| metadata.modified());
-        // The clock of a file system may be a little behind.
+        // The clock of a file system may lag a little.
         changed.is_ok_and(|changed| changed >= since - std::time::Duration::from_secs(2))
     };
     let mut found: Vec<(Profile, PathBuf)> = in_folder(&settings.file_of(0))
@@ -57,11 +57,10 @@ pub(super) fn of_run(settings: &Settings, since: SystemTime) -> Vec<(Profile, Pa
     found
 }
 
-/// The files of a folder that are named like `pattern`, in which 0 is the number of the process, with or without more
-/// behind it.
+/// The files whose names match `pattern`, in which 0 stands for the process id. Anything may follow it.
 fn in_folder(pattern: &Path) -> Vec<PathBuf> {
     let name = pattern.file_name().unwrap_or_default().to_string_lossy();
-    // What stands before the number is enough: the file itself tells the rest.
+    // Comparing the part before the number is enough: the content of the file decides.
     let start = name.split('0').next().unwrap_or_default().to_string();
     let folder = pattern.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -71,7 +70,7 @@ fn in_folder(pattern: &Path) -> Vec<PathBuf> {
     entries.flatten().map(|entry| entry.path()).filter(named).collect()
 }
 
-/// Whether the program of a profile still runs, as far as this system tells.
+/// Whether the program of a profile still runs. Without `/proc` only the profile itself is checked.
 pub(super) fn is_running(profile: &Profile) -> bool {
     let processes = Path::new("/proc");
     !profile.ended && (!processes.is_dir() || processes.join(profile.pid.to_string()).exists())
