@@ -13,13 +13,22 @@ use tallymon_core::flow::{NoValue, Sample, Value};
 /// use tallymon::core::flow::Sample;
 /// use tallymon::core::time::{FileTime, Frequency};
 ///
-/// let mut history = History::new(3); for (bytes, second) in [(0, 0), (10, 1), (40, 2), (60, 4)] {
-/// history.push(Ok(Sample {         counter_type: CounterType::PERF_COUNTER_BULK_COUNT,         first: bytes,
-/// second,         frequency: Frequency(1),         multi_count: 1,         time: FileTime(second),     }));
-/// } // The first sample is dropped: 30 a second from 1 to 2, then 10 from 2 to 4. let statistics =
-/// history.statistics(0, &Format::default()).unwrap(); assert_eq!((statistics.minimum, statistics.maximum,
-/// statistics.mean), (10.0, 30.0, 20.0)); // Over the whole time it is 50 in 3 seconds, which is not the mean
-/// of the intervals. assert_eq!(statistics.average, Ok(50.0 / 3.0));
+/// let mut history = History::new(3);
+/// for (bytes, second) in [(0, 0), (10, 1), (40, 2), (60, 4)] {
+///     history.push(Ok(Sample {
+///         counter_type: CounterType::PERF_COUNTER_BULK_COUNT,
+///         first: bytes,
+///         second,
+///         frequency: Frequency(1),
+///         multi_count: 1,
+///         time: FileTime(second),
+///     }));
+/// }
+/// // The first sample is dropped: 30 a second from 1 to 2, then 10 from 2 to 4.
+/// let statistics = history.statistics(0, &Format::default()).unwrap();
+/// assert_eq!((statistics.minimum, statistics.maximum, statistics.mean), (10.0, 30.0, 20.0));
+/// // Over the whole time it is 50 in 3 seconds, which is not the mean of the intervals.
+/// assert_eq!(statistics.average, Ok(50.0 / 3.0));
 /// ```
 #[derive(Debug, Clone)]
 pub struct History {
