@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_ended_is_not_seen() {
+    fn ended_thread_is_not_recorded() {
         set_map(Map::scratch().unwrap());
         let record = std::thread::spawn(|| {
             let record = current_record().unwrap();

@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_region_hands_out_nothing() {
+    fn full_region_returns_none() {
         let region = Region::default();
         region.capacity.store(2, Ordering::Relaxed);
         assert_eq!([region.take(), region.take(), region.take()], [Some(0), Some(1), None]);

@@ -444,7 +444,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn a_file_is_divided_without_overlap() {
+    fn regions_of_a_file_do_not_overlap() {
         let folder = std::env::temp_dir().join(format!("tallymon-clr-map-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.prof");
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_memory_gets_room_as_it_is_needed() {
+    fn file_in_memory_is_allocated_on_demand() {
         let path = PathBuf::from(format!("/dev/shm/tallymon-clr-map-{}.prof", std::process::id()));
         let Ok((map, rest, path)) = Map::create(&path, 64 << 20, 0) else {
             tallymon_testkit::skip("no file system in memory at /dev/shm");

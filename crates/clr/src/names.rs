@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn generic_parameters_stand_at_the_type_that_adds_them() {
+    fn generic_parameters_are_at_the_type_that_adds_them() {
         let name = raw("N.Map`2+Entry`1+Leaf", &["K", "V", "E"], "Get", &["R"], "(K, System.Func`2<K, R>)");
         assert_eq!(name.display(), "N.Map<K, V>.Entry<E>.Leaf.Get<R>(K, Func<K, R>)");
         let name = raw("N.List`1", &["System.Int32"], "Add", &[], "(T)");

@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stack_pointer_drops_what_is_gone() {
+    fn stack_pointer_drops_ended_calls() {
         // No reports at all: 3 and 2 have ended when 1 calls 4.
         let (bench, text) = play("+1@100 +2@90 +3@80 +4@90 -4@90 -1@100");
         assert_eq!(
@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stack_pointer_of_who_handles_tells_what_is_gone() {
+    fn handler_stack_pointer_drops_ended_calls() {
         // Of the three calls of 2, the outermost one handles the exception: the others have ended, and it
         // calls 3.
         let (bench, text) = play("+1@100 +2@90 +2@80 +2@70 C2@80 +3@75 -3@75 -2@90 -1@100");

@@ -716,7 +716,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_framework_is_told_from_user_modules() {
+    fn framework_modules_differ_from_user_modules() {
         let framework = Some(Path::new("/dotnet/shared/Microsoft.NETCore.App/3.1.23"));
         let check = |path: &str| is_user(Path::new(path), framework);
         assert!(check("/app/TestApp.dll"));
@@ -733,7 +733,7 @@ mod tests {
     }
 
     #[test]
-    fn what_throws_for_others_is_the_runtimes() {
+    fn throw_helpers_belong_to_the_runtime() {
         assert!(throws_for_others("System.Runtime.EH+ExInfo", false));
         assert!(throws_for_others("System.Runtime.StackFrameIterator", false));
         assert!(!throws_for_others("System.Runtime.EHandler", false));

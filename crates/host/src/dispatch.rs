@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked() {
+    fn services_for_each_request() {
         let table = [
             ("Global", "xxx."),
             ("", "xxx."),

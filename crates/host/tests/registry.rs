@@ -478,7 +478,7 @@ fn manifests_are_installed_and_removed() {
 }
 
 #[test]
-fn mistakes_of_manifests_are_told_with_their_line() {
+fn manifest_mistakes_are_reported_with_their_line() {
     let Some(folder) = shared("manifest") else { return };
     let text = fs::read_to_string(folder.join("gas.man")).unwrap();
     let place = Place::new();
@@ -514,7 +514,7 @@ fn mistakes_of_manifests_are_told_with_their_line() {
 }
 
 #[test]
-fn a_backup_brings_everything_back() {
+fn backup_restores_everything() {
     let place = Place::new();
     place.install(good("One"), HEADER).unwrap();
     let Some(folder) = shared("manifest") else { return };

@@ -89,7 +89,7 @@ fn nothing_is_lost_between_threads() {
 }
 
 #[test]
-fn what_can_not_be_published_is_told() {
+fn faults_report_what_could_not_be_published() {
     let scratch = Scratch::new();
     let recorder = Recorder::in_directory(r"a\b", scratch.to_path_buf());
     with_local_recorder(&recorder, || {
@@ -110,7 +110,7 @@ fn what_can_not_be_published_is_told() {
 }
 
 #[test]
-fn a_program_of_its_own_is_seen_and_gone() {
+fn program_appears_and_disappears() {
     let scratch = Scratch::new();
     // Examples are built with the tests, beside them.
     let program = std::env::current_exe().unwrap().parent().unwrap().with_file_name("examples").join("shop");

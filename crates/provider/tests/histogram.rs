@@ -74,7 +74,7 @@ fn a_histogram_is_an_average_a_count_and_percentiles() {
 }
 
 #[test]
-fn a_histogram_has_one_writer_and_is_nothing_else() {
+fn histogram_has_one_writer_and_no_other_kind() {
     let scratch = Scratch::new();
     let publisher = Publisher::start_in(&scratch, "meals", &[meals()]).unwrap();
     let ada = publisher.instance("Meals", &NewInstance { name: "Ada", ..NewInstance::default() }).unwrap();

@@ -200,7 +200,7 @@ fn random_words_in_random_places() {
 }
 
 #[test]
-fn a_length_that_is_a_lie_costs_nothing() {
+fn wrong_length_allocates_nothing() {
     let scratch = scratch();
     let mut bytes = sample(&scratch);
     // The file says that it is as long as it can be, and as a file with holes it even is.
@@ -264,7 +264,7 @@ fn a_publication_that_was_cut_is_dropped() {
 }
 
 #[test]
-fn what_is_no_plain_file_or_not_safe_is_refused() {
+fn unsafe_files_and_folders_are_refused() {
     let scratch = scratch();
     let good = sample(&scratch);
     put(&scratch, &good);
@@ -297,7 +297,7 @@ fn what_is_no_plain_file_or_not_safe_is_refused() {
 }
 
 #[test]
-fn the_process_must_be_there_and_own_the_file() {
+fn process_must_exist_and_own_the_file() {
     let scratch = scratch();
     let good = sample(&scratch);
     let with = |pid: u32, start: Option<u64>| {
@@ -338,7 +338,7 @@ fn replaced(good: &[u8], words: &str, others: &str) -> Vec<u8> {
 }
 
 #[test]
-fn texts_of_others_do_not_move_the_cursor() {
+fn foreign_texts_do_not_move_the_cursor() {
     let scratch = scratch();
     let good = sample(&scratch);
     // Names lead to values, so one that can not be shown is none.

@@ -91,7 +91,7 @@ fn twenty_thousand_instances_are_never_mistaken_for_each_other() {
 
 /// What is published now is there when somebody looks now, and not half a second later.
 #[test]
-fn what_is_new_is_seen_at_once() {
+fn new_instances_are_seen_at_once() {
     let scratch = Scratch::new();
     let mut reader = reader_of(&scratch);
     let mut slowest = Duration::ZERO;

@@ -235,7 +235,7 @@ fn instances_come_and_go() {
 }
 
 #[test]
-fn a_handle_that_outlives_its_instance_counts_for_nobody() {
+fn handle_without_instance_has_no_effect() {
     let scratch = Scratch::new();
     let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths()]).unwrap();
     let ada = publisher.instance("Behemoth", &named("Ada")).unwrap();
@@ -507,7 +507,7 @@ fn another_process_sees_values_until_it_is_killed() {
 }
 
 #[test]
-fn last_values_stay_on_request_until_the_program_comes_back() {
+fn last_values_stay_until_the_program_restarts() {
     let scratch = Scratch::new();
     let mut program = Program::start_with(&scratch, &[("TALLYMON_TEST_KEEP", "1")]);
     let mut reader = Reader::new([scratch.join("pub")]);

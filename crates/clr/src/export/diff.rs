@@ -95,7 +95,7 @@ mod tests {
     use crate::reader::tests::{RawNode, file, sample};
 
     #[test]
-    fn changes_stand_in_the_order_of_their_size() {
+    fn changes_are_sorted_by_size() {
         let before = Profile::from_bytes(&sample()).unwrap();
         let nodes = [RawNode(0, 0, 0, 2, 0), RawNode(1, 3, 3000, 0, 3), RawNode(2, 1, 40, 0, 0)];
         let after = file(&["N.A\0\0Main\0\0()", "N.A\0\0New\0\0()"], &nodes);

@@ -51,7 +51,7 @@ mod tests {
     use crate::reader::tests::{RawNode, file};
 
     #[test]
-    fn the_page_holds_the_profile_and_asks_nobody() {
+    fn page_contains_the_profile_and_loads_nothing() {
         let name = "C\0\0</script><script>alert(1)//\0\0()";
         let bytes = file(&[name], &[RawNode(0, 0, 0, 2, 0), RawNode(1, 1, 2, 0, 0)]);
         let mut out = Vec::new();

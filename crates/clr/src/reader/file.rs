@@ -68,7 +68,7 @@ mod tests {
     use crate::reader::tests::sample;
 
     #[test]
-    fn what_is_in_use_is_read_and_no_more() {
+    fn only_used_parts_are_read() {
         let folder = std::env::temp_dir().join(format!("tallymon-clr-file-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.prof");

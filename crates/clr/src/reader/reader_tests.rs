@@ -143,7 +143,7 @@ fn circles_end_and_nodes_count_once() {
 }
 
 #[test]
-fn any_bytes_are_read_without_harm() {
+fn any_bytes_give_a_result_or_an_error() {
     let good = sample();
     let mut random = Random::new(11);
     let mut read = 0;

@@ -62,7 +62,7 @@ fn the_articles_program_gives_its_tree() {
 }
 
 #[test]
-fn no_register_is_changed() {
+fn hook_changes_no_register() {
     for bench in benches() {
         let program = bench.program("registers", "registers");
         for tiered in ["0", "1"] {
@@ -397,7 +397,7 @@ fn exact_counts_are_exact_and_others_say_what_inlining_hid() {
 }
 
 #[test]
-fn the_newest_events_make_a_time_line() {
+fn newest_events_form_a_time_line() {
     use EventKind::{Enter, Leave};
     for bench in benches() {
         let program = bench.program("article", "events");

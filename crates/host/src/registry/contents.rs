@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn indexes_follow_the_last_ones_and_are_not_moved() {
+    fn new_indexes_follow_the_last_ones() {
         let mut contents = Contents::new(Scope::System);
         assert_eq!((contents.last_counter, contents.last_help), (1846, 1847));
         let one = install(&mut contents, "one", &[0, 2]);
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_language_has_the_texts_of_what_was_there() {
+    fn new_language_gets_english_texts() {
         let mut contents = Contents::new(Scope::User);
         install(&mut contents, "one", &[0]);
         contents.add_languages([Language::KOREAN]);
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_found() {
+    fn contradictions_are_found() {
         let mut whole = Contents::new(Scope::System);
         install(&mut whole, "one", &[0, 2]);
         install(&mut whole, "two", &[0, 2]);

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused_with_its_line() {
+    fn invalid_text_is_refused_with_its_line() {
         for (bytes, page, words) in [
             (&b"\xff\xfea\0\n\0\0\xd8b\0"[..], None, "f:2: no UTF-16: 0xd800 is half of a pair"),
             (b"\xff\xfea\0\n\0b", None, "f:2: no UTF-16: the last byte"),

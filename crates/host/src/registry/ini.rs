@@ -274,7 +274,7 @@ C_009_NAME=Two  blanks\tand a tab   \r
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_line() {
+    fn every_mistake_is_reported_with_its_line() {
         for (text, words) in [
             ("a=b", "f.ini:1: a section such as [info] needed"),
             ("[info\n", "f.ini:1: a ] needed"),

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_word_is_thrown_away() {
+    fn first_word_is_ignored() {
         for (line, word) in [
             ("lodctr my.ini", Some("my.ini")),
             ("anything \"my own.ini\"", Some("my own.ini")),

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_line() {
+    fn mistakes_are_reported_with_their_line() {
         let key = r"[HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\A\Performance]";
         for (lines, words) in [
             ("[x]", "f.reg:1: one of [\"Windows Registry Editor"),

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_is_there_until_it_is_taken_away() {
+    fn setting_stays_until_it_is_removed() {
         for setting in ServiceSetting::ALL {
             let mut service = Service::default();
             assert_eq!(setting.get(&service), None, "{setting:?}");

@@ -205,7 +205,7 @@ fn the_first_change_stopped_anywhere_leaves_nothing_or_the_first_version() {
 }
 
 #[test]
-fn eight_versions_are_kept_and_can_be_gone_back_to() {
+fn rollback_reaches_eight_versions() {
     let folder = Scratch::new();
     let store = store_in(&folder);
     for number in 1..=20 {
@@ -231,7 +231,7 @@ fn eight_versions_are_kept_and_can_be_gone_back_to() {
 }
 
 #[test]
-fn damage_is_named_and_repaired_by_going_back() {
+fn damage_is_reported_and_repaired_by_rollback() {
     let folder = Scratch::new();
     let store = store_in(&folder);
     assert!(store.repair().unwrap().is_none());

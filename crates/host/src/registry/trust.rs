@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_that_was_changed_is_no_longer_trusted() {
+    fn changed_library_is_not_trusted() {
         let path = std::env::temp_dir().join(format!("tallymon-trust-{}", std::process::id()));
         std::fs::write(&path, "one").unwrap();
         let library = path.display().to_string();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_is_none() {
+    fn invalid_code_is_refused() {
         for text in ["", "0", &"0".repeat(63), &"0".repeat(65), &"x".repeat(64), &"é".repeat(32)] {
             assert_eq!(ValidationCode::parse(text), None, "{text}");
         }

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_is_written() {
+    fn declaration_becomes_code() {
         let set = read(&parse_quote! {
             #[set(name = "Behemoth", instances = 100)]
             #[text(0x412, name = "B")]

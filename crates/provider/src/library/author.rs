@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_can_say_that_it_has_no_answer() {
+    fn library_can_fail_a_request() {
         let opening = Opening { first_counter: TitleIndex(2000), ..Opening::default() };
         let mut opened = Opened::<Two>::new(&opening).unwrap();
         let mut bytes = Vec::new();
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_asked_for_is_written() {
+    fn only_requested_objects_are_written() {
         let many = (2000, NumInstances::Many(1));
         let single = (2004, NumInstances::None);
         for (query, wanted) in [

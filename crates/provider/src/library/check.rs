@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_take_checks_away_and_never_let_rubbish_through() {
+    fn rules_disable_checks_but_never_pass_malformed_objects() {
         for case in CASES {
             let off =
                 [Rules { test_level: 4, flags: 0 }, Rules { test_level: 1, flags: Rules::NO_INTEGRITY_TEST }];

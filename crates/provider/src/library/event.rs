@@ -262,7 +262,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn the_words_name_fields_that_there_are() {
+    fn words_name_existing_fields() {
         let mut ids = BTreeSet::new();
         for kind in KINDS {
             assert!(ids.insert((kind.source.name(), kind.id)), "{} twice", kind.id);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_in_the_words() {
+    fn values_replace_field_names_in_the_words() {
         let event = Event::new(&COLLECT_FAILED, ["MyPerf", "myperf.so", "5"]).with_detail("access denied");
         let words = "Collect of the service MyPerf in myperf.so failed with error 5: access denied";
         assert_eq!(event.to_string(), words);

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_in_the_last_bucket() {
+    fn large_values_are_in_the_last_bucket() {
         let buckets = Buckets::up_to(1000, 2);
         assert_eq!(buckets.of(u64::MAX), buckets.n - 1);
         assert_eq!(buckets.of(1000), buckets.n - 1);

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_is_not_there() {
+    fn words_outside_of_the_mapping_do_not_exist() {
         let mapping = Arc::new(Mapping::new(file("outside"), 64, 4096).unwrap());
         assert!(mapping.word(56).is_some());
         for outside in [57, 64, 4088, 4096, usize::MAX, usize::MAX - 7] {

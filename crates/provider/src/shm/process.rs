@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_there_and_ours() {
+    fn this_process_exists_and_is_ours() {
         let pid = std::process::id();
         assert!(start_time(pid).is_some_and(|ticks| ticks > 0));
         let user = rustix::process::geteuid().as_raw();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ended_is_gone() {
+    fn ended_process_is_gone() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         assert!(start_time(child.id()).is_some());
         child.kill().unwrap();

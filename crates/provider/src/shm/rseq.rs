@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_added_is_there_and_what_was_not_is_not() {
+    fn aborted_additions_have_no_effect() {
         let Some(area) = Area::registered() else {
             tallymon_testkit::skip("this C library has no area for restartable sequences");
             return;

@@ -434,7 +434,7 @@ mod tests {
     /// Every line of every file is left out, doubled or cut: an error with the file, or contents that are
     /// whole.
     #[test]
-    fn damaged_files_are_told_by_file_and_line() {
+    fn damaged_files_are_reported_with_file_and_line() {
         let files = to_files(&sample());
         let (mut refused, mut taken) = (0, 0);
         for (name, text) in &files {

@@ -65,7 +65,7 @@ fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
 
 /// The check word needs no order at all: what agrees was written, one by one or at once.
 #[test]
-fn a_copy_of_a_group_that_agrees_is_one_that_was_written() {
+fn group_copy_with_right_check_word_was_written() {
     loom::model(|| {
         let words: Arc<[AtomicU64; 2]> = Arc::new(std::array::from_fn(|_| AtomicU64::new(0)));
         let check_word = Arc::new(AtomicU64::new(0));
