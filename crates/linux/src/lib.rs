@@ -14,7 +14,6 @@
 //! a zero.
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
-#![allow(clippy::too_many_lines, reason = "1 function is still too long: bpf::kernel")]
 
 mod kernel;
 mod objects;

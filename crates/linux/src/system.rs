@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tallymon_provider::{
-    Ask, Finding, FindingState, ObjectSpec, ObjectsWriter, Profile, Provider, ProviderError, ReadInfo,
-    ReadWindow, SourceStatus, TitleIndex,
+    CollectRequest, Finding, FindingState, ObjectSpec, ObjectsWriter, Profile, Provider, ProviderError,
+    ReadInfo, ReadWindow, SourceStatus, TitleIndex,
 };
 
 use crate::kernel::bpf::refusal::Refusal;
@@ -143,7 +143,11 @@ impl Provider for System {
         self.objects.iter().any(|known| known.spec().name == object && known.costly())
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
+    fn collect(
+        &mut self,
+        ask: &CollectRequest<'_>,
+        out: &mut ObjectsWriter<'_>,
+    ) -> Result<(), ProviderError> {
         let all = self.specs.iter().zip(&self.objects);
         let requested = all.filter(|(spec, _)| ask.wants(spec.name)).map(|(_, object)| object);
         self.sources.begin(objects::needs(requested, ask));

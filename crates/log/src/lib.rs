@@ -42,7 +42,6 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
-#![allow(clippy::too_many_lines, reason = "1 function is still too long: blg::decode")]
 
 pub mod blg;
 pub mod compare;

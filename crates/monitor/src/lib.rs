@@ -23,7 +23,6 @@
 //! | [`words`] | words in four languages |
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
-#![allow(clippy::too_many_lines, reason = "3 functions are still too long: tui::{keys, report, table}")]
 
 mod app;
 mod keys;

@@ -139,9 +139,6 @@ pub struct CollectRequest<'a> {
     pub interest: &'a Interest,
 }
 
-/// The former name of [`CollectRequest`].
-pub type Ask<'a> = CollectRequest<'a>;
-
 impl CollectRequest<'_> {
     /// Requests all counters of some objects.
     pub fn everything(objects: &[TitleIndex]) -> CollectRequest<'_> {

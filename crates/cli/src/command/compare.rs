@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::json;
+use tallymon::clock::rfc3339;
 use tallymon::log::ReadOptions;
 use tallymon::log::compare::{Align, Comparison, Difference, compare};
 
@@ -10,7 +11,6 @@ use super::relog::{reading, say_damage, selection};
 use super::stats::{number_of, summary_json};
 use crate::arguments::{self, AlignBy, Common};
 use crate::exit::{Failure, Kind};
-use crate::output::rfc3339;
 use crate::progress::Progress;
 use crate::words::{say, table, visible};
 

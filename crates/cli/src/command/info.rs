@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use serde_json::json;
+use tallymon::clock::rfc3339;
 use tallymon::log::info::{Info, info};
 
 use super::relog::reading;
 use crate::arguments::{self, Common};
 use crate::exit::{Failure, Kind};
-use crate::output::rfc3339;
 use crate::progress::Progress;
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Info) -> Result<(), Failure> {

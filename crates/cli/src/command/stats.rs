@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::json;
+use tallymon::clock::rfc3339;
 use tallymon::core::counter::{self, CounterType};
 use tallymon::core::flow::Value;
 use tallymon::log::ReadOptions;
@@ -11,7 +12,6 @@ use tallymon::log::stats::{ColumnStats, PERCENTILES, Stats, Summary, stats};
 use super::relog::{reading, say_damage, selection};
 use crate::arguments::{self, Common, SortKey};
 use crate::exit::{Failure, Kind};
-use crate::output::rfc3339;
 use crate::progress::Progress;
 use crate::words::{say, table, visible};
 

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime,
 };
 
 use super::object::Object;
@@ -77,7 +78,7 @@ impl Object for EnergyMeter {
         ORIGINS
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         // `intel-rapl` itself is the driver; names with a colon are meters or parts of one.
         let found = folders(sources, "class/powercap", |name| name.contains(':')).unwrap_or_default();
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));

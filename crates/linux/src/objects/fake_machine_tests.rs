@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tallymon_core::block::{BlockWriter, RawValue, Snapshot, SnapshotInstance, WriteHeader};
-use tallymon_provider::{Ask, Interest, Provider, TitleIndex, ValueState};
+use tallymon_provider::{CollectRequest, Interest, Provider, TitleIndex, ValueState};
 
 use crate::kernel::root::Root;
 use crate::kernel::time::clocks;
@@ -67,7 +67,7 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) {
 /// Collects one object of a machine.
 pub(super) fn collect(system: &mut System, object: u32, interest: &Interest) -> Snapshot {
     let objects = [TitleIndex(object)];
-    let ask = Ask { objects: &objects, interest };
+    let ask = CollectRequest { objects: &objects, interest };
     let now = clocks();
     let header = WriteHeader {
         system_name: "FAKE",

@@ -1,8 +1,8 @@
 //! File System: the space and the inodes of each mounted file system.
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
-    ValueState,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime, ValueState,
 };
 
 use super::logical_disk::LogicalDisk;
@@ -56,7 +56,7 @@ impl Object for FileSystems {
         ORIGINS
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = self.mounts.spaces(sources, true);
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         for (file_system, space) in &found {

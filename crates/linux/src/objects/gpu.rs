@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tallymon_provider::{
-    Absence, Ask, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
-    PerfTime,
+    Absence, CollectRequest, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectsWriter, PerfTime,
 };
 
 use super::object::Object;
@@ -93,7 +93,7 @@ impl Object for Gpu {
         true
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let clients = clients(sources);
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         let rows = match self.part {

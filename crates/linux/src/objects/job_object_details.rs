@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use tallymon_provider::{
-    Ask, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent, ReadWindow,
+    CollectRequest, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent, ReadWindow,
 };
 
 use super::control_groups::processes;
@@ -47,11 +47,11 @@ impl Object for JobObjectDetails {
         sources.process_window()
     }
 
-    fn needs(&self, request: &Ask<'_>) -> Needs {
+    fn needs(&self, request: &CollectRequest<'_>) -> Needs {
         Needs { processes: process::needs(request, SPEC.name) }
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
         // Read the processes first: finding the groups takes longer, and no value depends on them.
         if sources.all_processes().is_err() {
@@ -84,7 +84,7 @@ mod tests {
     use std::process::Command;
 
     use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
-    use tallymon_provider::{Ask, FileTime, Frequency, PerfTime, Provider, TitleIndex};
+    use tallymon_provider::{CollectRequest, FileTime, Frequency, PerfTime, Provider, TitleIndex};
 
     use super::super::fake_machine_tests::{System, named};
     use super::super::object::{PROCESS, THREAD};
@@ -104,7 +104,7 @@ mod tests {
         };
         let mut bytes = Vec::new();
         let mut block = BlockWriter::growing(&mut bytes, &header);
-        system.collect(&Ask::everything(objects), block.objects()).unwrap();
+        system.collect(&CollectRequest::everything(objects), block.objects()).unwrap();
         block.finish().unwrap();
         Snapshot::new(bytes).unwrap()
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    Absence, CollectRequest, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
     ObjectsWriter, PerfTime, ValueState,
 };
 
@@ -161,7 +161,7 @@ impl Object for LogicalDisk {
         super::physical_disk::quantum(COUNTERS, position)
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let wants = |positions: std::ops::Range<usize>| {
             let names = COUNTERS.get(positions).unwrap_or_default().iter();
             names.into_iter().any(|counter| ask.interest.wants(SPEC.name, counter.name))

@@ -1,7 +1,7 @@
 //! Memory (4): physical memory, commitment, page traffic and the kernel's own memory.
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    Absence, CollectRequest, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
     ObjectsWriter, PerfTime,
 };
 
@@ -142,7 +142,7 @@ impl Object for Memory {
         ORIGINS
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let wants = |positions: &[At]| {
             let names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
             names.into_iter().any(|counter| ask.interest.wants(SPEC.name, counter.name))

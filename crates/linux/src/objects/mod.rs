@@ -55,13 +55,16 @@ mod thermal;
 pub(crate) mod thread;
 mod udp;
 
-use tallymon_provider::{Ask, Profile};
+use tallymon_provider::{CollectRequest, Profile};
 
 use crate::sources::Needs;
 use object::Object;
 
 /// The sum of the needs of the requested objects.
-pub(crate) fn needs<'o>(requested: impl Iterator<Item = &'o Box<dyn Object>>, request: &Ask<'_>) -> Needs {
+pub(crate) fn needs<'o>(
+    requested: impl Iterator<Item = &'o Box<dyn Object>>,
+    request: &CollectRequest<'_>,
+) -> Needs {
     let mut needs = Needs::default();
     requested.for_each(|object| needs.merge(object.needs(request)));
     needs

@@ -2,8 +2,8 @@
 //! includes SMB mounts.
 
 use tallymon_provider::{
-    Absence, Ask, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
-    PerfTime,
+    Absence, CollectRequest, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectsWriter, PerfTime,
 };
 
 use super::object::Object;
@@ -201,7 +201,7 @@ impl Object for NfsClient {
         self.origins
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let spec = self.layout.spec();
         let page_size = sources.facts.page_size;
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));

@@ -1,6 +1,6 @@
 //! The trait of a performance object, and the indexes of objects that other files name.
 
-use tallymon_provider::{Ask, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex};
+use tallymon_provider::{CollectRequest, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex};
 
 use super::spec::Origin;
 use crate::sources::{Needs, Sources};
@@ -26,7 +26,7 @@ pub(crate) trait Object: Send {
     }
 
     /// What the shared tables have to read for this request.
-    fn needs(&self, request: &Ask<'_>) -> Needs {
+    fn needs(&self, request: &CollectRequest<'_>) -> Needs {
         let _ = request;
         Needs::default()
     }
@@ -50,7 +50,7 @@ pub(crate) trait Object: Send {
 
     /// Writes the object. A counter without a source is marked as absent; counters that are not requested
     /// need not be read.
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>);
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>);
 }
 
 /// Process, the parent of Thread.

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use rustix::io::Errno;
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime,
 };
 
 use super::object::Object;
@@ -66,7 +67,7 @@ impl Object for PerformanceCounters {
         true
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let is_system = sources.root.is_system();
         let processors: Vec<u32> =
             sources.stat().map_or(Vec::new(), |stat| stat.cpus.iter().map(|(number, _)| *number).collect());

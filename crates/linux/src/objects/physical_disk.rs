@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, CounterType, DetailLevel, FileTime, Frequency, InstanceKind,
-    ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, CounterBlockMut, CounterSpec, CounterType, DetailLevel, FileTime, Frequency,
+    InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
 use super::object::Object;
@@ -268,7 +268,7 @@ impl Object for PhysicalDisk {
         quantum(COUNTERS, position)
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = self.find_disks(sources);
         let mut names = self.instance_names();
         // A disk has a number and a name even when the mounts are unknown.

@@ -15,8 +15,8 @@
 //! | IO ... | `io`: system calls on files, pipes, sockets and terminals; memory-mapped files do not count |
 
 use tallymon_provider::{
-    Absence, Ask, CachedInstances, CounterBlockMut, CounterSpec, DetailLevel, FileTime, InstanceKind,
-    ObjectLayout, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex,
+    Absence, CachedInstances, CollectRequest, CounterBlockMut, CounterSpec, DetailLevel, FileTime,
+    InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex,
 };
 
 use super::object::Object;
@@ -121,7 +121,7 @@ const NOWHERE: [At; 3] = [At::PoolPagedBytes, At::IOOtherOperations, At::IOOther
 
 /// What the requested counters need of each process, for an object with the counters of Process. Id and start
 /// time cost nothing.
-pub(super) fn needs(request: &Ask<'_>, object: TitleIndex) -> ProcessNeeds {
+pub(super) fn needs(request: &CollectRequest<'_>, object: TitleIndex) -> ProcessNeeds {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
         names.any(|counter| request.wants_counter(object, counter.name))
@@ -238,11 +238,11 @@ impl Object for Process {
         sources.process_window()
     }
 
-    fn needs(&self, request: &Ask<'_>) -> Needs {
+    fn needs(&self, request: &CollectRequest<'_>) -> Needs {
         Needs { processes: needs(request, SPEC.name) }
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
         let boot_time = sources.facts.boot_time;
         let table = match sources.all_processes() {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout,
-    ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
+    Absence, CollectRequest, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind,
+    ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
 };
 
 use super::object::Object;
@@ -143,7 +143,7 @@ impl Object for Processor {
         super::quantum::quantum_of_ticks(self.spec().counters, position)
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = self.collector.gather(ask, sources);
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         for (number, values) in &found.rows {
@@ -162,7 +162,7 @@ impl Collector {
     }
 
     /// Reads what the requested counters need.
-    pub(super) fn gather(&mut self, ask: &Ask<'_>, sources: &mut Sources) -> Gathered {
+    pub(super) fn gather(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources) -> Gathered {
         let wants = |position: At| {
             COUNTERS.get(position.at()).is_some_and(|counter| ask.interest.wants(self.object, counter.name))
         };

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout,
-    ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
+    Absence, CollectRequest, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind,
+    ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
 };
 
 use super::object::Object;
@@ -133,7 +133,13 @@ impl ProcessorInformation {
     }
 
     /// The speed values in the directory of a CPU.
-    fn speeds(&mut self, number: u32, values: &Values, ask: &Ask<'_>, sources: &mut Sources) -> Speeds {
+    fn speeds(
+        &mut self,
+        number: u32,
+        values: &Values,
+        ask: &CollectRequest<'_>,
+        sources: &mut Sources,
+    ) -> Speeds {
         let mut speeds = vec![Err(Absence::NotOnThisSystem); SPEED_COUNTERS.len()];
         let folder = sources.root.sys(&format!("devices/system/cpu/cpu{number}"));
         let mut set = |position: usize, value: Result<u64, Absence>| {
@@ -286,7 +292,7 @@ impl Object for ProcessorInformation {
         ORIGINS
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = self.collector.gather(ask, sources);
         let numbers: Vec<u32> = found.rows.iter().map(|(number, _)| *number).collect();
         let clock = if SPEED_COUNTERS.get(CLOCK).is_some_and(|counter| ask.interest.wants(NAME, counter.name))

@@ -1,7 +1,8 @@
 //! RAS Port (870) and RAS Total (906): links to other networks over PPP, WireGuard or a tunnel device.
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime,
 };
 
 use super::network_interface::instance_name;
@@ -66,7 +67,7 @@ impl Object for Ras {
         self.origins
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let counters = self.layout.spec().counters;
         let links: Result<Vec<_>, Absence> =
             sources.interfaces().map(|all| all.filter(|(link, _)| is_dialled(link)).collect());

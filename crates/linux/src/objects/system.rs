@@ -1,8 +1,8 @@
 //! System (2): the machine as a whole.
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
-    ReadWindow, TitleIndex,
+    Absence, CollectRequest, CounterBlockMut, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectsWriter, ReadWindow, TitleIndex,
 };
 
 use super::object::Object;
@@ -56,7 +56,7 @@ const OF_PROCESSES: [(At, TitleIndex); 5] = [
 ];
 
 /// Whether a requested counter is a sum over the I/O of all processes.
-fn needs_io(request: &Ask<'_>) -> bool {
+fn needs_io(request: &CollectRequest<'_>) -> bool {
     OF_PROCESSES.iter().any(|(_, name)| request.wants_counter(SPEC.name, *name))
 }
 
@@ -86,11 +86,11 @@ impl Object for System {
         sources.process_window()
     }
 
-    fn needs(&self, request: &Ask<'_>) -> Needs {
+    fn needs(&self, request: &CollectRequest<'_>) -> Needs {
         Needs { processes: ProcessNeeds { io: needs_io(request), ..ProcessNeeds::default() } }
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
         let mut values = object.single();
         from_stat(sources, &mut values);
@@ -130,7 +130,7 @@ fn from_stat(sources: &mut Sources, values: &mut CounterBlockMut<'_>) {
     }
 }
 
-fn from_processes(ask: &Ask<'_>, sources: &mut Sources, values: &mut CounterBlockMut<'_>) {
+fn from_processes(ask: &CollectRequest<'_>, sources: &mut Sources, values: &mut CounterBlockMut<'_>) {
     match sources.process_count() {
         Ok(count) => values.set(At::Processes.at(), count),
         Err(absence) => values.absent([At::Processes.at()], absence),

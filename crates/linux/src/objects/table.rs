@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, CounterType, DetailLevel, Frequency, InstanceKind,
+    Absence, CollectRequest, CounterBlockMut, CounterSpec, CounterType, DetailLevel, Frequency, InstanceKind,
     ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
@@ -226,7 +226,7 @@ impl Object for Table {
         Some(&self.expressions)
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let spec = self.layout.spec();
         let mut wanted: Vec<bool> =
             spec.counters.iter().map(|counter| ask.interest.wants(spec.name, counter.name)).collect();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
-    TitleIndex,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime, TitleIndex,
 };
 
 use super::object::Object;
@@ -40,7 +40,7 @@ impl ThermalZones {
 
     /// Whether CPUs were throttled since the last sample. That takes two files per CPU, so it is only read
     /// when requested.
-    fn slowed(&mut self, ask: &Ask<'_>, sources: &mut Sources) -> Result<u64, Absence> {
+    fn slowed(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources) -> Result<u64, Absence> {
         if ask.interest.is_everything() || !ask.interest.wants(TitleIndex(900_600), TitleIndex(900_608)) {
             return Err(Absence::NotRequested);
         }
@@ -59,7 +59,7 @@ impl Object for ThermalZones {
         ORIGINS
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let slowed = self.slowed(ask, sources);
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         let zones = folders(sources, "class/thermal", |name| name.starts_with("thermal_zone"));

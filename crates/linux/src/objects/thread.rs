@@ -8,7 +8,7 @@
 //! are ready.
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, FileTime, InstanceKind, ObjectLayout, ObjectSpec,
+    Absence, CollectRequest, CounterBlockMut, DetailLevel, FileTime, InstanceKind, ObjectLayout, ObjectSpec,
     ObjectWriter, ObjectsWriter, Parent, ReadWindow,
 };
 
@@ -67,7 +67,7 @@ const OF_STATUS: [At; 1] = [At::ContextSwitches];
 const NOWHERE: [At; 1] = [At::StartAddress];
 
 /// What the requested counters need of each thread.
-fn needs(request: &Ask<'_>) -> ThreadNeeds {
+fn needs(request: &CollectRequest<'_>) -> ThreadNeeds {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
         names.any(|counter| request.wants_counter(SPEC.name, counter.name))
@@ -105,11 +105,11 @@ impl Object for Thread {
         sources.process_window()
     }
 
-    fn needs(&self, request: &Ask<'_>) -> Needs {
+    fn needs(&self, request: &CollectRequest<'_>) -> Needs {
         Needs { processes: ProcessNeeds { threads: Some(needs(request)), ..ProcessNeeds::default() } }
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let object = out.object(&self.layout, sources.object_time(), FREQUENCY);
         let boot_time = sources.facts.boot_time;
         let mut writer = Writer { object, ordinals: &mut self.ordinals, total: None };

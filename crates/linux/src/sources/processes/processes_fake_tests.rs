@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use tallymon_core::block::Snapshot;
 use tallymon_core::block::SnapshotInstance;
 use tallymon_provider::Absence;
-use tallymon_provider::Ask;
+use tallymon_provider::CollectRequest;
 use tallymon_provider::FileTime;
 use tallymon_provider::Interest;
 use tallymon_provider::TitleIndex;
@@ -324,7 +324,7 @@ fn a_name_is_checked_again_after_some_seconds() {
     let (objects, interest) = ([PROCESS], interest(&[WORKING_SET]));
     let start = clocks().steady.0;
     let mut row_at = |seconds: u64| {
-        table.begin(needs(&Ask { objects: &objects, interest: &interest }));
+        table.begin(needs(&CollectRequest { objects: &objects, interest: &interest }));
         table.refresh(&facts, FileTime(start + seconds * 10_000_000), &mut Buffer::new()).unwrap();
         let row = table.programs().next().unwrap();
         (row.name.clone(), row.start.0)

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tallymon_core::block::Snapshot;
-use tallymon_provider::Ask;
+use tallymon_provider::CollectRequest;
 use tallymon_provider::Interest;
 
 use tallymon_provider::FindingState;
@@ -52,7 +52,7 @@ fn real_table(budget: usize) -> (ProcessTable, SystemFacts) {
     (table, facts())
 }
 
-fn refresh(table: &mut ProcessTable, facts: &SystemFacts, ask: &Ask<'_>) {
+fn refresh(table: &mut ProcessTable, facts: &SystemFacts, ask: &CollectRequest<'_>) {
     table.begin(needs(ask));
     table.refresh(facts, clocks().steady, &mut Buffer::new()).unwrap();
 }
@@ -198,7 +198,7 @@ fn five_hundred_children_leave_no_descriptor() {
     // More than the files of all processes and threads of a busy machine, so that those of children fit.
     const BUDGET: usize = 20_000;
     let (mut table, facts) = real_table(BUDGET);
-    let ask = Ask::everything(&[PROCESS, THREAD]);
+    let ask = CollectRequest::everything(&[PROCESS, THREAD]);
     // Ids are reused where others start programs by the thousand; start times distinguish them.
     let (mut pids, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..50 {
@@ -246,7 +246,7 @@ fn the_descriptor_budget_is_kept_and_costs_no_value() {
     for (interest, kind) in [(&memory, FileKind::Statm), (&memory, FileKind::Statm), (&times, FileKind::Stat)]
     {
         for round in 0..2 {
-            refresh(&mut table, &facts, &Ask { objects: &objects, interest });
+            refresh(&mut table, &facts, &CollectRequest { objects: &objects, interest });
             assert!(table.descriptors.open() <= 20);
             assert_eq!(table.descriptors.open(), table.rows.iter().map(kept_files).sum::<usize>());
             for child in &children {
@@ -278,7 +278,7 @@ fn switches_of_the_first_thread_come_from_the_process_status() {
         let (mut table, facts) = real_table(20_000);
         for _ in 0..2 {
             let before = file();
-            refresh(&mut table, &facts, &Ask::everything(objects));
+            refresh(&mut table, &facts, &CollectRequest::everything(objects));
             let after = file();
             let row = table.programs().find(|row| row.pid == child.id()).unwrap();
             let [thread] = row.threads() else { panic!("it has one thread") };
@@ -294,7 +294,7 @@ fn switches_of_the_first_thread_come_from_the_process_status() {
 fn after_running_out_of_descriptors_reads_recover() {
     let (mut table, facts) = real_table(100);
     let child = idle_child();
-    let ask = Ask::everything(&[PROCESS]);
+    let ask = CollectRequest::everything(&[PROCESS]);
     refresh(&mut table, &facts, &ask);
     let before = table.descriptors.open();
     assert!(before >= 4);

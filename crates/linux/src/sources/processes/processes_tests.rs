@@ -3,7 +3,7 @@
 use tallymon_core::block::{BlockWriter, Snapshot, SnapshotInstance, SnapshotObject, WriteHeader};
 use tallymon_core::flow::NoValue;
 use tallymon_core::title::TitleIndex;
-use tallymon_provider::{Absence, Ask, Interest, Profile, Provider};
+use tallymon_provider::{Absence, CollectRequest, Interest, Profile, Provider};
 
 use crate::kernel::time::clocks;
 use crate::objects;
@@ -49,13 +49,13 @@ pub(super) fn collect(system: &mut System, objects: &[TitleIndex], interest: &In
     };
     let mut buffer = Vec::new();
     let mut writer = BlockWriter::growing(&mut buffer, &header);
-    system.collect(&Ask { objects, interest }, writer.objects()).unwrap();
+    system.collect(&CollectRequest { objects, interest }, writer.objects()).unwrap();
     writer.finish().unwrap();
     Snapshot::new(buffer).unwrap()
 }
 
 /// What a request needs of the processes.
-pub(super) fn needs(request: &Ask<'_>) -> ProcessNeeds {
+pub(super) fn needs(request: &CollectRequest<'_>) -> ProcessNeeds {
     let objects = objects::of(Profile::default());
     let requested = objects.iter().filter(|object| request.wants(object.spec().name));
     objects::needs(requested, request).processes
