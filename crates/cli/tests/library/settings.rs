@@ -185,8 +185,8 @@ fn what_can_be_set_is_shown_and_mistakes_are_told() {
     for (words, wanted) in [
         (&["Deadlin=1"][..], "OpenProcedureWaitTime"),
         (&["--service", "MyPerf", "Deadlin=1"], "did you mean \"Deadline\""),
-        (&["--service", "MyPerf", "Deadline"], "NAME=NUMBER needed"),
-        (&["--service", "MyPerf", "Deadline=x"], "a number needed"),
+        (&["--service", "MyPerf", "Deadline"], "expected NAME=NUMBER"),
+        (&["--service", "MyPerf", "Deadline=x"], "expected a number"),
         (&["--service", "MyPerf", "In Process=2"], "at most 1 needed"),
         (&["ExtCounterTestLevel=5"], "at most 4 needed"),
         (&["--service", "nobody", "Deadline=1"], "no service \"nobody\""),

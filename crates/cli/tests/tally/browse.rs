@@ -216,7 +216,8 @@ fn running_text_fits_80_columns() {
             let out = tally_with(arguments, |command| {
                 command.env("TALLY_LANG", language);
             });
-            for line in out.data().lines() {
+            // The command of `doctor` is one line, so that it can be copied.
+            for line in out.data().lines().filter(|line| !line.contains("setcap")) {
                 assert!(line.width() <= 80, "{} columns in {arguments:?} {language}: {line}", line.width());
             }
         }
@@ -294,7 +295,7 @@ fn every_command_has_examples_and_global_options_under_a_heading() {
 fn wrong_command_lines_name_what_was_probably_meant() {
     for (arguments, words) in [
         (&["gte"][..], "did you mean 'get'?"),
-        (&["lsit"], "did you mean 'list'?"),
+        (&["lsit"], "a similar subcommand exists: 'list'"),
         (&["--lang"], "en, ko, ja, ru"),
         (&["get", "--lang"], "en, ko, ja, ru"),
         (&["info", "-"], "a log can not be read from standard input"),

@@ -7,7 +7,7 @@ fn a_program_that_is_no_dotnet_leaves_no_profile() {
     let folder = Folder::new();
     let ran = tally(&["prof", "run", "--output", &folder.file("%p.prof"), "--", "true"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(4), ""), "{}", ran.err);
-    has(&ran.err, &["true left no profile in", ".prof", "no .NET program"]);
+    has(&ran.err, &["true left no profile in", ".prof", "not a .NET program"]);
     let missing = folder.file("no-such-program");
     has(&tally(&["prof", "run", "--", &missing]).words(3), &["no-such-program"]);
 }
