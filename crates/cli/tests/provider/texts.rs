@@ -92,7 +92,7 @@ fn a_language_that_comes_later() {
 }
 
 #[test]
-fn tables_of_texts_as_windows_has_them() {
+fn imports_text_tables_in_windows_formats() {
     let place = Place::new();
     place.ok(&["provider", "add", &place.ini("One", 1)]);
     let path = |name: &str| place.0.join(name).display().to_string();
