@@ -8,7 +8,7 @@ pub(super) const MON: &str = r"Examples:
 pub(super) const GET: &str = r"Examples:
   tally get '\Processor(_Total)\% Processor Time'
   tally get '\Memory\*' --json
-  tally get '\Memory\Available MBytes' --log yesterday.blg --at '2026-11-21 09:30'";
+  tally get '\Memory\*' --log yesterday.blg --at '2026-11-21 09:30'";
 
 pub(super) const WATCH: &str = r"Examples:
   tally watch '\Processor(*)\% Processor Time'
@@ -25,10 +25,10 @@ pub(super) const FIND: &str = r"Examples:
   tally find disk latency
   tally find memory --json";
 
-pub(super) const BROWSE: &str = r"Examples:
+pub(super) const BROWSE: &str = r#"Examples:
   tally browse
   tally browse '\PhysicalDisk(*)\Disk Bytes/sec'
-  tally get $(tally browse --one)";
+  tally get "$(tally browse --one)""#;
 
 pub(super) const EXPLAIN: &str = r"Examples:
   tally explain '\PhysicalDisk(*)\% Idle Time'
@@ -43,7 +43,7 @@ pub(super) const DUMP: &str = r"Examples:
 pub(super) const RELOG: &str = r"Examples:
   tally relog yesterday.blg -o yesterday.csv
   tally relog *.blg -o week.parquet -c '\Processor(*)\*'
-  tally relog yesterday.blg -o hour.tally --from '2026-11-21 09:00' --to '2026-11-21 10:00'";
+  tally relog yesterday.blg -o morning.tally --to '2026-11-21 12:00'";
 
 pub(super) const INFO: &str = r"Examples:
   tally info yesterday.blg

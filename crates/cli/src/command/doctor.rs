@@ -103,6 +103,16 @@ fn problems(findings: &[Finding], effective: u64) -> Vec<Problem> {
         let is_curable = !problem.remedy.starts_with("nothing to do") && !problem.remedy.contains("says why");
         (problem.command.is_none(), !is_curable)
     });
+    // A remedy for both limited and missing things is printed below the last of them.
+    let mut next_remedy = String::new();
+    for problem in problems.iter_mut().rev() {
+        if problem.remedy == next_remedy {
+            problem.remedy.clear();
+            problem.command = None;
+        } else {
+            next_remedy.clone_from(&problem.remedy);
+        }
+    }
     problems
 }
 
@@ -220,6 +230,14 @@ mod tests {
             limited("object Process", "degraded in 3ms; 12 values: no right", "run with CAP_SYS_PTRACE"),
         ];
         let text = text(&findings, 0);
+        let mut missing = limited("perf events", "not allowed", "give tally CAP_PERFMON");
+        missing.state = FindingState::Missing;
+        let both = self::text(&[findings[1].clone(), missing], 0);
+        assert!(
+            both.starts_with("limited  collector: tier T0\nmissing  perf events: not allowed\n"),
+            "{both}"
+        );
+        assert_eq!(both.matches("-> ").count(), 1, "{both}");
         assert!(text.starts_with("limited  collector: tier T0\n"), "{text}");
         assert!(text.contains("\n         no right: System (5 values), Process (12 values)\n"), "{text}");
         assert_eq!(text.matches("setcap").count(), 1, "{text}");

@@ -143,7 +143,7 @@ fn a_library_that_leaks_dies_alone() {
 }
 
 #[test]
-fn memory_that_is_cut_hurts_its_owner_only() {
+fn truncated_memory_affects_only_its_owner() {
     let place = Place::new();
     let (Some(good), Some(bad)) = (
         place.install(&Provider::default()),
@@ -158,7 +158,7 @@ fn memory_that_is_cut_hurts_its_owner_only() {
 }
 
 #[test]
-fn a_library_that_crashed_is_asked_again_after_a_rest() {
+fn a_crashed_library_is_called_again_after_a_pause() {
     let place = Place::new();
     let Some(_) = place.install(&Provider { fault: "CRASH", ..Provider::default() }) else { return };
     let mut host = place.host();
@@ -195,7 +195,7 @@ fn definitions_of_libraries_are_listed_without_instances() {
 }
 
 #[test]
-fn an_answer_too_many_ends_the_process() {
+fn an_unexpected_answer_ends_the_process() {
     let place = Place::new();
     let Some(_) = place.install(&Provider { fault: "FORK_BUSY", ..Provider::default() }) else { return };
     let mut host = place.host();

@@ -58,7 +58,7 @@ fn install(place: &Place, name: &str, service: &str) -> bool {
 }
 
 #[test]
-fn the_object_without_instances() {
+fn lists_the_object_without_instances() {
     let place = Place::new();
     if !install(&place, "myperf1", "MyPerf1") {
         return;
@@ -85,7 +85,7 @@ fn the_object_without_instances() {
 }
 
 #[test]
-fn the_object_with_instances() {
+fn lists_the_object_with_instances() {
     let place = Place::new();
     if !install(&place, "myperf1_inst", "MyPerf1_inst") {
         return;

@@ -87,7 +87,7 @@ fn what_is_installed_in_process_is_trusted() {
 }
 
 #[test]
-fn one_switch_for_all_libraries() {
+fn one_setting_disables_all_libraries() {
     let place = Place::new();
     let Some(index) = place.install(&Provider::default()) else { return };
     set(&place, None, "Disable Performance Counters=1");
@@ -141,7 +141,7 @@ fn levels_of_events() {
 }
 
 #[test]
-fn a_deadline_and_the_end_of_patience_are_two_things() {
+fn deadline_and_timeout_are_separate() {
     let place = Place::new();
     let late = Provider { fault: "LONG_SLEEP", deadline: Some(8000), ..Provider::default() };
     let Some(index) = place.install(&late) else { return };
@@ -170,7 +170,7 @@ fn a_deadline_and_the_end_of_patience_are_two_things() {
 }
 
 #[test]
-fn what_can_be_set_is_shown_and_mistakes_are_told() {
+fn set_shows_settings_and_reports_errors() {
     let place = Place::new();
     let Some(_) = place.install(&Provider::default()) else { return };
     set(&place, None, "OpenProcedureWaitTime=250");
@@ -185,8 +185,8 @@ fn what_can_be_set_is_shown_and_mistakes_are_told() {
     for (words, wanted) in [
         (&["Deadlin=1"][..], "OpenProcedureWaitTime"),
         (&["--service", "MyPerf", "Deadlin=1"], "did you mean \"Deadline\""),
-        (&["--service", "MyPerf", "Deadline"], "NAME=NUMBER needed"),
-        (&["--service", "MyPerf", "Deadline=x"], "a number needed"),
+        (&["--service", "MyPerf", "Deadline"], "expected NAME=NUMBER"),
+        (&["--service", "MyPerf", "Deadline=x"], "expected a number"),
         (&["--service", "MyPerf", "In Process=2"], "at most 1 needed"),
         (&["ExtCounterTestLevel=5"], "at most 4 needed"),
         (&["--service", "nobody", "Deadline=1"], "no service \"nobody\""),

@@ -48,7 +48,7 @@ fn value(snapshot: &Snapshot, counter: TitleIndex) -> Option<RawValue<'_>> {
 }
 
 #[test]
-fn a_counter_more_in_the_object_of_another() {
+fn a_wrapper_adds_a_counter_to_another_object() {
     let place = Place::new();
     let before = ask(&mut host(&place), "2 4");
     let Some(counter) = install(&place, 0, 8000) else { return };

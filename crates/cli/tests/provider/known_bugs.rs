@@ -29,7 +29,7 @@ fn an_object_list_has_each_object_once() {
 /// KB 300956 rebuilds the tables by hand: the texts of the system are put back, and every INI file is installed again. All
 /// indexes and texts are as before then, also those in a language that came from `perfc012.dat`.
 #[test]
-fn a_rebuild_by_hand_gives_what_was_there() {
+fn a_manual_rebuild_restores_the_table() {
     let place = Place::new();
     let files = ["One", "Two", "Three"].map(|service| place.ini(service, 3));
     let path = |name: &str| place.0.join(name).display().to_string();

@@ -7,7 +7,7 @@ use tallymon_testkit::shared;
 use crate::support::Place;
 
 #[test]
-fn names_come_and_go() {
+fn names_are_installed_and_removed() {
     let place = Place::new();
     let ini = place.ini("Demo", 2);
     let out = place.ok(&["provider", "check", &ini]);
@@ -141,7 +141,7 @@ Performance Counter ID Queries [PERFLIB]:
 
 /// Names may be installed before their library is there; what keeps it from being asked is said.
 #[test]
-fn libraries_that_can_not_be_asked_are_told_of() {
+fn libraries_that_can_not_be_loaded_are_reported() {
     let place = Place::new();
     let missing = place.0.join("with blanks").join("libone.so").display().to_string();
     let functions = ["--open", "Open", "--collect", "Collect", "--close", "Close"];

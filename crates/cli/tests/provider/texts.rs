@@ -92,7 +92,7 @@ fn a_language_that_comes_later() {
 }
 
 #[test]
-fn tables_of_texts_as_windows_has_them() {
+fn imports_text_tables_in_windows_formats() {
     let place = Place::new();
     place.ok(&["provider", "add", &place.ini("One", 1)]);
     let path = |name: &str| place.0.join(name).display().to_string();
@@ -119,10 +119,10 @@ fn tables_of_texts_as_windows_has_them() {
         ("012", "C", "1850\tb\n\tempty\n", "line 2"),
         ("012", "C", "1850\tb\n1852\tc\n", "index 1852"),
         ("012", "C", "1850\t\n", "a text needed"),
-        ("012", "C", "1849\thelp\n", "those of help texts"),
-        ("012", "H", "1848\tname\n", "those of names"),
+        ("012", "C", "1849\thelp\n", "belong to help texts"),
+        ("012", "H", "1848\tname\n", "belong to names"),
         ("012", "C", "238\tx\n", "none of the 1 texts"),
-        ("nothing", "C", "1850\tb\n", "a language such as 012 needed"),
+        ("nothing", "C", "1850\tb\n", "expected a language such as 012"),
     ] {
         let file = place.file("texts.tsv", text);
         let (code, _, err) = place.run(&["lodctr", &format!("/L:{language}"), &format!("/{option}:{file}")]);

@@ -38,7 +38,7 @@ fn list_names_the_counters_of_an_object() {
 }
 
 #[test]
-fn every_listed_counter_can_be_asked_for() {
+fn get_accepts_every_listed_counter() {
     let objects = tally(&["list", "--json"]).json();
     for object in objects.as_array().unwrap() {
         let name = object["english"].as_str().unwrap();
@@ -80,7 +80,7 @@ fn this_process_is_an_instance() {
 }
 
 #[test]
-fn names_of_wide_letters_stand_in_columns() {
+fn columns_are_aligned_with_wide_letters() {
     for language in ["en", "ko", "ja", "ru"] {
         let out = tally(&["list", "--lang", language]).data();
         // The word behind the number of counters begins in the same column of every line.
@@ -154,7 +154,7 @@ fn words_instead_of_a_path_get_suggestions() {
 }
 
 #[test]
-fn what_find_prints_can_be_asked_for() {
+fn get_accepts_what_find_prints() {
     for word in ["страниц", "페이지", "ページ", "page"] {
         let rows = tally(&["find", word, "--json"]).json();
         let path = rows[0]["path"].as_str().unwrap();
@@ -164,7 +164,7 @@ fn what_find_prints_can_be_asked_for() {
 }
 
 #[test]
-fn explain_fills_the_numbers_in() {
+fn explain_shows_the_formula_with_numbers() {
     let explained = tally(&["explain", PROCESSOR_TIME, "-i", "50ms", "--json"]).json();
     assert_eq!(explained["path"], PROCESSOR_TIME);
     assert_eq!(explained["index_path"], r"\238(_Total)\6");
@@ -184,7 +184,7 @@ fn explain_fills_the_numbers_in() {
 }
 
 #[test]
-fn explain_speaks_the_language_of_the_user() {
+fn explain_uses_the_language_of_the_user() {
     let out = tally(&["explain", PROCESSOR_TIME, "-i", "20ms", "--lang", "ko"]).data();
     has(&out, &[PROCESSOR_TIME, r"\프로세서(_Total)\% 프로세서 시간", r"\238(_Total)\6", "유휴"]);
     let out = tally(&["explain", AVAILABLE]).data();
@@ -193,7 +193,7 @@ fn explain_speaks_the_language_of_the_user() {
 }
 
 #[test]
-fn explain_says_which_of_many_and_why_none() {
+fn explain_names_the_first_match_or_the_reason_for_none() {
     has(&tally(&["explain", r"\Processor(*)\% User Time", "-i", "20ms"]).data(), &["the first of "]);
     let ran = tally(&["explain", r"\Processor(none)\% User Time", "-i", "20ms"]);
     assert_eq!(ran.code, Some(3));
@@ -216,7 +216,8 @@ fn running_text_fits_80_columns() {
             let out = tally_with(arguments, |command| {
                 command.env("TALLY_LANG", language);
             });
-            for line in out.data().lines() {
+            // The command of `doctor` is one line, so that it can be copied.
+            for line in out.data().lines().filter(|line| !line.contains("setcap")) {
                 assert!(line.width() <= 80, "{} columns in {arguments:?} {language}: {line}", line.width());
             }
         }
@@ -249,7 +250,7 @@ fn doctor_reports_problems_first_and_what_works_in_one_line() {
 }
 
 #[test]
-fn help_shows_how_to_begin() {
+fn help_has_examples_and_exit_codes() {
     let out = tally(&["--help"]).data();
     has(
         &out,
@@ -283,7 +284,8 @@ fn every_command_has_examples_and_global_options_under_a_heading() {
         let (options, examples) =
             help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{command}: {help}"));
         let lines = examples.lines().take_while(|line| line.starts_with("  tally "));
-        assert_eq!(lines.count(), 3, "{command}: {examples}");
+        assert_eq!(lines.clone().count(), 3, "{command}: {examples}");
+        assert!(lines.map(str::len).all(|length| length <= 80), "{command}: {examples}");
         let (own, global) = options.split_once("\nGlobal options:\n").unwrap();
         has(global, &["--lang", "--file", "--tier", "--profile"]);
         assert!(!own.contains("--tier"), "{command}: {own}");
@@ -294,7 +296,7 @@ fn every_command_has_examples_and_global_options_under_a_heading() {
 fn wrong_command_lines_name_what_was_probably_meant() {
     for (arguments, words) in [
         (&["gte"][..], "did you mean 'get'?"),
-        (&["lsit"], "did you mean 'list'?"),
+        (&["lsit"], "a similar subcommand exists: 'list'"),
         (&["--lang"], "en, ko, ja, ru"),
         (&["get", "--lang"], "en, ko, ja, ru"),
         (&["info", "-"], "a log can not be read from standard input"),

@@ -105,7 +105,7 @@ fn until(folder: &Folder, arguments: &[&str], parts: &[&str]) -> String {
 }
 
 #[test]
-fn what_a_program_calls_is_published_while_it_runs() {
+fn calls_of_a_running_program_are_published() {
     let folder = Folder::new();
     let Some(program) = program(&folder, "forever") else { return };
     let mut profiled = Profiled::start(&folder, &["--publish"], &program);
@@ -151,7 +151,7 @@ fn last_of(log: &str, method: &str, counter: &str) -> f64 {
 }
 
 #[test]
-fn recorded_values_are_what_the_program_is_known_to_do() {
+fn recorded_values_match_the_known_program() {
     let sessions = Sessions::new();
     let folder = &sessions.0;
     let Some(program) = program(folder, "pace") else { return };

@@ -87,7 +87,7 @@ fn within(prepare: &str, arguments: &str) -> Option<Ran> {
 const EMPTY_PROC: &str = "mount -t tmpfs none /proc &&";
 
 #[test]
-fn an_empty_proc_is_said() {
+fn an_empty_proc_is_reported() {
     let Some(doctor) = within(EMPTY_PROC, "doctor") else { return };
     has(&doctor.data(), &["missing  /proc/stat", "-> mount /proc"]);
     let get = within(EMPTY_PROC, &format!("get '{AVAILABLE}'")).unwrap();
@@ -102,7 +102,7 @@ fn an_empty_proc_is_said() {
 }
 
 #[test]
-fn without_proc_it_says_so() {
+fn a_missing_proc_is_reported() {
     // A root that has programs and libraries, and nothing else.
     let folder = Folder::new();
     let root = folder.path().to_str().unwrap();
@@ -163,7 +163,7 @@ fn the_language_comes_from_option_and_environment() {
 }
 
 #[test]
-fn no_colour_where_none_is_wanted() {
+fn output_has_no_colour_without_a_terminal() {
     for arguments in
         [&["list"][..], &["doctor"], &["get", AVAILABLE], &["--help"], &["get"], &["get", r"\x\y"]]
     {

@@ -151,7 +151,7 @@ fn a_damaged_block_names_file_and_byte() {
 }
 
 #[test]
-fn every_single_byte_may_be_wrong() {
+fn any_byte_of_a_block_may_be_damaged() {
     let folder = Folder::new();
     let bytes = fs::read(saved(&folder)).unwrap();
     // A few places of every kind of structure; the library's own tests try all of them.
@@ -165,7 +165,7 @@ fn every_single_byte_may_be_wrong() {
 }
 
 #[test]
-fn files_that_can_not_be_read() {
+fn missing_files_and_folders_are_errors() {
     let folder = Folder::new();
     let missing = folder.file("missing.bin");
     has(&tally(&["list", "--file", &missing]).words(3), &[&missing, "No such file"]);
@@ -175,7 +175,7 @@ fn files_that_can_not_be_read() {
 }
 
 #[test]
-fn files_that_may_not_be_read() {
+fn files_without_read_permission_are_errors() {
     let folder = Folder::new();
     let file = saved(&folder);
     fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();

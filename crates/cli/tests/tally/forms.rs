@@ -75,7 +75,7 @@ fn a_missing_value_is_a_blank_in_csv_and_an_empty_line_in_plain() {
 }
 
 #[test]
-fn a_wildcard_becomes_one_column_an_instance() {
+fn a_wildcard_becomes_one_column_per_instance() {
     let rows = fields(&tally(&["get", r"\Processor(*)\% User Time", "-i", "20ms", "--csv"]).data(), ',');
     let columns = &rows[0][1..];
     assert!(columns.len() >= 2, "{rows:?}");
@@ -85,7 +85,7 @@ fn a_wildcard_becomes_one_column_an_instance() {
 }
 
 #[test]
-fn json_has_the_value_and_what_it_came_from() {
+fn json_has_the_value_and_its_raw_numbers() {
     let row = tally(&["get", AVAILABLE, PROCESSOR_TIME, "-i", "20ms", "--json"]).json();
     let time = row["time"].as_str().unwrap();
     assert!(time.len() == 24 && time.ends_with('Z'), "{time}");
@@ -107,7 +107,7 @@ fn json_has_the_value_and_what_it_came_from() {
 }
 
 #[test]
-fn json_says_why_there_is_no_value() {
+fn json_has_the_reason_for_a_missing_value() {
     let ran = tally(&["get", r"\Processor(none)\% User Time", "-i", "20ms", "--json"]);
     assert_eq!(ran.code, Some(3));
     let row: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
@@ -118,7 +118,7 @@ fn json_says_why_there_is_no_value() {
 }
 
 #[test]
-fn plain_is_one_value_a_line() {
+fn plain_prints_one_value_per_line() {
     let out = tally(&["get", AVAILABLE, PROCESSOR_TIME, "-i", "20ms", "--plain"]).data();
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines.len(), 2);
@@ -126,7 +126,7 @@ fn plain_is_one_value_a_line() {
 }
 
 #[test]
-fn a_table_stands_in_columns() {
+fn a_table_has_aligned_columns() {
     let out = tally(&["get", AVAILABLE, PROCESSOR_TIME, "-i", "20ms"]).data();
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines.len(), 2);

@@ -13,7 +13,7 @@ fn sample(name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_log_becomes_the_text_that_windows_makes_of_it() {
+fn relog_writes_the_same_text_as_windows() {
     let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
     for format in ["csv", "tsv"] {
         let twin = fs::read(sample(&format!("PowerShell_CounterSamples.{format}")).unwrap()).unwrap();
@@ -97,7 +97,7 @@ fn info_says_what_is_in_a_log() {
 }
 
 #[test]
-fn damage_is_named_and_what_is_whole_is_kept() {
+fn damage_is_reported_and_undamaged_records_are_kept() {
     let Some(log) = sample("Tx_BasicPerfCounters.blg") else { return };
     let folder = Folder::new();
     let bytes = fs::read(&log).unwrap();
@@ -127,7 +127,7 @@ print(json.dumps(found))
 "#;
 
 #[test]
-fn statistics_are_those_of_python() {
+fn statistics_match_python() {
     let Some(csv) = sample("PowerShell_CounterSamples.csv") else { return };
     let Some(python) = tallymon_testkit::peer("python3") else { return };
     let out = std::process::Command::new(python).args(["-c", STATISTICS, &csv]).output().unwrap();
@@ -212,7 +212,7 @@ fn two_logs_are_compared() {
 }
 
 #[test]
-fn what_is_no_log_is_refused() {
+fn files_that_are_not_logs_are_refused() {
     let folder = Folder::new();
     let file = folder.write("x.blg", b"no log at all");
     has(&tally(&["info", &file]).words(7), &[&file]);
@@ -233,7 +233,7 @@ fn column<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
 }
 
 #[test]
-fn a_log_is_asked_instead_of_the_machine() {
+fn log_option_reads_values_from_a_log() {
     let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
     let windows = fs::read_to_string(sample("PowerShell_CounterSamples.csv").unwrap()).unwrap();
     let path = r"\Processor(_Total)\% Processor Time";
@@ -272,7 +272,7 @@ fn a_log_is_asked_instead_of_the_machine() {
 }
 
 #[test]
-fn several_logs_are_asked_as_one() {
+fn several_logs_are_read_as_one() {
     let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
     let folder = Folder::new();
     let cut = |name: &str, arguments: &[&str]| {
@@ -332,7 +332,7 @@ fn records_after_a_clock_was_set_back_are_shown_in_their_order() {
 }
 
 #[test]
-fn every_host_of_a_log_is_offered() {
+fn every_host_of_a_log_is_listed() {
     let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
     let folder = Folder::new();
     let [bird, both] =
@@ -376,7 +376,7 @@ fn a_log_is_sampled_at_an_interval() {
 /// A signal as `kill` sends it; Windows has none.
 #[cfg(unix)]
 #[test]
-fn a_copy_that_is_interrupted_leaves_no_half_file() {
+fn an_interrupted_copy_leaves_no_partial_file() {
     use std::time::{Duration, Instant};
 
     let Some(log) = sample("Tx_BasicPerfCounters.blg") else { return };

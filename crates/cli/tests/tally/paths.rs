@@ -61,7 +61,7 @@ fn a_wrong_instance_has_suggestions() {
 }
 
 #[test]
-fn a_path_that_is_none_is_marked_where_it_breaks() {
+fn a_syntax_error_in_a_path_is_marked() {
     for (path, part) in [
         ("Processor(_Total", "(_Total"),
         (r"\Processor(0)\% User Time)(", "(0)"),
@@ -108,7 +108,7 @@ fn this_host_may_be_named() {
 }
 
 #[test]
-fn a_lost_backslash_is_repaired_and_said() {
+fn a_lost_backslash_is_repaired_and_reported() {
     let host = host();
     for path in [format!(r"\{host}\Memory\Available MBytes"), format!(r"{host}\Memory\Available MBytes")] {
         let ran = get(&path);
@@ -181,7 +181,7 @@ fn a_table_is_in_the_language_of_the_user() {
 }
 
 #[test]
-fn what_would_move_the_cursor_does_not_reach_the_terminal() {
+fn control_characters_are_not_printed() {
     let err = get("\\Mem\u{1b}[2Jory\\x").words(3);
     assert!(!err.contains('\u{1b}'), "{err:?}");
 }

@@ -3,17 +3,17 @@
 use super::support::{Folder, has, tally};
 
 #[test]
-fn a_program_that_is_no_dotnet_leaves_no_profile() {
+fn a_program_without_dotnet_leaves_no_profile() {
     let folder = Folder::new();
     let ran = tally(&["prof", "run", "--output", &folder.file("%p.prof"), "--", "true"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(4), ""), "{}", ran.err);
-    has(&ran.err, &["true left no profile in", ".prof", "no .NET program"]);
+    has(&ran.err, &["true left no profile in", ".prof", "not a .NET program"]);
     let missing = folder.file("no-such-program");
     has(&tally(&["prof", "run", "--", &missing]).words(3), &["no-such-program"]);
 }
 
 #[test]
-fn what_is_no_profile_is_refused() {
+fn files_that_are_not_profiles_are_refused() {
     let folder = Folder::new();
     let file = folder.write("x.prof", &[7; 5000]);
     for arguments in [&["prof", "tree", &file][..], &["prof", "export", &file], &["prof", "on", &file]] {
@@ -40,7 +40,7 @@ pub(crate) fn empty_profile() -> Vec<u8> {
 }
 
 #[test]
-fn every_form_of_an_empty_profile_is_whole() {
+fn every_export_format_works_for_an_empty_profile() {
     let folder = Folder::new();
     let file = folder.write("x.prof", &empty_profile());
     for form in ["speedscope", "chrome", "firefox", "json"] {

@@ -60,7 +60,7 @@ fn providers_of_this_machine_and_a_library_that_is_disabled() {
 }
 
 #[test]
-fn a_recording_session_is_looked_at_stopped_and_started() {
+fn a_recording_session_is_shown_stopped_and_started() {
     let Some(terminal) = Terminal::open() else { return };
     let folder = Folder::new();
     let root = |command: &mut std::process::Command| {
@@ -103,7 +103,7 @@ fn a_recording_session_is_looked_at_stopped_and_started() {
 }
 
 #[test]
-fn alerts_of_a_threshold_lead_to_their_times_and_are_saved() {
+fn threshold_alerts_jump_to_their_times_and_are_saved() {
     let Some(terminal) = Terminal::open() else { return };
     let folder = Folder::new();
     terminal.start_with("", "Context Switches/sec", SWITCHES);
@@ -130,7 +130,7 @@ fn alerts_of_a_threshold_lead_to_their_times_and_are_saved() {
 }
 
 #[test]
-fn a_process_that_is_ticked_filters_its_threads_and_the_chart() {
+fn a_ticked_process_filters_threads_and_chart() {
     if !super::support::has_object("Thread") {
         return;
     }

@@ -49,7 +49,7 @@ fn is_missing(found: &serde_json::Value) -> bool {
 }
 
 #[test]
-fn a_database_has_what_windows_has() {
+fn a_database_has_the_tables_of_windows() {
     let Some(log) = shared("logs/PowerShell_CounterSamples.blg") else { return };
     let log = log.to_str().unwrap();
     let folder = Folder::new();

@@ -22,7 +22,7 @@ fn installed() -> Folder {
 }
 
 #[test]
-fn links_come_and_go_and_nothing_else_is_touched() {
+fn install_and_remove_change_only_links() {
     let folder = installed();
     let (dir, bin) = (folder.file("bin"), folder.path().join("bin"));
     let target = fs::canonicalize(bin.join("relog")).unwrap();
@@ -115,7 +115,7 @@ fn relog_copies_logs() {
 }
 
 #[test]
-fn the_names_work_behind_tally_too() {
+fn compat_runs_the_programs_without_links() {
     has(&tally(&["compat", "lodctr", "/?"]).out, &["lodctr /Q"]);
     has(&tally(&["compat", "typeperf", "-?"]).out, &["-qx [OBJECT]"]);
     has(&tally(&["compat", "pdh"]).words(2), &["pdh", "typeperf, relog"]);

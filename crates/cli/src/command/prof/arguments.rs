@@ -1,4 +1,4 @@
-//! What can be written behind `tally prof`.
+//! Arguments of `tally prof`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,71 +14,71 @@ pub(crate) struct Prof {
     pub(crate) action: ProfAction,
 }
 
-/// What to do with a profile.
+/// The subcommands of `tally prof`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfAction {
     /// Run a program under the profiler, then print its call tree.
     Run(ProfRun),
-    /// Print the call tree of a profile file, also of a program that still runs or was killed.
+    /// Print the call tree of a profile file, even of a running or killed program.
     Tree(ProfTree),
-    /// Write a report as one HTML file: call tree, flame graph, methods, callers and callees, threads, exceptions.
+    /// Write an HTML report: call tree, flame graph, methods, callers, threads, exceptions.
     Report(ProfReport),
-    /// Compare two profiles, method by method.
+    /// Compare two profiles method by method.
     Diff(ProfDiff),
-    /// Print a profile in another form.
+    /// Convert a profile for another tool, such as speedscope or pprof.
     Export(ProfExport),
-    /// Show what a running program calls, again and again.
+    /// Show the busiest methods of a running program, with continuous updates.
     Top(ProfTop),
-    /// Publish what a running program calls as counters, objects .NET Methods and .NET Profiler, until it ends.
+    /// Publish a running program's calls as counters: .NET Methods and .NET Profiler.
     Publish(ProfPublish),
-    /// Say what a program's profile has so far, and whether its hooks are on.
+    /// Summarize a program's profile so far, and show whether its hooks are on.
     Status(ProfStatus),
-    /// Switch a program on that was started with --mode dormant.
+    /// Start profiling a program that runs with --mode dormant.
     On(ProfOn),
-    /// Switch it off again.
+    /// Stop profiling a program; it stays dormant.
     Off(ProfSwitch),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfRun {
-    /// What is seen: methods of user modules, everything, or nothing until it is switched on.
+    /// What to profile.
     #[arg(long, value_enum, default_value = "user", value_name = "MODE")]
     pub(crate) mode: ProfMode,
-    /// Only methods whose raw names begin so, such as Shop.Cart or Shop.Cart::Add. It can be given several times.
+    /// Profile only methods whose raw names start with this, such as Shop.Cart or Shop.Cart::Add. Repeatable.
     #[arg(long, value_name = "PREFIX")]
     pub(crate) include: Vec<String>,
-    /// Never methods whose raw names begin so. It can be given several times.
+    /// Do not profile methods whose raw names start with this. Repeatable.
     #[arg(long, value_name = "PREFIX")]
     pub(crate) exclude: Vec<String>,
-    /// Keep calls from being inlined, so that every one is counted; small methods then run slower than they do in truth.
+    /// Turn off inlining, so that every call is counted. Small methods then run slower than usual.
     #[arg(long)]
     pub(crate) exact: bool,
     /// Size of the profile file in MiB.
     #[arg(long, default_value = "64", value_name = "MIB",
         value_parser = clap::value_parser!(u32).range(8..=1024))]
     pub(crate) size: u32,
-    /// End the program after this time, in seconds or with a unit: 500ms, 90s, 5m.
+    /// End the program after this time, such as 90, 500ms or 5m (seconds without a unit).
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) duration: Option<Duration>,
-    /// Publish the busiest methods as counters while the program runs, see 'tally prof publish'.
+    /// Publish the busiest methods as counters while the program runs; see 'tally prof publish'.
     #[arg(long)]
     pub(crate) publish: bool,
-    /// MiB in addition for time lines: each of so many threads keeps its newest 65,536 events.
+    /// Extra MiB for time lines: this many threads keep their newest 65,536 events each.
     #[arg(long, default_value = "0", value_name = "MIB",
         value_parser = clap::value_parser!(u32).range(0..=1024))]
     pub(crate) events: u32,
-    /// The profile file; %p stands for the process id. In the temporary folder without it.
+    /// Profile file to write; %p stands for the process id. Default: a file in the temporary folder.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// The program and its arguments, behind two dashes.
+    /// The program and its arguments, after two dashes.
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
 
-/// What the profiler sees.
+/// What the profiler records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfMode {
-    /// Nothing until it is switched on.
+    /// Nothing until 'tally prof on'.
     Dormant,
     /// Methods of user modules.
     User,
@@ -88,28 +88,28 @@ pub(crate) enum ProfMode {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfTree {
-    /// A profile file.
+    /// Profile file to read.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Take the measured cost of the profiler out of the times.
+    /// Subtract the profiler's measured cost from the times.
     #[arg(long)]
     pub(crate) corrected: bool,
-    /// Show this many levels.
+    /// Show only this many levels; 0 for all.
     #[arg(long, default_value = "0", hide_default_value = true, value_name = "N")]
     pub(crate) depth: usize,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfExport {
-    /// A profile file.
+    /// Profile file to read.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The form.
+    /// Output format.
     #[arg(long, short, value_enum, default_value = "speedscope", value_name = "FORMAT")]
     pub(crate) format: ProfForm,
 }
 
-/// Forms of a profile.
+/// Output formats of `tally prof export`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfForm {
     /// For www.speedscope.app.
@@ -124,50 +124,50 @@ pub(crate) enum ProfForm {
     Firefox,
     /// Everything, as one JSON document.
     Json,
-    /// One stack a line with its own time in nanoseconds, for flame graphs.
+    /// One stack per line with its own time in nanoseconds, for flame graphs.
     Collapsed,
-    /// One stack a line with its calls.
+    /// One stack per line with its number of calls.
     CollapsedCalls,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfReport {
-    /// A process id, or a profile file.
+    /// Process id or profile file.
     #[arg(value_name = "PID|FILE")]
     pub(crate) program: String,
-    /// The report.
+    /// HTML file to write.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfDiff {
-    /// The profile file of before.
+    /// Profile from before the change.
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
-    /// The profile file of after.
+    /// Profile from after the change.
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
-    /// Show this many methods.
+    /// Show only this many methods.
     #[arg(long, default_value = "40", value_name = "N")]
     pub(crate) rows: usize,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfTop {
-    /// A process id, or a profile file; the program that was started last without it.
+    /// Process id or profile file. Default: the running program that started last.
     #[arg(value_name = "PID|FILE")]
     pub(crate) program: Option<String>,
-    /// Time between updates, in seconds or with a unit.
+    /// Time between updates, such as 2, 500ms or 1m (seconds without a unit).
     #[arg(long, short, default_value = "1s", value_name = "TIME", value_parser = interval)]
     pub(crate) interval: Duration,
-    /// End after this many updates.
+    /// Stop after this many updates.
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) count: Option<u64>,
-    /// What stands first.
+    /// Sort methods by this column, largest first.
     #[arg(long, value_enum, default_value = "self", value_name = "COLUMN")]
     pub(crate) sort: ProfSort,
-    /// Show this many methods; as many as fit without it.
+    /// Show only this many methods. Default: as many as fit.
     #[arg(long, value_name = "N")]
     pub(crate) rows: Option<usize>,
 }
@@ -175,7 +175,7 @@ pub(crate) struct ProfTop {
 /// Columns that methods are sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfSort {
-    /// Calls a second.
+    /// Calls per second.
     Calls,
     /// Time without callees.
     #[value(name = "self")]
@@ -186,43 +186,43 @@ pub(crate) enum ProfSort {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfPublish {
-    /// A process id, or a profile file; the program that was started last without it.
+    /// Process id or profile file. Default: the running program that started last.
     #[arg(value_name = "PID|FILE")]
     pub(crate) program: Option<String>,
-    /// Publish this many methods, those with the most time of their own.
+    /// Publish this many methods: those with the most time of their own.
     #[arg(long, default_value = "25", value_name = "N")]
     pub(crate) methods: usize,
-    /// Only methods whose raw names begin so. It can be given several times.
+    /// Publish only methods whose raw names start with this. Repeatable.
     #[arg(long, value_name = "PREFIX")]
     pub(crate) include: Vec<String>,
-    /// Never methods whose raw names begin so. It can be given several times.
+    /// Do not publish methods whose raw names start with this. Repeatable.
     #[arg(long, value_name = "PREFIX")]
     pub(crate) exclude: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfStatus {
-    /// A process id, or a profile file; the program that was started last without it.
+    /// Process id or profile file. Default: the running program that started last.
     #[arg(value_name = "PID|FILE")]
     pub(crate) program: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfOn {
-    /// A process id, or a profile file.
+    /// Process id or profile file.
     #[arg(value_name = "PID|FILE")]
     pub(crate) program: String,
-    /// From now on only methods whose raw names begin so. It can be given several times.
+    /// From now on profile only methods whose raw names start with this. Repeatable.
     #[arg(long, value_name = "PREFIX")]
     pub(crate) include: Vec<String>,
-    /// From now on never methods whose raw names begin so. It can be given several times.
+    /// From now on do not profile methods whose raw names start with this. Repeatable.
     #[arg(long, value_name = "PREFIX")]
     pub(crate) exclude: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfSwitch {
-    /// A process id, or a profile file.
+    /// Process id or profile file.
     #[arg(value_name = "PID|FILE")]
     pub(crate) program: String,
 }

@@ -45,8 +45,8 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
     }
     let Some((_, file)) = found.first() else {
         let words = format!(
-            "{} left no profile in {}: it is not a .NET program, or the runtime's messages above say why it could \
-             not load the profiler",
+            "{} left no profile in {}: it is not a .NET program, or the runtime's messages above say \
+             why it could not load the profiler",
             name.to_string_lossy(),
             settings.file_of(child.id()).display()
         );
