@@ -1,4 +1,5 @@
-//! The program `tally-host`: it loads one provider library for a reader of counters, so that the reader need not.
+//! The program `tally-host`: it loads one provider library for a reader of counters, so that the reader need
+//! not.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

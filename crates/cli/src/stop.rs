@@ -59,9 +59,9 @@ pub(crate) fn without_half(output: &Path) -> Result<(), Failure> {
 /// How long a program on the full screen may take to end by itself after a signal.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// From now on a signal sets the flag that is returned. A program on the full screen that does not end soon is ended,
-/// and the terminal is restored: reads of a terminal that was closed never return and would burn a processor for ever,
-/// and a source may hang.
+/// From now on a signal sets the flag that is returned. A program on the full screen that does not end soon
+/// is ended, and the terminal is restored: reads of a terminal that was closed never return and would burn a
+/// processor for ever, and a source may hang.
 pub(crate) fn with_full_screen() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let handler_stop = Arc::clone(&stop);

@@ -118,7 +118,8 @@ pub struct PathError {
 pub enum PathProblem {
     /// It does not follow the grammar: what was expected, in words.
     Syntax(String),
-    /// It has no separator: it is words and not a path. The nearest names are paths that these words may mean.
+    /// It has no separator: it is words and not a path. The nearest names are paths that these words may
+    /// mean.
     NotAPath,
     /// Nothing has this name.
     Unknown(String),

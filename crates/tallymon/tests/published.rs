@@ -207,8 +207,8 @@ fn values_of_an_ended_program_are_stale() {
     assert_eq!(collect(), (Ok(Value::Integer(8)), false));
 }
 
-/// The health counters and findings of a publishing program, of a file that others could have changed, and of a
-/// damaged file.
+/// The health counters and findings of a publishing program, of a file that others could have changed, and of
+/// a damaged file.
 #[test]
 fn programs_and_files_are_sources() {
     use std::os::unix::fs::PermissionsExt;

@@ -48,8 +48,8 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     missing(&query, &handles, common.file.is_none())
 }
 
-/// The failure of the first path without any value; a path with some is a success. `live` says that the values are of
-/// this machine, which can be put right.
+/// The failure of the first path without any value; a path with some is a success. `live` says that the
+/// values are of this machine, which can be put right.
 pub(crate) fn missing(query: &Query, handles: &[CounterHandle], live: bool) -> Result<(), Failure> {
     // Whether a path has any value, else the first reason why not.
     let mut found: HashMap<CounterHandle, Result<(), NoValue>> = HashMap::new();

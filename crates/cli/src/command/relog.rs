@@ -80,8 +80,8 @@ fn format(arguments: &Relog) -> Result<Format, Failure> {
     Ok(extension.and_then(|name| Format::from_name(&name)).unwrap_or(Format::Csv))
 }
 
-/// A time with an offset from UTC, or a local one, also as Windows writes it (M/d/yyyy h:mm:ss[AM|PM]); a date alone is
-/// its first moment.
+/// A time with an offset from UTC, or a local one, also as Windows writes it (M/d/yyyy h:mm:ss[AM|PM]); a
+/// date alone is its first moment.
 pub(crate) fn time(text: &str) -> Result<FileTime, Failure> {
     LocalZone::system().parse(text).ok_or_else(|| {
         let words = format!("no time {text:?}: write '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z");
@@ -133,7 +133,8 @@ pub(crate) fn say_damage(path: &Path, notes: &Notes) -> io::Result<()> {
     say_notes(&mut words, notes)
 }
 
-/// The faults and remarks of each of some logs that were opened as one, and which of two is taken where both have a counter.
+/// The faults and remarks of each of some logs that were opened as one, and which of two is taken where both
+/// have a counter.
 pub(crate) fn say_notes_of(log: &Log) -> io::Result<()> {
     for part in log.parts() {
         say_damage(part.path(), &part.summary().notes)?;

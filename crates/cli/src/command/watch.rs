@@ -61,7 +61,8 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
     }
 }
 
-/// The records of a log, one after another, all at once or at a speed; with an interval only those that are so far apart.
+/// The records of a log, one after another, all at once or at a speed; with an interval only those that are
+/// so far apart.
 fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
     hosts.set_format(Format { cap100: watch.format.cap, ..Format::default() });
     hosts.add(&watch.paths)?;

@@ -1,4 +1,5 @@
-//! Repeats the experiments of the article about writing providers: what its author saw, and what happens here.
+//! Repeats the experiments of the article about writing providers: what its author saw, and what happens
+//! here.
 //!
 //! `docs/dispatch.md` is generated from the table below. `TALLYMON_BLESS=1` makes the test write it.
 
@@ -21,7 +22,8 @@ struct Experiment {
     library: &'static str,
     /// `Object List` of the service.
     list: &'static [u32],
-    /// The queries of each reader; each reader is a program of its own, and ends when the last one is through.
+    /// The queries of each reader; each reader is a program of its own, and ends when the last one is
+    /// through.
     readers: &'static [&'static [&'static str]],
     /// What the author of the article saw.
     article: &'static str,

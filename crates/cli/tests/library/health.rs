@@ -1,4 +1,5 @@
-//! How libraries are, as "Tallymon Provider" and `tally doctor` tell it, and that one that is late delays nobody.
+//! How libraries are, as "Tallymon Provider" and `tally doctor` tell it, and that one that is late delays
+//! nobody.
 
 use tallymon::core::block::{Snapshot, SnapshotInstance};
 use tallymon::core::flow::ValueState;
@@ -77,7 +78,8 @@ fn a_healthy_a_slow_and_a_crashing_library() {
     assert!(line("Healthy").1.contains("with 1 objects"), "{:?}", line("Healthy"));
 }
 
-/// One of eight libraries sleeps for an hour. Who waited for it would not end; all others answer to the same request.
+/// One of eight libraries sleeps for an hour. Who waited for it would not end; all others answer to the same
+/// request.
 #[test]
 fn one_of_eight_that_sleeps_delays_nobody() {
     let place = Place::new();

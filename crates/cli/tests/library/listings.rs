@@ -28,7 +28,8 @@ pub(crate) fn ok(place: &Place, words: &[&str]) -> String {
     out
 }
 
-/// Compiles a listing, registers it with a .reg file and installs its names with lodctr; `false` without a compiler.
+/// Compiles a listing, registers it with a .reg file and installs its names with lodctr; `false` without a
+/// compiler.
 fn install(place: &Place, name: &str, service: &str) -> bool {
     let Some(compiler) = peer("g++") else { return false };
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../provider/examples/c");

@@ -1,4 +1,5 @@
-//! Numbers of the registry that say how libraries are asked: each is set by `tally provider set`, and honoured.
+//! Numbers of the registry that say how libraries are asked: each is set by `tally provider set`, and
+//! honoured.
 
 use std::fs;
 

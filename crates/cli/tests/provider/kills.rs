@@ -10,8 +10,8 @@ use tallymon_testkit::peer;
 
 use crate::support::Place;
 
-/// Eight processes at a time install and remove at random, and many of them are killed while they do. `TALLYMON_SOAK` is
-/// how many changes there are, for a run that takes longer.
+/// Eight processes at a time install and remove at random, and many of them are killed while they do.
+/// `TALLYMON_SOAK` is how many changes there are, for a run that takes longer.
 #[test]
 fn killed_processes_leave_whole_tables() {
     const WRITERS: u32 = 8;
@@ -83,7 +83,8 @@ fn killed_processes_leave_whole_tables() {
     assert_eq!((installed.system.last_counter, installed.system.last_help), (1846, 1847));
 }
 
-/// A change is killed at its system calls, one run a call, by strace: at every call with `TALLYMON_SOAK`, else at some.
+/// A change is killed at its system calls, one run a call, by strace: at every call with `TALLYMON_SOAK`,
+/// else at some.
 #[cfg(unix)]
 #[test]
 fn a_change_killed_at_a_system_call_is_made_or_not() {

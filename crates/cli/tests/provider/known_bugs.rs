@@ -4,8 +4,8 @@ use std::fs;
 
 use super::support::Place;
 
-/// The article that tells of a bug with Object List does not say which. Here the list has each object once, whatever
-/// languages, order and case its lines are in, and however often they are there.
+/// The article that tells of a bug with Object List does not say which. Here the list has each object once,
+/// whatever languages, order and case its lines are in, and however often they are there.
 #[test]
 fn an_object_list_has_each_object_once() {
     for (objects, wanted) in [
@@ -26,8 +26,9 @@ fn an_object_list_has_each_object_once() {
     }
 }
 
-/// KB 300956 rebuilds the tables by hand: the texts of the system are put back, and every INI file is installed again. All
-/// indexes and texts are as before then, also those in a language that came from `perfc012.dat`.
+/// KB 300956 rebuilds the tables by hand: the texts of the system are put back, and every INI file is
+/// installed again. All indexes and texts are as before then, also those in a language that came from
+/// `perfc012.dat`.
 #[test]
 fn a_manual_rebuild_restores_the_table() {
     let place = Place::new();
@@ -47,8 +48,9 @@ fn a_manual_rebuild_restores_the_table() {
     assert_eq!(place.installed(), before);
 }
 
-/// A table with an index that is no number makes readers on Windows fail ("invalid index '' was read from the registry"),
-/// and `lodctr /R` there succeeds at the second call only. Here the line is named, and the first call is enough.
+/// A table with an index that is no number makes readers on Windows fail ("invalid index '' was read from the
+/// registry"), and `lodctr /R` there succeeds at the second call only. Here the line is named, and the first
+/// call is enough.
 #[test]
 fn a_damaged_table_is_rebuilt_by_one_call() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! The command as it is run: options of both kinds, exit codes, texts, and many processes of which some are killed.
+//! The command as it is run: options of both kinds, exit codes, texts, and many processes of which some are
+//! killed.
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 mod kills;

@@ -1,6 +1,7 @@
 //! The .NET profiler's command with real programs: live counters, switching, child processes.
 //!
-//! The runtimes are those that the profiler's own tests fetch; without one, or without a C# compiler, a test says so.
+//! The runtimes are those that the profiler's own tests fetch; without one, or without a C# compiler, a test
+//! says so.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::io::{BufRead, BufReader, Write};
@@ -112,7 +113,8 @@ fn calls_of_a_running_program_are_published() {
     profiled.line("ready");
     profiled.say("1");
     let (_, process) = profiled.profile(&folder);
-    // Counts of what is open need one sample, rates two; the names have brackets where paths have parentheses.
+    // Counts of what is open need one sample, rates two; the names have brackets where paths have
+    // parentheses.
     let open = until(
         &folder,
         &["get", r"\.NET Methods(*)\Active Calls"],
@@ -130,7 +132,8 @@ fn calls_of_a_running_program_are_published() {
         &["watch", rates[0], rates[1], "--interval", "1s", "--count", "2", "--csv"],
         &["Work[int]", r".NET Profiler(forever.exe)\Hooks On"],
     );
-    // The thread in the background calls Work all the time: its last rate is above zero, and that of Main is zero.
+    // The thread in the background calls Work all the time: its last rate is above zero, and that of Main is
+    // zero.
     let mut lines = watched.lines();
     let heads: Vec<&str> = lines.next().unwrap().split("\",\"").collect();
     let last: Vec<&str> = lines.next_back().unwrap().split(',').collect();
@@ -171,7 +174,8 @@ fn recorded_values_match_the_known_program() {
     let session = sessions.logs("pace").remove(0);
     profiled.end(&process);
     for log in [&log, &session] {
-        // A busy machine may sleep longer, never shorter; the recursion's four calls sleep at the end of the innermost.
+        // A busy machine may sleep longer, never shorter; the recursion's four calls sleep at the end of the
+        // innermost.
         for (method, seconds) in [("Nap[]", 0.0195), ("Deep[int]", 0.0095), ("Round[]", 0.029)] {
             let average = last_of(log, method, "Average Call Time");
             assert!((seconds..60.0).contains(&average), "{method} takes {average} s, of {seconds} known");
@@ -179,7 +183,8 @@ fn recorded_values_match_the_known_program() {
         let rate = |method: &str| last_of(log, method, "Calls/sec");
         let naps = rate("Nap[]");
         assert!(naps > 0.0 && rate("Deep[int]") > 2.0 * naps && rate("Deep[int]") < 8.0 * naps);
-        // No more than sleeps of 30 ms leave room for; what is published twice a second may be seen a second late.
+        // No more than sleeps of 30 ms leave room for; what is published twice a second may be seen a second
+        // late.
         assert!(naps < 1.0 / 0.03 * 1.6, "{naps}");
         let (thrown, fails) = (last_of(log, "Fail[]", "Exceptions/sec"), rate("Fail[]"));
         assert!(fails > 0.0 && (thrown / fails - 1.0).abs() < 0.5, "{thrown} {fails}");

@@ -69,7 +69,8 @@ fn a_user_without_rights_gets_values() {
     }
 }
 
-/// Runs the command in a mount namespace of its own, which a script prepares; `None` where that is not permitted.
+/// Runs the command in a mount namespace of its own, which a script prepares; `None` where that is not
+/// permitted.
 fn within(prepare: &str, arguments: &str) -> Option<Ran> {
     let unshare = peer("unshare")?;
     let run = |arguments: &str| {

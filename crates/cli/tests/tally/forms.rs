@@ -2,7 +2,8 @@
 
 use super::support::{AVAILABLE, PROCESSOR_TIME, has, tally, tally_with};
 
-/// Splits what a CSV or TSV holds and checks its shape byte by byte; the rows as their fields without quotation marks.
+/// Splits what a CSV or TSV holds and checks its shape byte by byte; the rows as their fields without
+/// quotation marks.
 #[track_caller]
 fn fields(text: &str, separator: char) -> Vec<Vec<String>> {
     let lines: Vec<&str> = text.split("\r\n").collect();

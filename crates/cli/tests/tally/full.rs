@@ -1,4 +1,5 @@
-//! A disk that is really full: a small file system in memory, mounted where only the programs of a test see it.
+//! A disk that is really full: a small file system in memory, mounted where only the programs of a test see
+//! it.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -7,8 +8,8 @@ use tallymon_testkit::{peer, shared, skip};
 
 use crate::support::{Folder, Ran, TALLY, has, ran, tally};
 
-/// Runs a script of the shell in the folder `full`, where there is room for 16 kB and nothing else; what it leaves there
-/// is in the folder `kept` afterwards. `None` where nobody may mount anything, which is said.
+/// Runs a script of the shell in the folder `full`, where there is room for 16 kB and nothing else; what it
+/// leaves there is in the folder `kept` afterwards. `None` where nobody may mount anything, which is said.
 fn with_a_small_disk(folder: &Folder, script: &str) -> Option<Ran> {
     let unshare = peer("unshare")?;
     fs::create_dir(folder.path().join("full")).unwrap();

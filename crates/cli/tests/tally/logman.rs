@@ -139,8 +139,8 @@ fn what_is_not_done_here_is_said() {
     has(&logman(&sessions, &["-?"]).data(), &["create counter NAME"]);
 }
 
-/// Every option of Windows for sessions of counters, by itself and with its sign for taking it back: what the settings
-/// say afterwards.
+/// Every option of Windows for sessions of counters, by itself and with its sign for taking it back: what the
+/// settings say afterwards.
 #[test]
 fn every_option_is_understood() {
     for (options, field, value) in [

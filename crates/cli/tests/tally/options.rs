@@ -8,8 +8,8 @@ use tallymon_testkit::shared;
 use crate::support::{Folder, TALLY, clean, has, ran, tally};
 use crate::tables::python;
 
-/// Runs a program of Windows in a folder and puts together whatever there is to see of it: its exit code, both outputs,
-/// and the file `out`, of a log what `info` says of it.
+/// Runs a program of Windows in a folder and puts together whatever there is to see of it: its exit code,
+/// both outputs, and the file `out`, of a log what `info` says of it.
 fn seen(folder: &Folder, program: &str, line: &[&str]) -> String {
     let mut command = clean(TALLY);
     command.args(["compat", program]).args(line).current_dir(folder.path()).env("TZ", "UTC");

@@ -1,4 +1,5 @@
-//! The .NET profiler's command, as far as it goes without a runtime; the profiler itself is tested in its own crate.
+//! The .NET profiler's command, as far as it goes without a runtime; the profiler itself is tested in its own
+//! crate.
 
 use super::support::{Folder, has, tally};
 

@@ -1,4 +1,5 @@
-//! The screens of the monitor beside its chart, on a real terminal: what they show and do is so outside of it.
+//! The screens of the monitor beside its chart, on a real terminal: what they show and do is so outside of
+//! it.
 
 use tallymon::registry::{Roots, Scope, Service, Writer};
 use tallymon_testkit::terminal::Terminal;

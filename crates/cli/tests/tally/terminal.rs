@@ -406,7 +406,8 @@ fn chosen_counters_are_printed() {
     terminal.wait_for(&["Add counters", r"\System\Processes"]);
     terminal.key("Enter");
     terminal.types("available bytes");
-    // All of it: before its end the same counter is found, and two Escapes that are read in one piece are one.
+    // All of it: before its end the same counter is found, and two Escapes that are read in one piece are
+    // one.
     terminal.wait("what was searched", |screen| {
         screen.contains(": available bytes ") && screen.contains(r"\Memory\Available Bytes")
     });
@@ -422,8 +423,8 @@ fn chosen_counters_are_printed() {
     terminal.line(&format!("'{TALLY}' browse; echo chose $?"));
     terminal.wait("the dialog", |screen| screen.contains("Add counters"));
     terminal.key("Escape");
-    // The line that was typed is seen again as soon as the dialog's screen is gone, and what is typed from then on is the
-    // shell's: it was lost once, because the terminal was still in raw mode.
+    // The line that was typed is seen again as soon as the dialog's screen is gone, and what is typed from
+    // then on is the shell's: it was lost once, because the terminal was still in raw mode.
     terminal.wait("the end", |screen| screen.contains("chose ") && !screen.contains("chose 0"));
     terminal.line(&format!(r"'{TALLY}' browse --one '\System\Threads'; echo one $?"));
     terminal.wait("the dialog", |screen| screen.contains("Add counters"));

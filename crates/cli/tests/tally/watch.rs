@@ -108,7 +108,8 @@ fn head_takes_the_first_line_of_everything() {
 
 #[test]
 fn nobody_has_to_read_the_words() {
-    // Standard error is a pipe whose reader is gone, or a full disk: the exit code is still that of the failure.
+    // Standard error is a pipe whose reader is gone, or a full disk: the exit code is still that of the
+    // failure.
     for (redirection, needs) in [("2>&1 >/dev/null | exec true", ""), ("2>/dev/full", "/dev/full")] {
         if !needs.is_empty() && !std::path::Path::new(needs).exists() {
             tallymon_testkit::skip(&format!("{needs} is not there"));

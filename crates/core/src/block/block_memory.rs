@@ -125,7 +125,8 @@ mod tests {
             let objects = writer.objects();
             let before = objects.position();
             if fails {
-                // Longer than what stands in the memory, so that every byte of the cached instances is overwritten.
+                // Longer than what stands in the memory, so that every byte of the cached instances is
+                // overwritten.
                 let mut object = objects.object(&failed, PerfTime(0), Frequency(0));
                 (0..9).for_each(|_| object.instance("lost", None, None).set(0, 0x9999_9999));
                 drop(object);

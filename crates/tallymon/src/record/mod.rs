@@ -1,7 +1,8 @@
 //! Recording live values into a log, so that a crash of the recorder costs its last seconds only.
 //!
-//! A recording is a native log: raw values, written every few seconds, with new instances as they appear. Other formats have
-//! to know their columns before the first record; they are converted from the complete recording, see [`convert`].
+//! A recording is a native log: raw values, written every few seconds, with new instances as they appear.
+//! Other formats have to know their columns before the first record; they are converted from the complete
+//! recording, see [`convert`].
 //!
 //! | to | use |
 //! |---|---|
@@ -63,7 +64,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records into a file. If it is a native log already, the recording continues it, after cutting a torn end.
+    /// Records into a file. If it is a native log already, the recording continues it, after cutting a torn
+    /// end.
     ///
     /// # Errors
     ///
@@ -103,8 +105,8 @@ impl Recorder {
         self.titles.clone_from(&choice.titles);
     }
 
-    /// Writes one record. `window` is begin and end of taking the snapshot, by the civil clock, so that the log shows when
-    /// that clock was set; `local_minutes` are added to it to get the local time.
+    /// Writes one record. `window` is begin and end of taking the snapshot, by the civil clock, so that the
+    /// log shows when that clock was set; `local_minutes` are added to it to get the local time.
     ///
     /// # Errors
     ///
@@ -169,7 +171,8 @@ impl Recorder {
         sealed.map_err(|error| LogError::from(error).in_file(&path))
     }
 
-    /// Completes the log, and converts it to another format under another name. The recording is removed then.
+    /// Completes the log, and converts it to another format under another name. The recording is removed
+    /// then.
     ///
     /// # Errors
     ///
@@ -203,8 +206,8 @@ pub fn while_recording(output: &Path, format: Format) -> PathBuf {
     output.with_file_name(name)
 }
 
-/// Bytes that an hour of records takes at most, by the second of two samples. The first sample also has all names; and
-/// records that are written together take less each.
+/// Bytes that an hour of records takes at most, by the second of two samples. The first sample also has all
+/// names; and records that are written together take less each.
 ///
 /// # Errors
 ///

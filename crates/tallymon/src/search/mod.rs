@@ -7,7 +7,8 @@
 //! 3. counters in whose names all words occur: as whole words, then as beginnings, then anywhere;
 //! 4. counters whose help text has the words that their names do not have.
 //!
-//! The user's language and English come first. Other loaded languages are searched only if these have nothing.
+//! The user's language and English come first. Other loaded languages are searched only if these have
+//! nothing.
 
 mod synonyms;
 
@@ -30,7 +31,8 @@ pub struct SearchHit {
     pub score: u32,
 }
 
-/// All counters of `catalog` that fit the words in `text`, best first; equal ones in the order of the catalog.
+/// All counters of `catalog` that fit the words in `text`, best first; equal ones in the order of the
+/// catalog.
 ///
 /// Case does not matter. A text without words finds nothing.
 ///

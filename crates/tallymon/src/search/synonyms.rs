@@ -1,8 +1,9 @@
-//! What people call a counter: "cpu", "iops", "ram" and their like, in the four languages of the built-in texts.
+//! What people call a counter: "cpu", "iops", "ram" and their like, in the four languages of the built-in
+//! texts.
 //!
-//! A row is one idea with the counters that answer it, best first. Counters are named by object and counter in
-//! English, so that a row also serves logs of machines with other indexes. A row may name counters that a source
-//! does not have; those are passed over.
+//! A row is one idea with the counters that answer it, best first. Counters are named by object and counter
+//! in English, so that a row also serves logs of machines with other indexes. A row may name counters that a
+//! source does not have; those are passed over.
 
 /// One idea, the phrases for it, and its counters.
 pub(super) struct Concept {

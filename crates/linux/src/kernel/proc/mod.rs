@@ -38,6 +38,8 @@ pub(crate) mod vmstat;
 
 #[cfg(test)]
 pub(crate) mod fixture;
+#[cfg(test)]
+mod fixture_tests;
 
 pub(crate) use error::ParseError;
 
