@@ -25,9 +25,11 @@ statuses! {
     PdhCalculateCounterFromRawValue = values::calculate,
         (counter: Handle, format: u32, newer: Out<RawCounter>, older: Out<RawCounter>, value: Out<FmtValue>);
     PdhFormatFromRawValue = values::format_raw,
-        (kind: u32, format: u32, time_base: Out<i64>, newer: Out<RawCounter>, older: Out<RawCounter>, value: Out<FmtValue>);
+        (kind: u32, format: u32, time_base: Out<i64>, newer: Out<RawCounter>, older: Out<RawCounter>,
+         value: Out<FmtValue>);
     PdhComputeCounterStatistics = values::statistics,
-        (counter: Handle, format: u32, first: u32, entries: u32, values: Buf<RawCounter>, data: Out<FmtStatistics>);
+        (counter: Handle, format: u32, first: u32, entries: u32, values: Buf<RawCounter>,
+         data: Out<FmtStatistics>);
     PdhSetCounterScaleFactor = values::set_scale, (counter: Handle, factor: i32);
     PdhGetCounterTimeBase = values::time_base, (counter: Handle, base: Out<i64>);
     PdhCloseLog = recordings::close, (log: Handle, flags: u32);
@@ -60,17 +62,20 @@ both! { statuses, L,
     PdhEnumObjectsHA PdhEnumObjectsHW = names::objects,
         (source: Handle, machine: Str<L>, list: Buf<L>, size: Out<u32>, detail: u32, refresh: i32);
     PdhEnumObjectItemsA PdhEnumObjectItemsW = names::items,
-        (source: Str<L>, machine: Str<L>, object: Str<L>, counters: Buf<L>, counters_size: Out<u32>, instances: Buf<L>,
+        (source: Str<L>, machine: Str<L>, object: Str<L>, counters: Buf<L>, counters_size: Out<u32>,
+         instances: Buf<L>,
          instances_size: Out<u32>, detail: u32, flags: u32);
     PdhEnumObjectItemsHA PdhEnumObjectItemsHW = names::items,
-        (source: Handle, machine: Str<L>, object: Str<L>, counters: Buf<L>, counters_size: Out<u32>, instances: Buf<L>,
+        (source: Handle, machine: Str<L>, object: Str<L>, counters: Buf<L>, counters_size: Out<u32>,
+         instances: Buf<L>,
          instances_size: Out<u32>, detail: u32, flags: u32);
     PdhMakeCounterPathA PdhMakeCounterPathW = paths::make,
         (elements: Out<GivenElements<L>>, path: Buf<L>, size: Out<u32>, flags: u32);
     PdhParseCounterPathA PdhParseCounterPathW = paths::parse,
         (path: Str<L>, elements: Buf<u8>, bytes: Out<u32>, flags: u32);
     PdhParseInstanceNameA PdhParseInstanceNameW = paths::parse_instance,
-        (text: Str<L>, instance: Buf<L>, instance_size: Out<u32>, parent: Buf<L>, parent_size: Out<u32>, index: Out<u32>);
+        (text: Str<L>, instance: Buf<L>, instance_size: Out<u32>, parent: Buf<L>, parent_size: Out<u32>,
+         index: Out<u32>);
     PdhValidatePathA PdhValidatePathW = paths::validate, (path: Str<L>);
     PdhValidatePathExA PdhValidatePathExW = paths::validate_in, (source: Handle, path: Str<L>);
     PdhGetDefaultPerfObjectA PdhGetDefaultPerfObjectW = names::default_object,
@@ -96,13 +101,16 @@ both! { statuses, L,
     PdhBindInputDataSourceA PdhBindInputDataSourceW = logs::bind, (source: Out<Handle>, names: Str<L>);
     PdhBrowseCountersA PdhBrowseCountersW = dialog::browse, (config: Out<Config<L, Str<L>>>);
     PdhBrowseCountersHA PdhBrowseCountersHW = dialog::browse, (config: Out<Config<L, Handle>>);
-    PdhSelectDataSourceA PdhSelectDataSourceW = source_dialog::select, (owner: Handle, flags: u32, source: Buf<L>, size: Out<u32>);
+    PdhSelectDataSourceA PdhSelectDataSourceW = source_dialog::select,
+        (owner: Handle, flags: u32, source: Buf<L>, size: Out<u32>);
     PdhOpenLogA PdhOpenLogW = recordings::open,
-        (name: Str<L>, access: u32, kind: Out<u32>, query: Handle, maximum: u32, caption: Str<L>, log: Out<Handle>);
+        (name: Str<L>, access: u32, kind: Out<u32>, query: Handle, maximum: u32, caption: Str<L>,
+         log: Out<Handle>);
     PdhUpdateLogA PdhUpdateLogW = recordings::update, (log: Handle, user_string: Str<L>);
     PdhVerifySQLDBA PdhVerifySQLDBW = log_sets::verify, (source: Str<L>);
     PdhCreateSQLTablesA PdhCreateSQLTablesW = log_sets::create_tables, (source: Str<L>);
-    PdhEnumLogSetNamesA PdhEnumLogSetNamesW = log_sets::names, (source: Str<L>, names: Buf<L>, size: Out<u32>);
+    PdhEnumLogSetNamesA PdhEnumLogSetNamesW = log_sets::names,
+        (source: Str<L>, names: Buf<L>, size: Out<u32>);
 }
 
 super::plain! {

@@ -28,14 +28,16 @@ plain! {
     MultiByteToWideChar = windows::to_wide => 0,
         (page: u32, flags: u32, text: Str<u8>, bytes: i32, wide: Buf<u16>, units: i32) -> i32;
     WideCharToMultiByte = windows::to_bytes => 0,
-        (page: u32, flags: u32, wide: Str<u16>, units: i32, text: Buf<u8>, bytes: i32, default: Str<u8>, used: Out<i32>) -> i32;
+        (page: u32, flags: u32, wide: Str<u16>, units: i32, text: Buf<u8>, bytes: i32, default: Str<u8>,
+         used: Out<i32>) -> i32;
     RegCloseKey = registry::close => ERROR_NOT_ENOUGH_MEMORY, (key: Handle) -> u32;
     TallymonSetNeededSize = registry::set_needed_size => 0, (wanted: i32) -> i32;
 }
 
 both! { plain, L,
     RegQueryValueExA RegQueryValueExW = registry::query_value::<L> => ERROR_NOT_ENOUGH_MEMORY,
-        (key: Handle, name: Str<L>, reserved: Out<u32>, kind: Out<u32>, data: Buf<u8>, bytes: Out<u32>) -> u32;
+        (key: Handle, name: Str<L>, reserved: Out<u32>, kind: Out<u32>, data: Buf<u8>,
+         bytes: Out<u32>) -> u32;
     RegOpenKeyExA RegOpenKeyExW = registry::open => ERROR_NOT_ENOUGH_MEMORY,
         (key: Handle, path: Str<L>, options: u32, access: u32, result: Out<Handle>) -> u32;
     RegConnectRegistryA RegConnectRegistryW = registry::connect => ERROR_NOT_ENOUGH_MEMORY,
@@ -44,7 +46,8 @@ both! { plain, L,
         (security: Out<u8>, manual: i32, set: i32, name: Str<L>) -> Handle;
     GetComputerNameA GetComputerNameW = windows::computer_name => 0, (buffer: Buf<L>, size: Out<u32>) -> i32;
     CompareStringA CompareStringW = windows::compare => 0,
-        (locale: u32, flags: u32, first: Str<L>, first_length: i32, second: Str<L>, second_length: i32) -> i32;
+        (locale: u32, flags: u32, first: Str<L>, first_length: i32, second: Str<L>,
+         second_length: i32) -> i32;
     LoadPerfCounterTextStringsA LoadPerfCounterTextStringsW = windows::load_texts => ERROR_NOT_ENOUGH_MEMORY,
         (command_line: Str<L>, quiet: i32) -> u32;
     UnloadPerfCounterTextStringsA UnloadPerfCounterTextStringsW = windows::unload_texts => ERROR_NOT_ENOUGH_MEMORY,

@@ -168,11 +168,11 @@ fn instances(
     let keys = query.instances(name)?;
     let mut out = io::stdout().lock();
     if as_json {
-        all.extend(keys
-            .iter()
-            .map(|key| {
-                json!({ "instance": key.to_string(), "name": key.name, "parent": key.parent, "number": key.number })
-            }));
+        all.extend(keys.iter().map(|key| {
+            json!({
+                "instance": key.to_string(), "name": key.name, "parent": key.parent, "number": key.number,
+            })
+        }));
         return Ok(());
     }
     for key in keys {

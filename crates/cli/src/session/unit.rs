@@ -45,7 +45,8 @@ fn folder(store: &SessionStore) -> Result<PathBuf, Failure> {
 /// in, or with the machine if the user may linger.
 pub(crate) fn install(store: &SessionStore, session: &str) -> Result<(), Failure> {
     if !is_there(store) {
-        let words = "--at-boot needs systemd, which does not run here: start the session from this machine's start scripts";
+        let words = "--at-boot needs systemd, which does not run here: start the session from this \
+                     machine's start scripts";
         return Err(Failure::new(Kind::Other, words));
     }
     let program = std::env::current_exe()

@@ -15,14 +15,18 @@ first = db.execute("SELECT FirstValueA & 0xffffffff | FirstValueB << 32 FROM Cou
 # The tables as Windows has them: the key begins with the counter, and there is no table of reasons.
 copy = sqlite3.connect(sys.argv[2])
 copy.executescript("""
-    CREATE TABLE CounterData (GUID char(64), CounterID int, RecordIndex int, CounterDateTime char(24), CounterValue float,
+    CREATE TABLE CounterData (GUID char(64), CounterID int, RecordIndex int, CounterDateTime char(24),
+        CounterValue float,
         FirstValueA int, FirstValueB int, SecondValueA int, SecondValueB int, MultiCount int,
         PRIMARY KEY (GUID, CounterID, RecordIndex));
-    CREATE TABLE CounterDetails (CounterID int PRIMARY KEY, MachineName varchar(1024), ObjectName varchar(1024),
-        CounterName varchar(1024), CounterType int, DefaultScale int, InstanceName varchar(1024), InstanceIndex int,
+    CREATE TABLE CounterDetails (CounterID int PRIMARY KEY, MachineName varchar(1024),
+        ObjectName varchar(1024),
+        CounterName varchar(1024), CounterType int, DefaultScale int,
+        InstanceName varchar(1024), InstanceIndex int,
         ParentName varchar(1024), ParentObjectID int, TimeBaseA int, TimeBaseB int);
     CREATE TABLE DisplayToID (GUID char(64) PRIMARY KEY, RunID int, DisplayString varchar(1024) UNIQUE,
-        LogStartTime char(24), LogStopTime char(24), NumberOfRecords int, MinutesToUTC int, TimeZoneName char(32));""")
+        LogStartTime char(24), LogStopTime char(24), NumberOfRecords int, MinutesToUTC int,
+        TimeZoneName char(32));""")
 for table in ("CounterData", "CounterDetails", "DisplayToID"):
     all = db.execute(f"SELECT * FROM {table}").fetchall()
     if table == "CounterData":

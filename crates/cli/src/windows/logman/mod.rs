@@ -106,7 +106,8 @@ const NEGATED: &[&str] =
 const NOT_HERE: &[(&[&str], &str)] = &[
     (
         &["r"],
-        "a session does not repeat each day; start it from a timer of systemd or from cron with 'tally log start'",
+        "a session does not repeat each day; start it from a timer of systemd or from cron with \
+         'tally log start'",
     ),
     (&["u"], "a session runs as the user who starts it; start it as that user"),
     (
