@@ -5,10 +5,11 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use tallymon::Health;
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::SourceError;
 use tallymon::registry::{Installed, Writer};
-use tallymon::{Health, Query};
+use tallymon::sample::Tick as Sample;
 
 use crate::model::{PROVIDERS_PATH, Provider, ProviderKind, format, objects, providers};
 use crate::screens::screen::{Action, Layer, Screen, Tick};
@@ -16,11 +17,12 @@ use crate::term::frame::screen_frame;
 use crate::term::list::{self, Cell, Column};
 use crate::term::theme::Theme;
 use crate::words::{Word, Words};
+use crate::workspace::feed::Feed;
 use crate::workspace::state::{Done, Workspace};
 
 /// What is open of the screen.
 pub(crate) struct Providers {
-    query: Query,
+    feed: Feed,
     /// Name of the host.
     host: String,
     /// The source has an object that tells of its providers.
@@ -37,31 +39,37 @@ pub(crate) struct Providers {
 }
 
 impl Providers {
-    /// The screen with its first sample, over a query without paths.
+    /// The screen, whose first sample is requested or there, over a query without paths.
     fn over(
-        mut query: Query,
+        mut feed: Feed,
         host: String,
         chosen: Option<String>,
         is_now: bool,
     ) -> Result<Providers, SourceError> {
-        let tells = query.add(PROVIDERS_PATH).is_ok();
-        let (providers, wants, rows) = (Vec::new(), None, Vec::new());
-        let mut screen = Providers { query, host, tells, is_now, providers, chosen, wants, rows };
-        screen.collect()?;
+        let tells = feed.query.add(PROVIDERS_PATH).is_ok();
+        let (wants, rows) = (None, Vec::new());
+        let mut screen = Providers { feed, host, tells, is_now, providers: Vec::new(), chosen, wants, rows };
+        if !tells {
+            screen.providers = objects(&screen.feed.query);
+        } else if screen.feed.begin()? {
+            screen.providers = providers(&screen.feed.query);
+        }
+        screen.choose_one();
         Ok(screen)
     }
 
-    /// Collects the state of the providers, with a query of its own: now, or at the time at which the log stands.
-    fn collect(&mut self) -> Result<(), SourceError> {
-        if self.tells {
-            self.query.collect()?;
-            self.providers = providers(&self.query);
-        } else if self.providers.is_empty() {
-            self.providers = objects(&self.query);
+    /// Shows the state of the providers: now, or at the time at which the log stands.
+    fn take(&mut self, sample: Option<&Sample>) -> Result<(), SourceError> {
+        if self.tells && self.feed.take(sample)? {
+            self.providers = providers(&self.feed.query);
+            self.choose_one();
         }
+        Ok(())
+    }
+
+    fn choose_one(&mut self) {
         // It stays chosen also when others come before it.
         self.chosen = self.chosen.take().or_else(|| self.providers.first().map(|row| row.name.clone()));
-        Ok(())
     }
 
     fn at(&self) -> usize {
@@ -92,6 +100,9 @@ impl Providers {
         let mut texts: Vec<Cell> = Vec::new();
         if !self.tells {
             texts.push((words.get(Word::NotTold).to_string(), theme.warning()));
+        } else if self.feed.query.snapshot().is_none() {
+            let reading = format!("{}{}", words.get(Word::ReadingValues), theme.either("…", "..."));
+            texts.push((reading, theme.dim()));
         }
         if let Some(row) = self.providers.get(at) {
             texts.extend(self.wants.zip(row.service()).map(|(enabled, service)| {
@@ -174,13 +185,13 @@ impl Providers {
     ///
     /// # Errors
     ///
-    /// The source can not be opened again, or does not answer.
+    /// The log can not be read.
     pub(crate) fn open(workspace: &mut Workspace, of_chosen: bool) -> Result<Providers, SourceError> {
         let host = workspace.chosen_host();
         let name = workspace.hosts().into_iter().nth(host).unwrap_or_default();
         let is_now = workspace.replay.is_none();
         let chosen = if of_chosen { chosen_provider(workspace, host) } else { None };
-        workspace.open_host(host).and_then(|query| Providers::over(query, name, chosen, is_now))
+        workspace.feed(host).and_then(|feed| Providers::over(feed, name, chosen, is_now))
     }
 }
 
@@ -264,8 +275,12 @@ impl Screen for Providers {
         Action::Done
     }
 
-    fn sample(&mut self, _tick: &Tick<'_>) -> Result<(), SourceError> {
-        self.collect()
+    fn sample(&mut self, tick: &Tick<'_>) -> Result<(), SourceError> {
+        self.take(tick.sample)
+    }
+
+    fn awaits_sample(&self) -> bool {
+        self.feed.is_priming()
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {

@@ -44,6 +44,8 @@ impl Write for Face {
 
 /// Whether the terminal is ours now and has to be put back.
 static OPEN: AtomicBool = AtomicBool::new(false);
+/// Whether a thread panicked while the terminal was ours.
+static PANICKED: AtomicBool = AtomicBool::new(false);
 
 impl FullScreen {
     pub(crate) fn open() -> io::Result<FullScreen> {
@@ -54,6 +56,7 @@ impl FullScreen {
             std::panic::set_hook(Box::new(move |panic| {
                 put_back();
                 before(panic);
+                PANICKED.store(true, Ordering::SeqCst);
             }));
         });
         let opened = take().and_then(|()| Terminal::new(CrosstermBackend::new(Face::default())));
@@ -80,7 +83,13 @@ impl FullScreen {
     }
 
     /// Shows what something draws.
+    ///
+    /// A panic in another thread, as in a source, ends the program here: the terminal is put back, and drawing would hide
+    /// the message.
     pub(crate) fn show(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        if PANICKED.load(Ordering::SeqCst) {
+            std::panic::resume_unwind(Box::new("another thread panicked"));
+        }
         // A terminal that knows these words shows the whole change at once; others ignore them.
         // The macro evaluates its writer twice, so it has to be a place and not a new one.
         let mut face = Face::default();

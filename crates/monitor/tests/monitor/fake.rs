@@ -277,9 +277,11 @@ impl Bench {
 
     /// Waits until files are open and their values there, and what was begun is done.
     pub(crate) fn settle(&mut self) {
-        while self.app.is_opening() || self.app.is_reading() || self.app.has_jobs() {
+        while self.app.is_opening() || self.app.is_reading() || self.app.has_jobs() || self.app.is_waiting() {
             let minute = Duration::from_secs(60);
-            if self.app.has_jobs() {
+            if self.app.is_waiting() {
+                self.app.sample_comes(minute)
+            } else if self.app.has_jobs() {
                 self.app.jobs_end(minute)
             } else if self.app.is_opening() {
                 self.app.file_comes(minute)

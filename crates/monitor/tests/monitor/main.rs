@@ -14,6 +14,7 @@ mod providers;
 mod screens;
 mod sessions;
 mod several;
+mod slow;
 mod switches;
 mod ticks;
 mod use_it;

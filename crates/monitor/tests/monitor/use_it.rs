@@ -4,12 +4,12 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, Mous
 
 use std::time::Duration;
 
-use tallymon::Query;
 use tallymon::core::block::Snapshot;
 use tallymon::core::flow::{Source, SourceError};
 use tallymon::core::request::{Request, RequestKind};
 use tallymon::core::title::{Language, Titles};
-use tallymon_monitor::{App, Options, SourceThread};
+use tallymon::{Query, Sampler};
+use tallymon_monitor::{App, Options};
 
 use crate::fake::{Bench, DEFAULTS};
 
@@ -50,6 +50,16 @@ fn what_is_looked_at_is_not_recorded() {
     let before = bench.script.snapshots.get();
     bench.run(1);
     assert_eq!(bench.script.snapshots.get() - before, 1);
+}
+
+#[test]
+fn chart_table_and_dialog_share_one_snapshot_a_row() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(2).types("T").run(2);
+    bench.key(KeyCode::Char('?')).key(KeyCode::Esc).types("D").run(1);
+    let before = bench.script.snapshots.get();
+    bench.run(3);
+    assert_eq!(bench.script.snapshots.get() - before, 3);
 }
 
 #[test]
@@ -303,15 +313,12 @@ fn a_source_that_hangs_does_not_freeze_the_screen() {
     let bytes = crate::fake::block();
     std::fs::write(&file, bytes).unwrap();
     let (go, answers) = std::sync::mpsc::channel();
-    let source = SourceThread::start(move || {
-        Ok(Box::new(Gate { answers, source: tallymon::FileSource::open(file)?, open: false }))
-    });
-    let source = source.unwrap();
-    let again = source.clone();
-    let mut options = Options::new(move || Query::new(Box::new(again.clone()), Language::ENGLISH));
-    options.source = Some(source.clone());
+    let mut gate = Some(Gate { answers, source: tallymon::FileSource::open(file).unwrap(), open: false });
+    let sampler = Sampler::start(move || Ok(Box::new(gate.take().unwrap()))).unwrap();
+    let info = sampler.info(Language::ENGLISH).wait(Duration::from_secs(60)).unwrap().unwrap();
+    let mut options = Options::live(sampler);
     options.paths = vec![r"\Memory\Available MBytes".to_string()];
-    let mut app = App::new(Query::new(Box::new(source), Language::ENGLISH).unwrap(), options);
+    let mut app = App::new(Query::over(info), options);
     app.begin_sample();
     assert!(!app.sample_comes(Duration::ZERO) && app.is_waiting());
     // The time of the next sample has come, and the one before is still awaited: a gap.

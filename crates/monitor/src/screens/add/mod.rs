@@ -5,24 +5,27 @@ mod mouse;
 mod search;
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tallymon::core::flow::{NoValue, SourceError};
 use tallymon::core::title::TitleIndex;
-use tallymon::{CounterHandle, InstanceKey, Query};
+use tallymon::sample::{Pending, Tick as Sample};
+use tallymon::{CounterHandle, InstanceKey, Query, SourceInfo};
 
 use crate::screens::screen::{Action, Layer, Screen, Tick};
 use crate::term::frame;
 use crate::term::text::{cut, put, put_right, rule, width, wrap};
 use crate::term::theme::Theme;
 use crate::words::{Word, Words};
+use crate::workspace::feed::{AT_ONCE, Feed};
 use crate::workspace::state::Workspace;
 
 /// Four lists, a search, and a query of its own for the preview: what is looked at is not recorded.
 pub(crate) struct AddDialog {
-    query: Query,
+    feed: Feed,
     /// The host of the query first; a list of one is not shown.
     hosts: Vec<String>,
     search: String,
@@ -30,6 +33,10 @@ pub(crate) struct AddDialog {
     objects: Vec<TitleIndex>,
     counters: Vec<TitleIndex>,
     instances: Vec<Choice>,
+    /// The instances of the chosen object, which are still to come.
+    awaited: Option<Pending<Vec<InstanceKey>>>,
+    /// The user chose a line of the instances before they were there: it stays chosen.
+    has_chosen: bool,
     /// Place in each list.
     at: [usize; 4],
     preview: Option<(String, CounterHandle)>,
@@ -70,21 +77,23 @@ pub(crate) enum Asked {
 impl AddDialog {
     /// Opens the dialog over a query without paths of one of the hosts, at an object and counter, or at the first.
     pub(crate) fn open(
-        mut query: Query,
+        mut feed: Feed,
         hosts: Vec<String>,
         host: usize,
         chosen: Option<(TitleIndex, TitleIndex)>,
     ) -> Result<AddDialog, SourceError> {
         // A search is in every language from its first letter on.
-        query.load_all_names()?;
+        feed.query.load_all_names()?;
         let mut dialog = AddDialog {
-            query,
+            feed,
             hosts,
             search: String::new(),
             pane: Pane::Objects,
             objects: Vec::new(),
             counters: Vec::new(),
             instances: Vec::new(),
+            awaited: None,
+            has_chosen: false,
             at: [0, 0, 0, host],
             preview: None,
             added: HashSet::new(),
@@ -100,10 +109,10 @@ impl AddDialog {
     }
 
     /// Goes on with another host, whose query this is.
-    pub(crate) fn look_at(&mut self, host: usize, mut query: Query) -> Result<(), SourceError> {
-        query.load_all_names()?;
+    pub(crate) fn look_at(&mut self, host: usize, mut feed: Feed) -> Result<(), SourceError> {
+        feed.query.load_all_names()?;
         let chosen = self.object().zip(self.counter());
-        self.query = query;
+        self.feed = feed;
         self.at[3] = host;
         self.preview = None;
         self.find();
@@ -113,12 +122,51 @@ impl AddDialog {
         Ok(())
     }
 
-    /// Collects the chosen counter with a query of its own, for the preview.
-    pub(crate) fn collect(&mut self) {
-        self.trouble = match (&self.preview, self.query.collect()) {
-            (Some(_), Err(error)) => Some(error.to_string()),
-            _ => None,
+    /// Shows a sample in the preview, or the log at its new time.
+    pub(crate) fn take_sample(&mut self, sample: Option<&Sample>) {
+        let taken = self.feed.take(sample);
+        self.note_trouble(taken);
+    }
+
+    fn note_trouble(&mut self, taken: Result<bool, SourceError>) {
+        match (&self.preview, taken) {
+            (_, Ok(false)) => {}
+            (Some(_), Err(error)) => self.trouble = Some(error.to_string()),
+            _ => self.trouble = None,
+        }
+    }
+
+    /// Whether something that was requested is still to come.
+    pub(crate) fn awaits(&self) -> bool {
+        self.awaited.is_some() || self.feed.is_priming()
+    }
+
+    /// Takes the instances of the chosen object, if they arrive within a time; whether they did.
+    pub(crate) fn instances_come(&mut self, patience: Duration) -> bool {
+        let Some(answer) = self.awaited.as_ref().and_then(|awaited| awaited.wait(patience)) else {
+            return false;
         };
+        self.awaited = None;
+        self.take_instances(answer);
+        self.look();
+        true
+    }
+
+    fn take_instances(&mut self, answer: Result<Vec<InstanceKey>, SourceError>) {
+        match answer {
+            Ok(keys) => {
+                let one = keys.into_iter().map(Choice::One);
+                self.instances = std::iter::once(Choice::All).chain(one).collect();
+                // The sum is what most people want to see first.
+                let total = |choice: &Choice| matches!(choice, Choice::One(key) if key.name == "_Total");
+                let first = self.instances.iter().position(total).filter(|_| !self.has_chosen);
+                self.at[2] = first.unwrap_or(0);
+            }
+            Err(error) => {
+                self.instances.clear();
+                self.trouble = Some(error.to_string());
+            }
+        }
     }
 
     pub(crate) fn dialog_key(&mut self, key: KeyEvent) -> Asked {
@@ -163,6 +211,8 @@ impl AddDialog {
     }
 
     fn add(&mut self) -> Asked {
+        // Keys that were typed ahead mean the line that is chosen once the instances are there.
+        self.instances_come(AT_ONCE);
         let Some(path) = self.path() else { return Asked::Nothing };
         self.added.insert(path.clone());
         Asked::Add(path)
@@ -175,6 +225,7 @@ impl AddDialog {
     }
 
     fn step(&mut self, by: isize) -> Asked {
+        self.has_chosen |= self.pane == Pane::Instances;
         let length = self.length(self.pane);
         if self.pane == Pane::Hosts {
             return Asked::Host(self.at[3].saturating_add_signed(by).min(length.saturating_sub(1)));
@@ -231,12 +282,13 @@ impl AddDialog {
         self.at[1] = 0;
         self.at[2] = 0;
         self.trouble = None;
+        (self.awaited, self.has_chosen) = (None, false);
         let Some(object) = self.object() else {
             self.preview = None;
             return;
         };
         let words: Vec<String> = self.search.to_lowercase().split_whitespace().map(str::to_string).collect();
-        let Some(known) = self.query.catalog().object(object) else { return };
+        let Some(known) = self.feed.query.catalog().object(object) else { return };
         let fits = |counter: &TitleIndex| self.score(&words, object, *counter).is_some();
         let counters: Vec<TitleIndex> =
             known.visible_counters().map(|counter| counter.name).filter(fits).collect();
@@ -246,15 +298,13 @@ impl AddDialog {
         self.at[1] = counters.iter().position(|known| Some(*known) == wanted).unwrap_or(0);
         self.counters = counters;
         if has_instances {
-            match self.query.instances(object) {
-                Ok(keys) => {
-                    self.instances =
-                        std::iter::once(Choice::All).chain(keys.into_iter().map(Choice::One)).collect();
-                    // The sum is what most people want to see first.
-                    let total = |choice: &Choice| matches!(choice, Choice::One(key) if key.name == "_Total");
-                    self.at[2] = self.instances.iter().position(total).unwrap_or(0);
+            self.instances.push(Choice::All);
+            match &self.feed.listener {
+                Some(listener) => self.awaited = Some(listener.instances(object)),
+                None => {
+                    let answer = self.feed.query.instances(object);
+                    self.take_instances(answer);
                 }
-                Err(error) => self.trouble = Some(error.to_string()),
             }
         }
         self.look();
@@ -262,28 +312,33 @@ impl AddDialog {
 
     /// Has the chosen counter sampled from now on, to show its value.
     fn look(&mut self) {
-        let path = self.path();
+        // The line that is chosen while the instances come is not the one that will be.
+        let path = if self.awaited.is_none() { self.path() } else { None };
         if self.preview.as_ref().map(|(known, _)| known) == path.as_ref() {
             return;
         }
+        if let Some((_, before)) = self.preview.take() {
+            self.feed.query.remove(before);
+        }
         self.preview = path.and_then(|path| {
-            let handle = self.query.add(&path).ok()?;
+            let handle = self.feed.query.add(&path).ok()?;
             Some((path, handle))
         });
         if self.preview.is_some() {
-            self.collect();
+            let begun = self.feed.begin();
+            self.note_trouble(begun);
         }
     }
 
     /// The path that Enter adds.
     fn path(&self) -> Option<String> {
-        let names = self.query.names();
+        let names = self.feed.query.names();
         let (object, counter) = (names.english(self.object()?), names.english(self.counter()?));
         let host = match self.at[3] {
             0 => String::new(),
             place => format!("\\\\{}", self.hosts.get(place)?),
         };
-        if !self.query.catalog().object(self.object()?)?.has_instances {
+        if !self.feed.query.catalog().object(self.object()?)?.has_instances {
             return Some(format!("{host}\\{object}\\{counter}"));
         }
         match self.instances.get(self.at[2])? {
@@ -319,7 +374,7 @@ impl AddDialog {
         let (first, third) =
             (lists.width.saturating_sub(hosts) * 30 / 100, lists.width.saturating_sub(hosts) * 28 / 100);
         let second = lists.width.saturating_sub(hosts).saturating_sub(first).saturating_sub(third);
-        let names = self.query.names();
+        let names = self.feed.query.names();
         let mut x = lists.x;
         let objects: Vec<String> = self.objects.iter().map(|object| names.name(*object)).collect();
         let counters: Vec<String> = self.counters.iter().map(|counter| names.name(*counter)).collect();
@@ -346,6 +401,7 @@ impl AddDialog {
                 Pane::Objects => words.get(Word::NothingFound),
                 Pane::Counters | Pane::Hosts => "",
                 Pane::Instances if self.object().is_none() => "",
+                Pane::Instances if self.awaited.is_some() => words.get(Word::ReadingValues),
                 Pane::Instances => words.get(Word::NoInstances),
             };
             let top = self.list(buffer, place, theme, pane, words.get(word), lines, empty);
@@ -385,8 +441,10 @@ impl AddDialog {
         let at = self.at.get(pane as usize).copied().unwrap_or(0);
         // The chosen line stays away from the edge, so that one sees what comes.
         let top = at.saturating_sub(rows / 2).min(lines.len().saturating_sub(rows));
-        if lines.is_empty() {
-            put(buffer, area.x.saturating_add(1), area.y.saturating_add(1), area.width, empty, theme.dim());
+        let is_coming = pane == Pane::Instances && self.awaited.is_some();
+        if lines.is_empty() || is_coming {
+            let y = area.y.saturating_add(if is_coming { 2 } else { 1 });
+            put(buffer, area.x.saturating_add(1), y, area.width, empty, theme.dim());
         }
         let ys = area.y.saturating_add(1)..area.bottom();
         for (y, (number, line)) in ys.zip(lines.iter().enumerate().skip(top)) {
@@ -412,7 +470,7 @@ impl AddDialog {
             return;
         }
         let Some(path) = self.path() else { return };
-        let Some(object) = self.object().and_then(|object| self.query.catalog().object(object)) else {
+        let Some(object) = self.object().and_then(|object| self.feed.query.catalog().object(object)) else {
             return;
         };
         let Some(counter) = self.counter().and_then(|counter| object.counter(counter)) else { return };
@@ -429,7 +487,7 @@ impl AddDialog {
         let meaning = info.map_or("", |info| info.summary);
         let formula = info.map_or("", |info| info.formula);
         let costly = if object.costly { words.get(Word::Costly) } else { "" };
-        let help = self.query.names().help(counter.help).unwrap_or_default();
+        let help = self.feed.query.names().help(counter.help).unwrap_or_default();
         let last = area.bottom().saturating_sub(1);
         let kind = format!("{}: {}: {meaning}", words.get(Word::Type), counter.counter_type);
         let how = format!("{}: {formula}   {costly}", words.get(Word::Formula));
@@ -452,8 +510,10 @@ impl AddDialog {
     /// The value of the preview: of the one instance, or of the first and how many there are.
     fn value(&self, words: Words, theme: Theme) -> String {
         let dots = theme.either("…", "...").to_string();
-        let Some((_, handle)) = &self.preview else { return dots };
-        let readings = self.query.readings();
+        let Some((_, handle)) = self.preview.as_ref().filter(|_| !self.feed.is_priming()) else {
+            return dots;
+        };
+        let readings = self.feed.query.readings();
         let mut own = readings.iter().filter(|reading| reading.handle == *handle);
         let Some(first) = own.next() else { return "0".to_string() };
         let count = own.count();
@@ -476,7 +536,7 @@ impl AddDialog {
     pub(crate) fn of_chosen(workspace: &mut Workspace) -> Result<AddDialog, SourceError> {
         let chosen = workspace.monitor.chosen().map(|series| (series.object, series.counter));
         let (hosts, host) = (workspace.hosts(), workspace.chosen_host());
-        workspace.open_host(host).and_then(|query| AddDialog::open(query, hosts, host, chosen))
+        workspace.feed(host).and_then(|feed| AddDialog::open(feed, hosts, host, chosen))
     }
 
     /// Does what a key or a click asks for.
@@ -488,7 +548,7 @@ impl AddDialog {
                 workspace.add(&path);
             }
             Asked::Host(host) => {
-                if let Err(error) = workspace.open_host(host).and_then(|query| self.look_at(host, query)) {
+                if let Err(error) = workspace.feed(host).and_then(|feed| self.look_at(host, feed)) {
                     workspace.message = Some(error.to_string());
                 }
             }
@@ -518,10 +578,31 @@ impl Screen for AddDialog {
         Action::Done
     }
 
-    fn sample(&mut self, _tick: &Tick<'_>) -> Result<(), SourceError> {
+    fn sample(&mut self, tick: &Tick<'_>) -> Result<(), SourceError> {
         // Its own line says what is wrong.
-        self.collect();
+        self.take_sample(tick.sample);
         Ok(())
+    }
+
+    fn awaits_sample(&self) -> bool {
+        self.feed.is_priming()
+    }
+
+    fn poll(&mut self, patience: Duration) -> bool {
+        self.instances_come(patience)
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.awaited.is_some()
+    }
+
+    fn renew(&mut self, info: &SourceInfo) {
+        // The listener stays; a log has none.
+        if let Some(listener) = self.feed.listener.take() {
+            let feed = Feed { query: Query::over(info.clone()), listener: Some(listener) };
+            // Names are loaded: nothing fails.
+            let _ = self.look_at(self.at[3], feed);
+        }
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {

@@ -49,6 +49,7 @@ impl AddDialog {
     /// Goes to a list, and so many lines further in it.
     fn step_in(&mut self, pane: Pane, by: isize) -> Asked {
         self.pane = pane;
+        self.has_chosen |= pane == Pane::Instances;
         if by == 0 { Asked::Nothing } else { self.step(by) }
     }
 }

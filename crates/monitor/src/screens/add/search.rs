@@ -8,10 +8,10 @@ impl AddDialog {
     /// The objects and counters that have all words of the search, and the best of them chosen.
     pub(crate) fn find(&mut self) {
         let words: Vec<String> = self.search.to_lowercase().split_whitespace().map(str::to_string).collect();
-        let names = self.query.names();
+        let names = self.feed.query.names();
         let mut best: Option<(u32, TitleIndex, TitleIndex)> = None;
         let mut objects: Vec<(String, TitleIndex)> = Vec::new();
-        for object in self.query.catalog().objects() {
+        for object in self.feed.query.catalog().objects() {
             let mut any = false;
             for counter in object.visible_counters() {
                 let Some(score) = self.score(&words, object.name, counter.name) else { continue };
@@ -35,7 +35,7 @@ impl AddDialog {
 
     /// How well a counter fits: 0 when nothing is searched, `None` when a word is nowhere in any language.
     pub(crate) fn score(&self, words: &[String], object: TitleIndex, counter: TitleIndex) -> Option<u32> {
-        let names = self.query.names();
+        let names = self.feed.query.names();
         let all = |index: TitleIndex| -> Vec<(Language, String)> {
             names.all(index).map(|(language, name)| (language, name.to_lowercase())).collect()
         };
@@ -64,7 +64,7 @@ impl AddDialog {
         } else if counters.iter().any(|(_, name)| name.contains(&searched)) {
             score = score.saturating_add(10);
         }
-        let object = self.query.catalog().object(object)?;
+        let object = self.feed.query.catalog().object(object)?;
         let is_default = object
             .default_counter
             .and_then(|at| object.counters.get(at))

@@ -7,19 +7,21 @@ use ratatui::layout::{Position, Rect};
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{Absence, NoValue, SourceError, Value};
 use tallymon::core::title::TitleIndex;
-use tallymon::{InstanceIdentity, InstanceKey, Query};
+use tallymon::sample::Tick as Sample;
+use tallymon::{InstanceIdentity, InstanceKey};
 
 use crate::model::{DEEPEST, Numbers, PROCESS, Tick, Ticks, process, tree};
 use crate::term::text::{cut, put, put_right, width};
 use crate::term::theme::Theme;
 use crate::words::{Word, Words};
+use crate::workspace::feed::Feed;
 
 /// Number of a process, and of the one that made it.
 const NUMBERS: [TitleIndex; 2] = [TitleIndex(784), TitleIndex(1410)];
 
 /// An object with instances, and its own query: nothing of it is recorded.
 pub(crate) struct Table {
-    query: Query,
+    feed: Feed,
     /// Position of its host.
     pub(crate) host: usize,
     /// Its name, where it is not the first.
@@ -60,17 +62,18 @@ struct Row {
 }
 
 impl Table {
-    /// A table of an object with its first sample, over a query without paths of a host; `counter` is what it is sorted by.
+    /// A table of an object, whose first sample is requested or there, over a query without paths of a host; `counter` is
+    /// what it is sorted by.
     pub(crate) fn open(
-        mut query: Query,
+        mut feed: Feed,
         host: usize,
         object: TitleIndex,
         counter: Option<TitleIndex>,
     ) -> Result<Option<Table>, SourceError> {
-        let Some(known) = query.catalog().object(object).filter(|object| object.has_instances) else {
+        let Some(known) = feed.query.catalog().object(object).filter(|object| object.has_instances) else {
             return Ok(None);
         };
-        let names = query.names();
+        let names = feed.query.names();
         let columns: Vec<Column> = known
             .visible_counters()
             .map(|counter| Column {
@@ -83,11 +86,11 @@ impl Table {
         let wanted = counter.or(first);
         let sorted = columns.iter().position(|column| Some(column.counter) == wanted).unwrap_or(0);
         let path = format!("\\{}(*)\\*", object.0);
-        query.add(&path).map_err(|error| {
+        feed.query.add(&path).map_err(|error| {
             SourceError::new(tallymon::core::flow::SourceErrorKind::NotFound, error.to_string())
         })?;
         let mut table = Table {
-            query,
+            feed,
             host,
             host_name: None,
             object,
@@ -104,13 +107,27 @@ impl Table {
             column_places: Vec::new(),
             clicked: None,
         };
-        table.collect()?;
+        if table.feed.begin()? {
+            table.show();
+        }
         Ok(Some(table))
     }
 
-    /// Collects all instances with a query of its own.
-    pub(crate) fn collect(&mut self) -> Result<(), SourceError> {
-        self.query.collect()?;
+    /// Shows a sample, or the log at its new time.
+    pub(crate) fn take(&mut self, sample: Option<&Sample>) -> Result<(), SourceError> {
+        if self.feed.take(sample)? {
+            self.show();
+        }
+        Ok(())
+    }
+
+    /// Whether the first sample is still to come.
+    pub(crate) fn is_priming(&self) -> bool {
+        self.feed.is_priming()
+    }
+
+    /// Takes over all instances of the last sample.
+    fn show(&mut self) {
         let chosen = self.chosen.take();
         let mut rows: Vec<Row> = Vec::new();
         let mut positions: HashMap<&InstanceKey, usize> = HashMap::new();
@@ -118,7 +135,7 @@ impl Table {
             self.columns.iter().enumerate().map(|(position, column)| (column.counter, position)).collect();
         // Values come counter by counter, each with all instances. No texts are made for them: there may be thousands of
         // instances with dozens of counters.
-        self.query.for_each(|value| {
+        self.feed.query.for_each(|value| {
             let Some(key) = value.instance else { return };
             let Some(column) = columns.get(&value.definition.name) else { return };
             let position = *positions.entry(key).or_insert_with(|| {
@@ -139,14 +156,13 @@ impl Table {
         self.rows = rows;
         self.sort();
         self.chosen = chosen.or_else(|| self.shown().first().map(|(row, _)| row.key.clone()));
-        Ok(())
     }
 
     /// The path of the sorted column of the chosen instance.
     pub(crate) fn chosen_path(&self) -> Option<String> {
         let key = self.chosen.as_ref()?;
         let counter = self.columns.get(self.sorted)?.counter;
-        let names = self.query.names();
+        let names = self.feed.query.names();
         Some(format!("\\{}({key})\\{}", names.english(self.object), names.english(counter)))
     }
 
@@ -224,7 +240,7 @@ impl Table {
 
     /// The next object with instances, or the one before.
     pub(crate) fn other_object(&self, forward: bool) -> Option<TitleIndex> {
-        let objects = self.query.catalog().objects();
+        let objects = self.feed.query.catalog().objects();
         let with: Vec<TitleIndex> =
             objects.iter().filter(|object| object.has_instances).map(|object| object.name).collect();
         let at = with.iter().position(|object| *object == self.object)?;
@@ -304,7 +320,7 @@ impl Table {
     pub(crate) fn draw(&mut self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
         const WIDE: u16 = 14;
         let shown = self.shown();
-        let names = self.query.names();
+        let names = self.feed.query.names();
         // Marks have their place as soon as there is one.
         let has_ticks = self.ticks.has_of(self.host_name.as_deref(), self.object);
         let mark = u16::from(has_ticks) * 2;
@@ -383,6 +399,10 @@ impl Table {
         let rows = usize::from(area.bottom().saturating_sub(top_row));
         let at = shown.iter().position(|(row, _)| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
         let top = at.saturating_sub(rows.saturating_sub(1));
+        if self.feed.query.snapshot().is_none() {
+            let reading = format!("{}{}", words.get(Word::ReadingValues), theme.either("…", "..."));
+            put(buffer, area.x, top_row, area.width, &reading, theme.dim());
+        }
         let mut row_places = Vec::new();
         for (y, (row, depth)) in (top_row..area.bottom()).zip(shown.iter().skip(top)) {
             row_places.push((y, row.key.clone()));
