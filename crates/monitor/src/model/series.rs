@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{Absence, NoValue, Value};
+use tallymon::core::flow::{Absence, Cell, NoValue, Value};
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::{InstanceIdentity, InstanceKey, Query, Reading};
 
 use super::point::Point;
+use super::raw::RawSamples;
 use super::scale::Scale;
 use super::take::Who;
 
@@ -60,6 +61,8 @@ pub struct Series {
     pub ended: Option<FileTime>,
     /// Aligned at the newest row of the history; a series that came later has fewer.
     points: VecDeque<Point>,
+    /// Their raw samples, aligned in the same way; none of a log, which has them itself.
+    raw: RawSamples,
 }
 
 /// Statistics over the rows in view.
@@ -115,6 +118,7 @@ impl Series {
             stale: false,
             ended: None,
             points: VecDeque::new(),
+            raw: RawSamples::default(),
         }
     }
 
@@ -173,6 +177,7 @@ impl Series {
         self.stale = reading.cell.stale;
         self.last.clone_from(&reading.cell.value);
         self.points.push_back(Point::of(&reading.cell.value));
+        self.raw.push(reading.cell.sample.as_ref(), reading.cell.stale, time);
     }
 
     /// Nothing was read of it, and why.
@@ -183,19 +188,19 @@ impl Series {
         self.stale = false;
         self.last = Err(why);
         self.points.push_back(Point::gap(why));
+        self.raw.pad(1);
     }
 
     /// Adds the same value so many times.
     pub(super) fn pad(&mut self, rows: usize, point: Point) {
         self.points.extend(std::iter::repeat_n(point, rows));
+        self.raw.pad(rows);
     }
 
     /// The same series with all values of this one, which has none then.
     pub(super) fn take_values(&mut self) -> Series {
-        let points = std::mem::take(&mut self.points);
-        let mut whole = self.clone();
-        whole.points = points;
-        whole
+        let (points, raw) = (std::mem::take(&mut self.points), std::mem::take(&mut self.raw));
+        Series { points, raw, ..self.clone() }
     }
 
     /// Takes everything over that the same series became, behind the values it has: those of `rows` rows.
@@ -203,7 +208,9 @@ impl Series {
         let missing = rows.saturating_sub(newer.points.len());
         self.pad(missing, Point::gap(NoValue::NoData(Absence::NotRequested)));
         self.points.append(&mut newer.points);
+        self.raw.append(std::mem::take(&mut newer.raw));
         newer.points = std::mem::take(&mut self.points);
+        newer.raw = std::mem::take(&mut self.raw);
         *self = newer;
     }
 
@@ -212,6 +219,7 @@ impl Series {
         while self.points.len() > rows {
             self.points.pop_front();
         }
+        self.raw.keep(rows);
         // What a larger limit had reserved is given back.
         if self.points.capacity() > rows.saturating_mul(2).max(64) {
             self.points.shrink_to(rows);
@@ -249,6 +257,31 @@ impl Series {
         (start, self.points.range(from..to).map(|point| point.read()))
     }
 
+    /// The cells of the newest rows, which have these times: raw samples as they were taken, and why others are missing.
+    pub(crate) fn cells(&self, times: impl ExactSizeIterator<Item = FileTime>) -> impl Iterator<Item = Cell> {
+        let early = times.len().saturating_sub(self.points.len());
+        let surplus = self.points.len().saturating_sub(times.len());
+        let before = match self.instance {
+            Some(_) => NoValue::NoInstance,
+            None => NoValue::NoData(Absence::NotRequested),
+        };
+        let points = std::iter::repeat_n(Point::gap(before), early).chain(self.points.iter().copied());
+        self.raw.samples(times).zip(points.skip(surplus)).map(|(sample, point)| match sample {
+            Some((sample, stale)) => Cell {
+                sample: Some(sample),
+                value: Err(NoValue::NoData(Absence::NotRequested)),
+                stale,
+                error: None,
+            },
+            None => Cell::missing(point.read().err().unwrap_or(NoValue::NotNumeric)),
+        })
+    }
+
+    /// Bytes of its raw samples.
+    pub(super) fn raw_bytes(&self) -> usize {
+        self.raw.bytes()
+    }
+
     /// Last, average, minimum and maximum of some rows.
     pub fn statistics(&self, next: u64, rows: &Range<u64>) -> Statistics {
         let mut statistics = Statistics::default();
@@ -284,7 +317,8 @@ impl Series {
 
     /// Bytes that it takes, with its values.
     pub fn bytes(&self) -> usize {
-        self.points.capacity().saturating_mul(super::point::POINT_BYTES).saturating_add(self.own_bytes())
+        let points = self.points.capacity().saturating_mul(super::point::POINT_BYTES);
+        points.saturating_add(self.raw.bytes()).saturating_add(self.own_bytes())
     }
 
     /// Bytes that it takes without its values: where thousands of processes are charted, these are the most.

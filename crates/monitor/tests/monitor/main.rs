@@ -11,6 +11,7 @@ mod mouse;
 mod panic;
 mod properties;
 mod providers;
+mod raw;
 mod screens;
 mod sessions;
 mod several;
