@@ -385,9 +385,9 @@ mod tests {
                 second,
                 frequency: Frequency(if row % 30 < 15 { 10_000_000 } else { -1 }),
                 multi_count: u32::from(row % 60 < 30),
-                time: FileTime(time.0 - u64::from(row % 13 == 0)),
+                time: FileTime(time.0 - u64::from(row.is_multiple_of(13))),
             };
-            (time, (row % 9 != 4 && row % 100 < 80).then_some((sample, row % 17 == 0)))
+            (time, (row % 9 != 4 && row % 100 < 80).then_some((sample, row.is_multiple_of(17))))
         };
         (0..count).map(row).collect()
     }

@@ -8,7 +8,7 @@ use tallymon::core::block::Snapshot;
 use tallymon::core::flow::{Source, SourceError};
 use tallymon::core::request::{Request, RequestKind};
 use tallymon::core::title::{Language, Titles};
-use tallymon::{Query, Sampler};
+use tallymon::{Location, Query, Sampler};
 use tallymon_monitor::{App, Options};
 
 use crate::fake::{Bench, DEFAULTS};
@@ -24,6 +24,26 @@ fn add_by_search_in_another_language() {
     bench.run(2);
     assert_eq!(names(&bench), [r"\Process(_Total)\Working Set"]);
     assert_eq!(bench.app.monitor().selected(), 0);
+}
+
+#[test]
+fn the_search_knows_what_people_call_counters() {
+    for (word, path) in [
+        ("cpu", r"\Processor\% Processor Time"),
+        ("CPU", r"\Processor\% Processor Time"),
+        ("iops", r"\PhysicalDisk\Disk Transfers/sec"),
+    ] {
+        let mut query = Query::open(&Location::Local).unwrap();
+        let mut options = Options::new(|| Query::open(&Location::Local));
+        options.top = false;
+        query.load_all_names().unwrap();
+        let mut bench = Bench::of(App::new(query, options));
+        bench.types("a").types(word).key(KeyCode::Enter);
+        let added = bench.app.settings().counters;
+        // A machine without disks has no sum of them.
+        let without_instance = |path: &String| path.replace("(_Total)", "").replace("(*)", "");
+        assert_eq!(added.iter().map(without_instance).collect::<Vec<_>>(), [path], "{word}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use ratatui::layout::{Position, Rect};
 use tallymon::core::flow::{NoValue, SourceError};
 use tallymon::core::title::TitleIndex;
 use tallymon::sample::{Pending, Tick as Sample};
-use tallymon::{CounterHandle, InstanceKey, Query, SourceInfo};
+use tallymon::{CounterHandle, InstanceKey, Query, SearchHit, SourceInfo};
 
 use crate::screens::screen::{Action, Layer, Screen, Tick};
 use crate::term::frame;
@@ -29,6 +29,8 @@ pub(crate) struct AddDialog {
     /// The host of the query first; a list of one is not shown.
     hosts: Vec<String>,
     search: String,
+    /// The counters that fit it, best first.
+    hits: Vec<SearchHit>,
     pane: Pane,
     objects: Vec<TitleIndex>,
     counters: Vec<TitleIndex>,
@@ -88,6 +90,7 @@ impl AddDialog {
             feed,
             hosts,
             search: String::new(),
+            hits: Vec::new(),
             pane: Pane::Objects,
             objects: Vec::new(),
             counters: Vec::new(),
@@ -287,9 +290,8 @@ impl AddDialog {
             self.preview = None;
             return;
         };
-        let words: Vec<String> = self.search.to_lowercase().split_whitespace().map(str::to_string).collect();
         let Some(known) = self.feed.query.catalog().object(object) else { return };
-        let fits = |counter: &TitleIndex| self.score(&words, object, *counter).is_some();
+        let fits = |counter: &TitleIndex| self.fits(object, *counter);
         let counters: Vec<TitleIndex> =
             known.visible_counters().map(|counter| counter.name).filter(fits).collect();
         let default = known.default_counter.and_then(|at| known.counters.get(at)).map(|known| known.name);
