@@ -270,7 +270,7 @@ impl App {
     /// Takes a sample of everything in view, and waits for it.
     pub fn sample(&mut self) {
         self.begin_sample();
-        while self.is_waiting() {
+        while self.workspace.is_waiting() {
             self.sample_comes(Duration::MAX);
         }
     }

@@ -118,7 +118,7 @@ impl Drop for FullScreen {
     }
 }
 
-/// Puts the terminal back to what it was before [`run`], if it is still ours: for a program that ends in a hurry.
+/// Puts the terminal back to what it was before [`run`](crate::run), if it is still ours: for a program that ends in a hurry.
 pub fn put_back() {
     if OPEN.swap(false, Ordering::SeqCst) {
         // A terminal that is gone needs no restoring.
