@@ -30,7 +30,8 @@
 //!         query.accept(result?.clone());
 //!     }
 //! }
-//! assert_eq!(chart.row(&[]).time, table.row(&[]).time);
+//! let time = |query: &Query| query.snapshot().unwrap().header().perf_time_100ns;
+//! assert_eq!(time(&chart), time(&table));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 
-use tallymon::core::counter::Denominator;
 use tallymon::core::flow::{Absence, Cell, Column, NoValue, Row, Sink};
 use tallymon::core::path::CounterPath;
-use tallymon::core::time::{FileTime, Frequency, UNITS_PER_SECOND};
+use tallymon::core::time::{FileTime, Frequency};
 use tallymon::log::native::{NativeSink, NativeWriter, WriteOptions};
 use tallymon::log::zone::Zone;
 
@@ -76,12 +75,6 @@ fn columns(monitor: &Monitor, host: &str, times: &[FileTime]) -> Vec<Column> {
 
 /// Ticks per second of the clock of a series.
 fn time_base(series: &Series, times: &[FileTime]) -> Frequency {
-    match series.counter_type.denominator() {
-        Denominator::PerfTime | Denominator::BaseAndPerfFrequency | Denominator::ObjectTime => {
-            let sample = series.cells(times.iter().copied()).find_map(|cell| cell.sample);
-            sample.map(|sample| sample.frequency).unwrap_or_default()
-        }
-        Denominator::Time100ns => Frequency(UNITS_PER_SECOND.cast_signed()),
-        _ => Frequency(0),
-    }
+    let sample = series.cells(times.iter().copied()).find_map(|cell| cell.sample);
+    sample.map(|sample| sample.frequency).unwrap_or_default()
 }
